@@ -1,0 +1,53 @@
+# Two commands do everything on a machine with python3.11, pip, git and make:
+#   make run     sets up and runs the main job
+#   make test    sets up and runs all tests
+# `make help` lists the rest.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-slow check format lock bench clean
+
+help: ## what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --without-pip: Debian ships python3 without ensurepip, so the machine's own pip installs into the new environment.
+$(READY): pyproject.toml requirements.lock
+	$(PYTHON) -m venv --without-pip --clear $(VENV)
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+setup: $(READY) ## make .venv with the package and the development tools
+
+run: $(READY) ## set up, lint examples/ and show the findings
+	@$(BIN)/moorage lint --feature-gates=AllAlpha=true --exit-zero examples
+
+test: $(READY) check ## set up and run all tests
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: $(READY) ## the long fuzzing runs and full-size inputs
+	$(BIN)/python -m pytest -n auto -m slow
+
+check: $(READY) ## formatting, lints, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## format, and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: ## resolve the dependencies anew into requirements.lock (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --group dev \
+	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml
+
+bench: $(READY) ## measure; see bench/README.md
+	$(BIN)/python -m bench
+
+clean: ## remove what was made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,120 @@
+"""A complaint about one field, in the API server's words.
+
+In: a field path, a value, a reason. Out: `FieldError`, whose `str()` is what `field.Error.Error()` prints in
+Kubernetes (apimachinery, util/validation/field). Next: `admit` collects them; `admit.status` makes a `Status` of them.
+"""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from moorage.model.go_text import go_json, go_quote
+
+
+class ErrorKind(Enum):
+    """What is wrong, as (reason of the Status cause, words of the message)."""
+
+    NOT_FOUND = ("FieldValueNotFound", "Not found")
+    REQUIRED = ("FieldValueRequired", "Required value")
+    DUPLICATE = ("FieldValueDuplicate", "Duplicate value")
+    INVALID = ("FieldValueInvalid", "Invalid value")
+    TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
+    NOT_SUPPORTED = ("FieldValueNotSupported", "Unsupported value")
+    FORBIDDEN = ("FieldValueForbidden", "Forbidden")
+    TOO_LONG = ("FieldValueTooLong", "Too long")
+    TOO_SHORT = ("FieldValueTooShort", "Too short")
+    TOO_MANY = ("FieldValueTooMany", "Too many")
+    INTERNAL = ("InternalError", "Internal error")
+
+    @property
+    def reason(self) -> str:
+        return self.value[0]
+
+    @property
+    def words(self) -> str:
+        return self.value[1]
+
+
+_WITHOUT_VALUE = frozenset(
+    {ErrorKind.REQUIRED, ErrorKind.FORBIDDEN, ErrorKind.TOO_LONG, ErrorKind.TOO_SHORT, ErrorKind.INTERNAL}
+)
+
+
+class AsJSON(msgspec.Struct, frozen=True):
+    """A value that Go would print as JSON: a struct, a pointer, a list, or a string of a named type such as an enum."""
+
+    value: Any
+
+
+class FieldError(msgspec.Struct, frozen=True):
+    """One error: its kind, the path of the field, the offending value (already rendered) and the reason."""
+
+    kind: ErrorKind
+    path: str
+    rendered_value: str | None
+    detail: str
+
+    @property
+    def body(self) -> str:
+        """The message without the path, as a Status cause carries it."""
+        parts = [self.kind.words]
+        if self.rendered_value is not None and self.kind not in _WITHOUT_VALUE:
+            parts.append(self.rendered_value)
+        if self.detail:
+            parts.append(self.detail)
+        return ": ".join(parts)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.body}"
+
+
+def _render(value: Any) -> str:
+    if isinstance(value, str):
+        return go_quote(value)
+    return go_json(value.value if isinstance(value, AsJSON) else value)
+
+
+def invalid(path: str, value: Any, detail: str) -> FieldError:
+    return FieldError(ErrorKind.INVALID, path, _render(value), detail)
+
+
+def type_invalid(path: str, value: Any, detail: str) -> FieldError:
+    return FieldError(ErrorKind.TYPE_INVALID, path, _render(value), detail)
+
+
+def required(path: str, detail: str = "") -> FieldError:
+    return FieldError(ErrorKind.REQUIRED, path, None, detail)
+
+
+def forbidden(path: str, detail: str) -> FieldError:
+    return FieldError(ErrorKind.FORBIDDEN, path, None, detail)
+
+
+def not_found(path: str, value: Any, detail: str = "") -> FieldError:
+    return FieldError(ErrorKind.NOT_FOUND, path, _render(value), detail)
+
+
+def duplicate(path: str, value: Any) -> FieldError:
+    return FieldError(ErrorKind.DUPLICATE, path, _render(value), "")
+
+
+def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
+    """An unknown member of an enumeration: `supported` in the order in which it is to be printed."""
+    names = ", ".join(go_quote(name) for name in supported)
+    return FieldError(ErrorKind.NOT_SUPPORTED, path, _render(value), f"supported values: {names}" if names else "")
+
+
+def too_long(path: str, limit: int, unit: str = "bytes") -> FieldError:
+    shown_unit = unit.removesuffix("s") if limit == 1 else unit
+    return FieldError(ErrorKind.TOO_LONG, path, None, f"may not be more than {limit} {shown_unit}")
+
+
+def too_many(path: str, actual: int, limit: int) -> FieldError:
+    items = "item" if limit == 1 else "items"
+    return FieldError(ErrorKind.TOO_MANY, path, str(actual), f"must have at most {limit} {items}")
+
+
+def internal_error(path: str, detail: str) -> FieldError:
+    return FieldError(ErrorKind.INTERNAL, path, None, detail)

@@ -1,0 +1,194 @@
+"""Feature gates: which of the documents' features a component may use.
+
+In: `--feature-gates=A=true,B=false`, for all components and for each. Out: a `GateSet` per component, read by the
+`compile_*` and `admit` functions and nowhere deeper. Kubernetes: component-base/featuregate, pkg/features.
+
+Differs: an unknown gate's error lists the known ones, and `MatchLabelKeysInPodAffinity`, locked on since 1.33, can still
+be turned off, because what happens when it is turned off and on again is part of what its document describes.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+import msgspec
+
+
+class Component(StrEnum):
+    """The processes that read gates, each with values of its own, so that version skew can be reproduced."""
+
+    API_SERVER = "kube-apiserver"
+    SCHEDULER = "kube-scheduler"
+    CONTROLLER_MANAGER = "kube-controller-manager"
+    KUBELET = "kubelet"
+
+
+ALL_COMPONENTS = frozenset(Component)
+
+
+class Stage(StrEnum):
+    """How far a feature has come; `AllAlpha` and `AllBeta` set every gate of their stage that is not set by name."""
+
+    ALPHA = "ALPHA"
+    BETA = "BETA"
+    GA = "GA"
+
+
+class Release(msgspec.Struct, frozen=True):
+    """What a Kubernetes release made of a gate: from this minor version on, this stage and this default."""
+
+    minor: int
+    stage: Stage
+    default: bool
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """One feature gate. `releases` is its history in Kubernetes, oldest first; empty if no release has it yet."""
+
+    name: str
+    stage: Stage
+    default: bool
+    components: frozenset[Component]
+    feature: str
+    releases: tuple[Release, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    def accepted_from(self) -> int | None:
+        """The first minor version whose API server can be told to accept the feature; None: no release so far."""
+        return self.releases[0].minor if self.releases else None
+
+    def accepted_by_default_from(self) -> int | None:
+        return next((release.minor for release in self.releases if release.default), None)
+
+
+TAINT_TOLERATION_COMPARISON_OPERATORS = Gate(
+    "TaintTolerationComparisonOperators",
+    Stage.ALPHA,
+    False,
+    ALL_COMPONENTS,
+    "operators Lt and Gt in tolerations",
+    (Release(35, Stage.ALPHA, False),),
+)
+SEMVER_COMPARISON_OPERATORS = Gate(
+    "TaintTolerationNodeAffinitySemverComparisonOperators",
+    Stage.ALPHA,
+    False,
+    ALL_COMPONENTS,
+    "operators SemverLt, SemverGt and SemverEq in tolerations, node affinity and PersistentVolume node affinity",
+)
+TAINT_TOLERATION_CEL = Gate(
+    "TaintTolerationCEL",
+    Stage.ALPHA,
+    False,
+    ALL_COMPONENTS,
+    "CEL expressions in tolerations",
+)
+MATCH_LABEL_KEYS_IN_POD_AFFINITY = Gate(
+    "MatchLabelKeysInPodAffinity",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER}),
+    "matchLabelKeys and mismatchLabelKeys in pod affinity and anti-affinity",
+    (Release(29, Stage.ALPHA, False), Release(31, Stage.BETA, True), Release(33, Stage.GA, True)),
+)
+MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD = Gate(
+    "MatchLabelKeysInPodTopologySpread",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "matchLabelKeys in topology spread constraints",
+    (Release(25, Stage.ALPHA, False), Release(27, Stage.BETA, True)),
+)
+MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE = Gate(
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "merging of a spread constraint's matchLabelKeys into its labelSelector when the pod is created",
+    (Release(34, Stage.BETA, True),),
+    needs=("MatchLabelKeysInPodTopologySpread",),
+)
+
+GATES = (
+    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    SEMVER_COMPARISON_OPERATORS,
+    TAINT_TOLERATION_CEL,
+    MATCH_LABEL_KEYS_IN_POD_AFFINITY,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE,
+)
+_BY_NAME = {gate.name: gate for gate in GATES}
+_ALL_OF_STAGE = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+
+class GateError(ValueError):
+    """A `--feature-gates` value that cannot be used, with the reason."""
+
+
+class GateSet(msgspec.Struct, frozen=True):
+    """The gates that are on in one component. Hashable, so that compiled matchers can be cached by it."""
+
+    names: frozenset[str]
+
+    def enabled(self, gate: Gate) -> bool:
+        return gate.name in self.names
+
+    def with_gate(self, gate: Gate, on: bool) -> "GateSet":
+        return GateSet(self.names | {gate.name} if on else self.names - {gate.name})
+
+
+def default_gates() -> GateSet:
+    """Every gate at its default."""
+    return gates_from({})
+
+
+def gates_from(settings: Mapping[str, bool]) -> GateSet:
+    """Defaults, overridden by `AllAlpha`/`AllBeta`, overridden by the gates set by name."""
+    unknown = sorted(name for name in settings if name not in _BY_NAME and name not in _ALL_OF_STAGE)
+    if unknown:
+        known = ", ".join([*_ALL_OF_STAGE, *_BY_NAME])
+        raise GateError(f"unrecognized feature gate: {', '.join(unknown)} (known gates: {known})")
+    values = {gate.name: gate.default for gate in GATES}
+    for name, stage in _ALL_OF_STAGE.items():
+        if name in settings:
+            values.update({gate.name: settings[name] for gate in GATES if gate.stage is stage})
+    values.update({name: on for name, on in settings.items() if name in _BY_NAME})
+    for gate in GATES:
+        missing = [name for name in gate.needs if not values[name]]
+        if values[gate.name] and missing:
+            raise GateError(f"{gate.name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]")
+    return GateSet(frozenset(name for name, on in values.items() if on))
+
+
+def parse_feature_gates(text: str) -> dict[str, bool]:
+    """`A=true,B=false` as a mapping of names to values, with Kubernetes' complaints about the syntax."""
+    settings: dict[str, bool] = {}
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not name and not equals:
+            continue
+        if not equals:
+            raise GateError(f"missing bool value for {name}")
+        if value not in _TRUE and value not in _FALSE:
+            raise GateError(
+                f'invalid value of {name}={value}, err: strconv.ParseBool: parsing "{value}": invalid syntax'
+            )
+        settings[name] = value in _TRUE
+    return settings
+
+
+def component_gates(
+    everywhere: Iterable[str] = (), only: Mapping[Component, Iterable[str]] | None = None
+) -> dict[Component, GateSet]:
+    """The gates of all four components: settings for every component, overridden by a component's own ones."""
+    shared: dict[str, bool] = {}
+    for text in everywhere:
+        shared.update(parse_feature_gates(text))
+    result: dict[Component, GateSet] = {}
+    for component in Component:
+        settings = dict(shared)
+        for text in (only or {}).get(component, ()):
+            settings.update(parse_feature_gates(text))
+        result[component] = gates_from(settings)
+    return result
