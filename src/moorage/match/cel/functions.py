@@ -1,0 +1,177 @@
+"""What a CEL function is: rows of data with types, an implementation and two costs.
+
+A library is a tuple of `Function`s and nothing else; the environment joins the tuples. A row reads:
+
+    Function("startsWith", (
+        Overload(
+            id="starts_with_string",       # cel-go's overload id: costs and messages are keyed by it
+            params=(STRING, STRING),       # of a member function the receiver is params[0]
+            result=BOOL,
+            member=True,                   # x.f(y) if true, f(x, y) if false
+            implementation=str.startswith, # called as implementation(receiver, *arguments)
+            estimate=...,                  # before running, (context, receiver or None, other arguments as Nodes)
+                                           # → CallEstimate; None: cost 1, size unknown
+            cost=...,                      # while running, (receiver and arguments as values) → int; None: cost 1
+        ),
+    ))
+
+The implementation gets values as `values.py` describes them, already checked against `params` (type parameters and dyn
+accept anything, list(T) any list), so it never inspects types of its own accord. It returns a value or raises `CelError`
+with cel-go's text. A result that can be much larger than the arguments must first pass `values.require_result_size(n)`.
+A namespaced function is a global one with a dotted name: `Function("lists.range", …)` with `member=False`.
+
+Costs are charged *before* the implementation runs, so `cost` sees the arguments only. An argument that failed to evaluate
+is handed over as the `CelError` instance (cel-go charges the call nevertheless), and `actual_size` counts it as 1.
+
+Kubernetes: cel-go checker/cost.go and interpreter/runtimecost.go; apiserver/pkg/cel/library/cost.go.
+Differs: result sizes are never known to the actual cost; it is computed from the arguments instead.
+Next on the path: environment.py collects the rows; checker.py, cost_estimate.py and compiler.py read them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from moorage.match.cel.values import CelMap, OpaqueValue, OptionalValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.match.cel.types import Type
+
+MAX_COST = 2**64 - 1
+STRING_FACTOR = 0.1
+REGEX_FACTOR = 0.25
+
+
+def add_saturating(a: int, b: int) -> int:
+    """a + b, at most 2⁶⁴−1."""
+    return min(a + b, MAX_COST)
+
+
+def multiply_saturating(a: int, b: int) -> int:
+    """a × b, at most 2⁶⁴−1."""
+    return min(a * b, MAX_COST)
+
+
+def ceil_factor(size: int, factor: float) -> int:
+    """ceil(size × factor) in double precision, at most 2⁶⁴−1: how every factor is applied."""
+    product = math.ceil(float(size) * factor)
+    return product if product < MAX_COST else MAX_COST
+
+
+class Interval(NamedTuple):
+    """A size or a cost known to lie in [min, max]; arithmetic saturates at 2⁶⁴−1."""
+
+    min: int
+    max: int
+
+    def plus(self, other: Interval) -> Interval:
+        return Interval(min(self[0] + other[0], MAX_COST), min(self[1] + other[1], MAX_COST))
+
+    def times(self, other: Interval) -> Interval:
+        return Interval(min(self[0] * other[0], MAX_COST), min(self[1] * other[1], MAX_COST))
+
+    def by_factor(self, factor: float) -> Interval:
+        return Interval(ceil_factor(self[0], factor), ceil_factor(self[1], factor))
+
+    def union(self, other: Interval) -> Interval:
+        return Interval(min(self[0], other[0]), max(self[1], other[1]))
+
+
+def fixed(size: int) -> Interval:
+    """[size, size]."""
+    return Interval(size, size)
+
+
+ZERO = Interval(0, 0)
+ONE = Interval(1, 1)
+UNKNOWN_SIZE = Interval(0, MAX_COST)
+
+
+class CallEstimate(NamedTuple):
+    """The cost of a call without its arguments' own costs, and the size of its result if it has one.
+
+    `result_size=None` means nothing is known: the size is then looked up by type, or unknown.
+    """
+
+    cost: Interval
+    result_size: Interval | None = None
+
+
+@dataclass(slots=True)
+class Node:
+    """An argument as the cost estimate sees it.
+
+    `size` is what the expression itself tells (literals, concatenations, results of estimated calls), or None. `literal`
+    is the value of a literal and `is_literal` tells whether there is one (it may be null). `path` leads from a variable to
+    the value (`("taint", "key")`, with `@items`, `@keys`, `@values` for elements) and is None where there is no such path.
+    """
+
+    type: Type
+    size: Interval | None = None
+    path: tuple[str, ...] | None = None
+    is_literal: bool = False
+    literal: Any = None
+
+
+class EstimateContext(Protocol):
+    """What an estimate may ask about its arguments; implemented by cost_estimate.py."""
+
+    def size(self, node: Node) -> Interval:
+        """The node's own size, else the declared size of its path, else [0, 2⁶⁴−1]. The usual question."""
+
+    def element(self, node: Node) -> Node | None:
+        """A list's element as a node of its own (path extended by @items), or None if the type has no parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature of a function; see the module's docstring for the meaning of every field."""
+
+    id: str
+    params: tuple[Type, ...]
+    result: Type
+    implementation: Callable[..., Any]
+    member: bool = False
+    estimate: Callable[[EstimateContext, Node | None, Sequence[Node]], CallEstimate | None] | None = None
+    cost: Callable[[Sequence[Any]], int] | None = None
+    # Non-strict overloads get failed arguments as CelError instances instead of not being called at all.
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A name with its overloads, in the order in which cel-go declares (and its resolution considers) them."""
+
+    name: str
+    overloads: tuple[Overload, ...]
+
+
+def actual_size(value: Any) -> int:
+    """The size cel-go charges a value by: code points, bytes, elements, entries; an optional's value's; otherwise 1."""
+    kind = type(value)
+    if kind is str or kind is bytes or kind is list or kind is CelMap:
+        return len(value)
+    if isinstance(value, OptionalValue):
+        return actual_size(value.value) if value.present else 1
+    if isinstance(value, OpaqueValue):
+        size = value.cel_size()
+        return 1 if size is None else size
+    return 1
+
+
+def traversal_cost(value: Any) -> int:
+    """What the functions over whole lists charge: floor(length × 0.1) per string (in UTF-8 bytes), 1 per scalar."""
+    kind = type(value)
+    if kind is str:
+        return int(len(value.encode("utf-8", "surrogatepass")) * STRING_FACTOR)
+    if kind is bytes:
+        return int(len(value) * STRING_FACTOR)
+    if kind is list:
+        return sum(map(traversal_cost, value))
+    if kind is CelMap:
+        return sum(traversal_cost(key) + traversal_cost(entry) for key, entry in value.items())
+    return 1

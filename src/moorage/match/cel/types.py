@@ -1,0 +1,159 @@
+"""The types of CEL: what an expression is known to be before it runs.
+
+In comes nothing; out come the `Type` algebra and the constants that declarations are written with. A `Type` is also a
+run-time value (`type(1) == int`), compared by name alone as cel-go does.
+
+Kubernetes: cel-go common/types/types.go; the named types are those of apiserver/pkg/cel.
+Differs: no protobuf messages and no wrapper types. Next on the path: checker.py unifies these types.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Kind(Enum):
+    """The families of types; the checker's rules are stated per family."""
+
+    ANY = "any"
+    BOOL = "bool"
+    BYTES = "bytes"
+    DOUBLE = "double"
+    DURATION = "duration"
+    DYN = "dyn"
+    ERROR = "error"
+    INT = "int"
+    LIST = "list"
+    MAP = "map"
+    NULL = "null"
+    OPAQUE = "opaque"
+    STRING = "string"
+    STRUCT = "struct"
+    TIMESTAMP = "timestamp"
+    TYPE = "type"
+    TYPE_PARAM = "type_param"
+    UINT = "uint"
+
+
+class Type:
+    """One type: a kind, a run-time name, and parameters (element of a list, key and value of a map, …).
+
+    Two types are `==` when kind, name and parameters agree. `str(t)` renders as cel-go's checker does in its messages:
+    `list(int)`, `map(string, dyn)`, `optional_type(string)`, `null`, `timestamp`, `kubernetes.Taint`.
+    """
+
+    __slots__ = ("_hash", "has_type_param", "kind", "name", "parameters")
+
+    def __init__(self, kind: Kind, name: str, parameters: tuple[Type, ...] = ()) -> None:
+        self.kind = kind
+        self.name = name
+        self.parameters = parameters
+        self.has_type_param: bool = kind is Kind.TYPE_PARAM or any(p.has_type_param for p in parameters)
+        self._hash = hash((kind, name, parameters))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Type)
+            and self.kind is other.kind
+            and self.name == other.name
+            and self.parameters == other.parameters
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        fixed = _DISPLAY_NAMES.get(self.kind)
+        if fixed is not None:
+            return fixed
+        if not self.parameters:
+            return self.name
+        return f"{self.name}({', '.join(map(str, self.parameters))})"
+
+    def __repr__(self) -> str:
+        return f"Type({self})"
+
+    @property
+    def is_dyn(self) -> bool:
+        """Whether the type is only known when the expression runs."""
+        return self.kind is Kind.DYN or self.kind is Kind.ANY
+
+
+_DISPLAY_NAMES = {
+    Kind.ANY: "any",
+    Kind.DURATION: "duration",
+    Kind.ERROR: "!error!",
+    Kind.NULL: "null",
+    Kind.TIMESTAMP: "timestamp",
+}
+
+ANY = Type(Kind.ANY, "google.protobuf.Any")
+BOOL = Type(Kind.BOOL, "bool")
+BYTES = Type(Kind.BYTES, "bytes")
+DOUBLE = Type(Kind.DOUBLE, "double")
+DURATION = Type(Kind.DURATION, "google.protobuf.Duration")
+DYN = Type(Kind.DYN, "dyn")
+ERROR = Type(Kind.ERROR, "error")
+INT = Type(Kind.INT, "int")
+NULL = Type(Kind.NULL, "null_type")
+STRING = Type(Kind.STRING, "string")
+TIMESTAMP = Type(Kind.TIMESTAMP, "google.protobuf.Timestamp")
+TYPE = Type(Kind.TYPE, "type")
+UINT = Type(Kind.UINT, "uint")
+
+
+def list_of(element: Type) -> Type:
+    """list(element)."""
+    return Type(Kind.LIST, "list", (element,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    """map(key, value)."""
+    return Type(Kind.MAP, "map", (key, value))
+
+
+def optional_of(value: Type) -> Type:
+    """optional_type(value)."""
+    return Type(Kind.OPAQUE, "optional_type", (value,))
+
+
+def type_of(value: Type) -> Type:
+    """type(value): the type of a type, as `type(1)` has it."""
+    return Type(Kind.TYPE, "type", (value,))
+
+
+def type_param(name: str) -> Type:
+    """A type variable, `T` in `list(T) + list(T) -> list(T)`."""
+    return Type(Kind.TYPE_PARAM, name)
+
+
+def opaque(name: str, *parameters: Type) -> Type:
+    """An abstract type without fields, such as net.IP."""
+    return Type(Kind.OPAQUE, name, parameters)
+
+
+def struct(name: str) -> Type:
+    """An object type; its fields, if any, are declared by the environment."""
+    return Type(Kind.STRUCT, name)
+
+
+T = type_param("T")
+LIST_OF_T = list_of(T)
+LIST = list_of(DYN)
+MAP = map_of(DYN, DYN)
+OPTIONAL = optional_of(DYN)
+
+# The types Kubernetes adds. IP and CIDR are opaque, the others objects without fields: it shows in messages.
+IP = opaque("net.IP")
+CIDR = opaque("net.CIDR")
+URL = struct("kubernetes.URL")
+QUANTITY = struct("kubernetes.Quantity")
+SEMVER = struct("kubernetes.Semver")
+FORMAT = struct("kubernetes.NamedFormat")
+AUTHORIZER = struct("kubernetes.authorization.Authorizer")
+PATH_CHECK = struct("kubernetes.authorization.PathCheck")
+GROUP_CHECK = struct("kubernetes.authorization.GroupCheck")
+RESOURCE_CHECK = struct("kubernetes.authorization.ResourceCheck")
+DECISION = struct("kubernetes.authorization.Decision")

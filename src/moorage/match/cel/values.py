@@ -1,0 +1,291 @@
+"""The values CEL computes with, their equality and their order.
+
+| CEL | Python |
+|---|---|
+| int | `int` (never `bool`, never `UInt`), within int64 |
+| uint | `UInt`, within uint64 |
+| double | `float` |
+| bool, null | `bool`, `None` |
+| string | `str`; sizes and offsets count code points, as CEL's do |
+| bytes | `bytes` |
+| list | `list`, which nobody changes after it was made |
+| map | `CelMap` |
+| duration, timestamp | `Duration`, `Timestamp` |
+| optional_type(T) | `OptionalValue` (`OPTIONAL_NONE`, `OptionalValue.of(x)`) |
+| type | `moorage.match.cel.types.Type` |
+| anything else (net.IP, kubernetes.URL, …) | a subclass of `OpaqueValue` |
+
+An error is not a value: it is raised as `CelError`, whose text is cel-go's.
+
+Kubernetes: cel-go common/types. Differs: no protobuf messages, no unknowns. Next on the path: functions.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from moorage.match.cel import types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from moorage.match.cel.types import Type
+
+INT_MIN = -(2**63)
+INT_MAX = 2**63 - 1
+UINT_MAX = 2**64 - 1
+
+# No result may be larger than this many code points, bytes or elements. cel-go has no such bound: there, nested replace()
+# calls grow a string without limit at next to no cost.
+MAX_RESULT_SIZE = 10_000_000
+
+
+class CelError(Exception):
+    """Evaluation failed; `str(error)` is cel-go's text (`no such key: x`, `division by zero`, …)."""
+
+
+class CelCancelled(CelError):
+    """Evaluation was stopped (cost or time); `&&`, `||` and macros do not absorb it."""
+
+
+class UInt(int):
+    """A CEL uint. Arithmetic on it gives plain ints: the operators' rows wrap results again."""
+
+    __slots__ = ()
+
+
+class OpaqueValue:
+    """Base of the values libraries add. `==` is CEL's equality; `cel_size` is what cel-go's Sizer says, if any."""
+
+    __slots__ = ()
+    cel_type: ClassVar[Type]
+
+    def cel_size(self) -> int | None:
+        return None
+
+
+class Duration:
+    """A span of nanoseconds within int64, as Go's time.Duration."""
+
+    __slots__ = ("nanos",)
+
+    def __init__(self, nanos: int) -> None:
+        self.nanos = nanos
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Duration) and self.nanos == other.nanos
+
+    def __hash__(self) -> int:
+        return hash(("duration", self.nanos))
+
+    def __repr__(self) -> str:
+        return f"Duration({self.nanos})"
+
+
+class Timestamp:
+    """Nanoseconds since 1970-01-01 UTC, with the offset it was written with, which shows in string() and nowhere else."""
+
+    __slots__ = ("nanos", "offset_seconds")
+
+    def __init__(self, nanos: int, offset_seconds: int = 0) -> None:
+        self.nanos = nanos
+        self.offset_seconds = offset_seconds
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timestamp) and self.nanos == other.nanos
+
+    def __hash__(self) -> int:
+        return hash(("timestamp", self.nanos))
+
+    def __repr__(self) -> str:
+        return f"Timestamp({self.nanos})"
+
+
+class OptionalValue:
+    """optional_type(T): a value or none. Ask `present`, then read `value`."""
+
+    __slots__ = ("present", "value")
+
+    def __init__(self, present: bool, value: Any = None) -> None:
+        self.present = present
+        self.value = value
+
+    @staticmethod
+    def of(value: Any) -> OptionalValue:
+        """optional.of(value)."""
+        return OptionalValue(True, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OptionalValue) or self.present != other.present:
+            return False
+        return not self.present or equal(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash(("optional", self.present))
+
+    def __repr__(self) -> str:
+        return f"optional.of({self.value!r})" if self.present else "optional.none()"
+
+
+OPTIONAL_NONE = OptionalValue(False)
+_MISSING = object()
+
+
+class CelMap:
+    """An immutable map. Keys keep their types apart (`1`, `1u` and `true` are three keys).
+
+    Look-ups fall back to a numerically equal key of another type, so `{1: 'a'}[1u]` and `{1: 'a'}[1.0]` find 'a'.
+    """
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, entries: Iterable[tuple[Any, Any]] = ()) -> None:
+        slots: dict[Any, tuple[Any, Any]] = {}
+        for key, value in entries:
+            slots[_slot(key)] = (key, value)
+        self._slots = slots
+
+    @staticmethod
+    def of_strings(entries: dict[str, Any]) -> CelMap:
+        """A map from a Python dict whose keys are strings."""
+        return CelMap(entries.items())
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([key for key, _ in self._slots.values()])
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """Keys with values, in the order of insertion."""
+        return list(self._slots.values())
+
+    def find(self, key: Any, default: Any = None) -> Any:
+        """The value of a key, or the default."""
+        entry = self._slots.get(_slot(key)) if type(key) is not str else self._slots.get(key)
+        if entry is not None:
+            return entry[1]
+        for other in _equal_numbers(key):
+            entry = self._slots.get(_slot(other))
+            if entry is not None:
+                return entry[1]
+        return default
+
+    def __contains__(self, key: Any) -> bool:
+        return self.find(key, _MISSING) is not _MISSING
+
+    def with_entry(self, key: Any, value: Any) -> CelMap:
+        """A copy with one entry more."""
+        copy = CelMap()
+        copy._slots = {**self._slots, _slot(key): (key, value)}
+        return copy
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CelMap) or len(self) != len(other):
+            return False
+        for key, value in self._slots.values():
+            theirs = other.find(key, _MISSING)
+            if theirs is _MISSING or not equal(value, theirs):
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        return hash(("map", len(self)))
+
+    def __repr__(self) -> str:
+        return f"CelMap({self.items()!r})"
+
+
+def _slot(key: Any) -> Any:
+    kind = type(key)
+    if kind is str or kind is int or kind is bytes:
+        return key
+    return (kind, key)
+
+
+def _equal_numbers(key: Any) -> tuple[Any, ...]:
+    """The keys of other numeric types that equal this one without loss."""
+    kind = type(key)
+    if kind is int:
+        return (UInt(key),) if key >= 0 else ()
+    if kind is UInt:
+        return (int(key),) if key <= INT_MAX else ()
+    if kind is float and math.isfinite(key) and key == math.trunc(key):
+        number = int(key)
+        ints: tuple[Any, ...] = (number,) if INT_MIN <= number <= INT_MAX else ()
+        return (*ints, UInt(number)) if 0 <= number <= UINT_MAX else ints
+    return ()
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is an int, a uint or a double."""
+    kind = type(value)
+    return kind is int or kind is float or kind is UInt
+
+
+def equal(a: Any, b: Any) -> bool:
+    """CEL's `==`: numbers across types (ints meet doubles in double precision), all else only within one type."""
+    kind = type(a)
+    other = type(b)
+    if kind is other:
+        if kind is list:
+            return len(a) == len(b) and all(map(equal, a, b))
+        if isinstance(a, types.Type):
+            return bool(a.name == b.name)
+        return bool(a == b)
+    if is_number(a) and is_number(b):
+        return compare_numbers(a, b) == 0
+    return isinstance(a, OpaqueValue) and isinstance(b, OpaqueValue) and bool(a == b)
+
+
+def compare_numbers(a: Any, b: Any) -> int | None:
+    """-1, 0 or 1 for two numbers of any types, None where a NaN takes part (it equals nothing and is not ordered)."""
+    if type(a) is float or type(b) is float:
+        if a != a or b != b:
+            return None
+        if type(a) is float and type(b) is float:
+            return (a > b) - (a < b)
+        if type(a) is float:
+            low, high = (0, UINT_MAX) if type(b) is UInt else (INT_MIN, INT_MAX)
+            if a < low:
+                return -1
+            if a > float(high):
+                return 1
+            return (a > float(b)) - (a < float(b))
+        reverse = compare_numbers(b, a)
+        return None if reverse is None else -reverse
+    return int(a > b) - int(a < b)
+
+
+def require_result_size(size: int) -> None:
+    """Raise unless a result of so many code points, bytes or elements may be built. Call it before building."""
+    if size > MAX_RESULT_SIZE:
+        raise CelError(f"result too large: {size} exceeds the limit of {MAX_RESULT_SIZE}")
+
+
+def type_of_value(value: Any) -> Type:
+    """The run-time type of a value, as `type(x)` gives it."""
+    found = _TYPES.get(type(value))
+    if found is not None:
+        return found
+    if isinstance(value, OpaqueValue):
+        return value.cel_type
+    return types.DYN
+
+
+_TYPES: dict[type, Type] = {
+    bool: types.BOOL,
+    int: types.INT,
+    UInt: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    type(None): types.NULL,
+    list: types.LIST,
+    CelMap: types.MAP,
+    Duration: types.DURATION,
+    Timestamp: types.TIMESTAMP,
+    OptionalValue: types.OPTIONAL,
+    types.Type: types.TYPE,
+}
