@@ -3,8 +3,8 @@
 In: `--feature-gates=A=true,B=false`, for all components and for each. Out: a `GateSet` per component, read by the
 `compile_*` and `admit` functions and nowhere deeper. Kubernetes: component-base/featuregate, pkg/features.
 
-Differs: an unknown gate's error lists the known ones, and `MatchLabelKeysInPodAffinity`, locked on since 1.33, can still
-be turned off, because what happens when it is turned off and on again is part of what its document describes.
+Differs: an unknown gate's error lists the known ones, and `MatchLabelKeysInPodAffinity`, locked on since 1.33, can
+still be turned off, because what happens when it is turned off and on again is part of what its document describes.
 """
 
 from collections.abc import Iterable, Mapping
