@@ -1,0 +1,192 @@
+"""A container: image, environment, ports, resources, mounts.
+
+In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
+k8s.io/api/core/v1. Next: `pod`.
+"""
+
+# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
+# ruff: noqa: D101, RUF012
+
+from moorage.model.meta import LocalObjectReference
+from moorage.model.named_types import (
+    ContainerRestartPolicy,
+    ContainerRestartRuleAction,
+    ContainerRestartRuleOnExitCodesOperator,
+    MountPropagationMode,
+    Protocol,
+    PullPolicy,
+    RecursiveReadOnlyMode,
+    ResourceList,
+    ResourceName,
+    ResourceResizeRestartPolicy,
+    TerminationMessagePolicy,
+)
+from moorage.model.probe import Lifecycle, Probe
+from moorage.model.quantity import ZERO, Quantity
+from moorage.model.security import SecurityContext
+from moorage.model.view import Int32, View
+
+
+class ObjectFieldSelector(View, frozen=True, gc=False):
+    apiVersion: str = ""
+    fieldPath: str = ""
+
+
+class ResourceFieldSelector(View, frozen=True, gc=False):
+    containerName: str = ""
+    resource: str = ""
+    divisor: Quantity = ZERO
+
+
+class ContainerPort(View, frozen=True, gc=False):
+    name: str = ""
+    hostPort: Int32 = 0
+    containerPort: Int32 = 0
+    protocol: Protocol = ""
+    hostIP: str = ""
+
+
+class ConfigMapEnvSource(LocalObjectReference, frozen=True, gc=False):
+    optional: bool | None = None
+
+
+class SecretEnvSource(LocalObjectReference, frozen=True, gc=False):
+    optional: bool | None = None
+
+
+class EnvFromSource(View, frozen=True, gc=False):
+    prefix: str = ""
+    configMapRef: ConfigMapEnvSource | None = None
+    secretRef: SecretEnvSource | None = None
+
+
+class ConfigMapKeySelector(LocalObjectReference, frozen=True, gc=False):
+    key: str = ""
+    optional: bool | None = None
+
+
+class SecretKeySelector(LocalObjectReference, frozen=True, gc=False):
+    key: str = ""
+    optional: bool | None = None
+
+
+class FileKeySelector(View, frozen=True, gc=False):
+    volumeName: str = ""
+    path: str = ""
+    key: str = ""
+    optional: bool | None = None
+
+
+class EnvVarSource(View, frozen=True, gc=False):
+    fieldRef: ObjectFieldSelector | None = None
+    resourceFieldRef: ResourceFieldSelector | None = None
+    configMapKeyRef: ConfigMapKeySelector | None = None
+    secretKeyRef: SecretKeySelector | None = None
+    fileKeyRef: FileKeySelector | None = None
+
+
+class EnvVar(View, frozen=True, gc=False):
+    name: str = ""
+    value: str = ""
+    valueFrom: EnvVarSource | None = None
+
+
+class ResourceClaim(View, frozen=True, gc=False):
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(View, frozen=True, gc=False):
+    limits: ResourceList = {}
+    requests: ResourceList = {}
+    claims: tuple[ResourceClaim, ...] = ()
+
+
+class ContainerResizePolicy(View, frozen=True, gc=False):
+    resourceName: ResourceName = ""
+    restartPolicy: ResourceResizeRestartPolicy = ""
+
+
+class ContainerRestartRuleOnExitCodes(View, frozen=True, gc=False):
+    operator: ContainerRestartRuleOnExitCodesOperator = ""
+    values: tuple[Int32, ...] = ()
+
+
+class ContainerRestartRule(View, frozen=True, gc=False):
+    action: ContainerRestartRuleAction = ""
+    exitCodes: ContainerRestartRuleOnExitCodes | None = None
+
+
+class VolumeMount(View, frozen=True, gc=False):
+    name: str = ""
+    readOnly: bool = False
+    recursiveReadOnly: RecursiveReadOnlyMode | None = None
+    mountPath: str = ""
+    subPath: str = ""
+    mountPropagation: MountPropagationMode | None = None
+    subPathExpr: str = ""
+
+
+class VolumeDevice(View, frozen=True, gc=False):
+    name: str = ""
+    devicePath: str = ""
+
+
+class Container(View, frozen=True, gc=False):
+    name: str = ""
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    workingDir: str = ""
+    ports: tuple[ContainerPort, ...] = ()
+    envFrom: tuple[EnvFromSource, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    resources: ResourceRequirements = ResourceRequirements()
+    resizePolicy: tuple[ContainerResizePolicy, ...] = ()
+    restartPolicy: ContainerRestartPolicy | None = None
+    restartPolicyRules: tuple[ContainerRestartRule, ...] = ()
+    volumeMounts: tuple[VolumeMount, ...] = ()
+    volumeDevices: tuple[VolumeDevice, ...] = ()
+    livenessProbe: Probe | None = None
+    readinessProbe: Probe | None = None
+    startupProbe: Probe | None = None
+    lifecycle: Lifecycle | None = None
+    terminationMessagePath: str = ""
+    terminationMessagePolicy: TerminationMessagePolicy = ""
+    imagePullPolicy: PullPolicy = ""
+    securityContext: SecurityContext | None = None
+    stdin: bool = False
+    stdinOnce: bool = False
+    tty: bool = False
+
+
+class EphemeralContainerCommon(View, frozen=True, gc=False):
+    name: str = ""
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    workingDir: str = ""
+    ports: tuple[ContainerPort, ...] = ()
+    envFrom: tuple[EnvFromSource, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    resources: ResourceRequirements = ResourceRequirements()
+    resizePolicy: tuple[ContainerResizePolicy, ...] = ()
+    restartPolicy: ContainerRestartPolicy | None = None
+    restartPolicyRules: tuple[ContainerRestartRule, ...] = ()
+    volumeMounts: tuple[VolumeMount, ...] = ()
+    volumeDevices: tuple[VolumeDevice, ...] = ()
+    livenessProbe: Probe | None = None
+    readinessProbe: Probe | None = None
+    startupProbe: Probe | None = None
+    lifecycle: Lifecycle | None = None
+    terminationMessagePath: str = ""
+    terminationMessagePolicy: TerminationMessagePolicy = ""
+    imagePullPolicy: PullPolicy = ""
+    securityContext: SecurityContext | None = None
+    stdin: bool = False
+    stdinOnce: bool = False
+    tty: bool = False
+
+
+class EphemeralContainer(EphemeralContainerCommon, frozen=True, gc=False):
+    targetContainerName: str = ""
