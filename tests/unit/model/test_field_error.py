@@ -1,0 +1,69 @@
+"""Field errors print what Go's `field.Error.Error()` prints."""
+
+import pytest
+
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    duplicate,
+    forbidden,
+    internal_error,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+    type_invalid,
+)
+from moorage.model.go_text import GoStruct, go_json, go_quote
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (invalid("a.b", "x", "no"), 'a.b: Invalid value: "x": no'),
+        (invalid("a", 5, "no"), "a: Invalid value: 5: no"),
+        (invalid("a", True, "no"), "a: Invalid value: true: no"),
+        (invalid("a", None, "no"), "a: Invalid value: null: no"),
+        (invalid("a", ["x"], "no"), 'a: Invalid value: ["x"]: no'),
+        (invalid("a", "<é\n>", "no"), 'a: Invalid value: "<é\\n>": no'),
+        (invalid("a", AsJSON("<"), "no"), 'a: Invalid value: "\\u003c": no'),
+        (type_invalid("a", "x", "no"), 'a: Invalid value: "x": no'),
+        (required("a"), "a: Required value"),
+        (required("a", "why"), "a: Required value: why"),
+        (forbidden("a", "why"), "a: Forbidden: why"),
+        (not_found("a", "x"), 'a: Not found: "x"'),
+        (duplicate("a", "x"), 'a: Duplicate value: "x"'),
+        (not_supported("a", "x", ["Y", "Z"]), 'a: Unsupported value: "x": supported values: "Y", "Z"'),
+        (not_supported("a", "x", []), 'a: Unsupported value: "x"'),
+        (too_long("a", 10240), "a: Too long: may not be more than 10240 bytes"),
+        (too_long("a", 1, "characters"), "a: Too long: may not be more than 1 character"),
+        (too_many("a", 9, 8), "a: Too many: 9: must have at most 8 items"),
+        (internal_error("a", "oops"), "a: Internal error: oops"),
+    ],
+)
+def test_rendering(error: FieldError, text: str) -> None:
+    assert str(error) == text
+    assert error.body == text.split(": ", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("plain", '"plain"'),
+        ('a"b\\c', '"a\\"b\\\\c"'),
+        ("\a\b\f\n\r\t\v", '"\\a\\b\\f\\n\\r\\t\\v"'),
+        ("\x00\x7f", '"\\x00\\x7f"'),
+        ("\u200b\U000e0001", '"\\u200b\\U000e0001"'),
+        ("é\u65e5", '"é\u65e5"'),
+        ("\udcff", '"\\xff"'),
+    ],
+)
+def test_go_quote(text: str, quoted: str) -> None:
+    assert go_quote(text) == quoted
+
+
+def test_go_json_sorts_maps_but_not_structs() -> None:
+    assert go_json({"b": 1, "a": [None, 1.5, 2.0]}) == '{"a":[null,1.5,2],"b":1}'
+    assert go_json(GoStruct(Key="b", Effect="<&>\x01")) == '{"Key":"b","Effect":"\\u003c\\u0026\\u003e\\u0001"}'
