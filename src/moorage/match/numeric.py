@@ -3,16 +3,15 @@
 In: the value of a `Lt`/`Gt` toleration and of a taint (canonical form only), the value of a `Gt`/`Lt` node selector
 requirement and of a label (anything strconv.ParseInt takes, so `007` is 7 and `+5` is 5).
 Out: a Python int within 64 bits, or `NumberError`; `canonical_int64_errors` is all the API server has to say at once.
-Kubernetes: content.IsDecimalInteger, then strconv.ParseInt, on every comparison; here the pod's side once, when compiled.
+Kubernetes: content.IsDecimalInteger, then strconv.ParseInt, on every comparison; here once, when compiled.
 Next: `tolerations`, `requirement` and `semver` read their numbers with it.
 """
-
-from __future__ import annotations
 
 from moorage.model.go_text import go_quote
 
 MUST_BE_NON_EMPTY = "must be non-empty"
 MUST_BE_CANONICAL = "must be a valid decimal integer in canonical form"
+_OUT_OF_RANGE = "value out of range"
 
 _MIN_INT64, _MAX_INT64, _MAX_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
 _DIGITS = frozenset("0123456789")
@@ -64,6 +63,15 @@ def canonical_int64_errors(text: str) -> list[str]:
     return errors
 
 
+def why_not_canonical(text: str) -> str:
+    """The end of a sentence about a value that `parse_canonical_int64` refuses."""
+    try:
+        parse_int64(text)
+    except NumberError as error:
+        return "is out of the range of 64-bit integers" if str(error).endswith(_OUT_OF_RANGE) else "is not an integer"
+    return "is not an integer in canonical form"
+
+
 def _is_canonical(text: str) -> bool:
     if text == "0":
         return True
@@ -91,4 +99,4 @@ def _overflows_uint64(digits: str) -> bool:
 
 
 def _out_of_range(function: str, text: str) -> str:
-    return f"strconv.{function}: parsing {go_quote(text)}: value out of range"
+    return f"strconv.{function}: parsing {go_quote(text)}: {_OUT_OF_RANGE}"

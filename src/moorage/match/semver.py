@@ -7,8 +7,6 @@ Differs: the comparison is a tuple, `Version.order_key`, computed once; build me
 Next: `tolerations` and `node_selector` compile their Semver* operators with it.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import msgspec
@@ -45,7 +43,7 @@ class Version(msgspec.Struct, frozen=True):
         pre = tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in self.pre)
         return (self.major, self.minor, self.patch, not pre, pre)
 
-    def compare(self, other: Version) -> int:
+    def compare(self, other: "Version") -> int:
         """-1, 0 or 1, as this version is below, level with or above the other."""
         mine, theirs = self.order_key, other.order_key
         return (mine > theirs) - (mine < theirs)

@@ -1,7 +1,5 @@
 """semver.json: parsing and comparing versions as blang/semver does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moorage.match.semver import SemverError, parse_tolerant

@@ -1,0 +1,88 @@
+"""Label selectors, structured form: LabelSelector → a matcher over label sets.
+
+In: a view's `labelSelector` (None is Go's nil). Out: a `Selector`: None matches nothing, an empty one everything.
+Kubernetes: metav1.LabelSelectorAsSelector. Differs: matchLabels are checked in document order (Go: in random order).
+Next: `pod_affinity`, and whoever selects pods by labels; `selector_text` is the same from a string.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from moorage.match.requirement import (
+    DOES_NOT_EXIST,
+    EQUALS,
+    EXISTS,
+    IN,
+    NOT_IN,
+    Labels,
+    Requirement,
+    SelectorError,
+    compile_requirement,
+    trusted_requirement,
+)
+from moorage.model.go_text import go_quote
+from moorage.model.meta import LabelSelector
+
+_OPERATORS = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": DOES_NOT_EXIST}
+
+
+class Selector(msgspec.Struct, frozen=True):
+    """A conjunction of requirements, sorted by key; without any it matches every label set, unless `nothing`."""
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @property
+    def everything(self) -> bool:
+        """Whether it restricts nothing: Kubernetes' `Selector.Empty()`."""
+        return not self.requirements and not self.nothing
+
+    def match(self, labels: Labels) -> bool:
+        for requirement in self.requirements:
+            if not requirement.match(labels):
+                return False
+        return not self.nothing
+
+    def explain(self, labels: Labels) -> str | None:
+        """The first requirement that does not hold, in a sentence; None exactly when `match` is true."""
+        if self.nothing:
+            return NOTHING_REASON
+        for requirement in self.requirements:
+            if reason := requirement.explain(labels):
+                return reason
+        return None
+
+    def __str__(self) -> str:
+        """The canonical string form, which `selector_text.parse_selector` reads back."""
+        return ",".join(map(str, self.requirements))
+
+
+NOTHING_REASON = "a selector that is not set matches nothing"
+NOTHING = Selector(nothing=True)
+EVERYTHING = Selector()
+
+
+def conjunction(requirements: Iterable[Requirement]) -> Selector:
+    """All of them, in the canonical order."""
+    return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
+
+
+def compile_label_selector(selector: LabelSelector | None) -> Selector:
+    """Compile, or raise `SelectorError` with the first complaint, as Kubernetes words it."""
+    if selector is None:
+        return NOTHING
+    if not selector.matchLabels and not selector.matchExpressions:
+        return EVERYTHING
+    requirements = [compile_requirement(key, EQUALS, (value,)) for key, value in selector.matchLabels.items()]
+    for expression in selector.matchExpressions:
+        operator = _OPERATORS.get(expression.operator)
+        if operator is None:
+            raise SelectorError(f"{go_quote(expression.operator)} is not a valid label selector operator")
+        requirements.append(compile_requirement(expression.key, operator, expression.values))
+    return conjunction(requirements)
+
+
+def compile_label_set(labels: Mapping[str, str]) -> Selector:
+    """The selector of a plain map, such as a pod's `nodeSelector`: every entry must be there. Nothing is checked."""
+    return conjunction(trusted_requirement(key, EQUALS, (value,)) for key, value in labels.items())

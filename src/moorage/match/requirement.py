@@ -1,0 +1,204 @@
+"""One requirement on a label: key, operator, values → does a label set meet it, and if not, why not.
+
+In: the parts of a label selector or node selector expression. Out: a `Requirement` whose `match` cannot fail, or the
+field errors of the parts. Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
+Differs: the Semver* operators are rows of the same table; values are parsed once.
+Next: `label_selector`, `selector_text` and `node_selector`, which are conjunctions of these.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from moorage.match.comparison import (
+    INTEGER_GT,
+    INTEGER_LT,
+    VERSION_EQ,
+    VERSION_GT,
+    VERSION_LT,
+    Comparison,
+    false_inequality,
+)
+from moorage.model.field_error import FieldError, invalid, not_supported
+from moorage.model.names import label_key_errors, label_value_errors
+
+Labels: TypeAlias = Mapping[str, str]
+Predicate: TypeAlias = Callable[[Labels], bool]
+
+# Kubernetes' own names of the operators (apimachinery/pkg/selection); the last three are Moorage's.
+IN, NOT_IN = "in", "notin"
+EQUALS, DOUBLE_EQUALS, NOT_EQUALS = "=", "==", "!="
+EXISTS, DOES_NOT_EXIST = "exists", "!"
+GREATER_THAN, LESS_THAN = "gt", "lt"
+SEMVER_GT, SEMVER_LT, SEMVER_EQ = "SemverGt", "SemverLt", "SemverEq"
+
+#: The operators between a key and its values, in the order in which the parser's errors list them.
+BINARY_OPERATORS = (IN, NOT_IN, EQUALS, DOUBLE_EQUALS, NOT_EQUALS, GREATER_THAN, LESS_THAN)
+
+
+class SelectorError(ValueError):
+    """A selector that cannot be compiled; `str()` is Kubernetes' text, `errors` the field errors it is made of."""
+
+    def __init__(self, text: str, errors: Sequence[FieldError] = ()) -> None:
+        super().__init__(text)
+        self.errors = tuple(errors)
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """A compiled requirement. `match(labels)` answers; `explain(labels)` says why the answer is no, else None."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+    match: Predicate
+
+    def explain(self, labels: Labels) -> str | None:
+        if self.match(labels):
+            return None
+        value = labels.get(self.key)
+        if value is None:
+            return f"label {self.key} is missing, {self} is required"
+        head = f"label {self.key}={value}"
+        if self.operator == DOES_NOT_EXIST:
+            return f"{head}: it must not be there"
+        row = _OPERATORS[self.operator]
+        if row.comparison is None:
+            return f"{head}: {false_inequality(value, row.symbol, _listed(self))}"
+        unreadable = row.comparison.unreadable(value)
+        return f"{head}: {unreadable or false_inequality(value, row.comparison.symbol, self.values[0])}"
+
+    def __str__(self) -> str:
+        """The canonical form, which parses back to the same requirement (but for the semver operators)."""
+        if self.operator == EXISTS:
+            return self.key
+        if self.operator == DOES_NOT_EXIST:
+            return "!" + self.key
+        space = " " if self.operator in _SPACED else ""
+        return f"{self.key}{space}{_OPERATORS[self.operator].symbol}{space}{_listed(self)}"
+
+
+def compile_requirement(key: str, operator: str, values: Sequence[str], path: str = "") -> Requirement:
+    """Check and compile; raises `SelectorError` with every complaint, in Kubernetes' order."""
+    errors = _requirement_errors(key, operator, values, path)
+    if errors:
+        raise SelectorError(aggregate(errors), errors)
+    row = _OPERATORS[operator]
+    return Requirement(key, operator, tuple(values), row.predicate(row, key, values))
+
+
+def trusted_requirement(key: str, operator: str, values: Sequence[str]) -> Requirement:
+    """Compile without checks, for what Kubernetes doesn't check either: a pod's plain `nodeSelector`."""
+    row = _OPERATORS[operator]
+    return Requirement(key, operator, tuple(values), row.predicate(row, key, values))
+
+
+def aggregate(errors: Sequence[FieldError]) -> str:
+    """Several errors as one text: each message once, in brackets if there is more than one."""
+    messages = list(dict.fromkeys(map(str, errors)))
+    return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+
+
+def child(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _listed(requirement: Requirement) -> str:
+    values = ",".join(sorted(requirement.values))
+    return f"({values})" if requirement.operator in (IN, NOT_IN) else values
+
+
+def _requirement_errors(key: str, operator: str, values: Sequence[str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if complaints := label_key_errors(key):
+        errors.append(invalid(child(path, "key"), key, "; ".join(complaints)))
+    value_path = child(path, "values")
+    row = _OPERATORS.get(operator)
+    if row is None:
+        errors.append(not_supported(child(path, "operator"), operator, (*BINARY_OPERATORS, EXISTS, DOES_NOT_EXIST)))
+    else:
+        if not row.least <= len(values) <= row.most:
+            # An absent list is `null` in Go's words, and views don't tell an absent one from an empty one.
+            errors.append(invalid(value_path, list(values) or None, row.wrong_count))
+        if row.comparison is not None:
+            errors += [
+                invalid(f"{value_path}[{i}]", value, row.wrong_value(row.comparison, value))
+                for i, value in enumerate(values)
+                if row.comparison.unreadable(value)
+            ]
+    for i, value in enumerate(values):
+        if complaints := label_value_errors(value):
+            errors.append(invalid(f"{value_path}[{i}][{key}]", value, "; ".join(complaints)))
+    return errors
+
+
+class _Operator(msgspec.Struct, frozen=True):
+    """A row of the operator table: how it is written, how many values it takes, and the predicate it compiles to."""
+
+    symbol: str
+    least: int
+    most: float
+    wrong_count: str
+    predicate: Callable[["_Operator", str, Sequence[str]], Predicate]
+    comparison: Comparison | None = None
+    wrong_value: Callable[[Comparison, str], str] = lambda comparison, value: _GT_LT_VALUE
+
+
+def _any_of(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
+    if len(values) == 1:
+        only = values[0]
+        return lambda labels: labels.get(key) == only
+    wanted = frozenset(values)
+    return lambda labels: labels.get(key) in wanted
+
+
+def _none_of(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
+    unwanted = frozenset(values)
+    return lambda labels: labels.get(key) not in unwanted
+
+
+def _present(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
+    return lambda labels: key in labels
+
+
+def _absent(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
+    return lambda labels: key not in labels
+
+
+def _compared(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
+    assert row.comparison is not None
+    compares = row.comparison.compile(values[0])
+
+    def match(labels: Labels) -> bool:
+        value = labels.get(key)
+        return value is not None and compares(value)
+
+    return match
+
+
+def _parser_text(comparison: Comparison, value: str) -> str:
+    return comparison.kind.complaint(value).partition("is not a semantic version: ")[2]
+
+
+_SET_COUNT = "for 'in', 'notin' operators, values set can't be empty"
+_EXACT_COUNT = "exact-match compatibility requires one single value"
+_UNARY_COUNT = "values set must be empty for exists and does not exist"
+_GT_LT_COUNT = "for 'Gt', 'Lt' operators, exactly one value is required"
+_GT_LT_VALUE = "for 'Gt', 'Lt' operators, the value must be an integer"
+_SEMVER_COUNT = "for 'SemverGt', 'SemverLt', 'SemverEq' operators, exactly one value is required"
+
+_OPERATORS: dict[str, _Operator] = {
+    IN: _Operator("in", 1, float("inf"), _SET_COUNT, _any_of),
+    NOT_IN: _Operator("notin", 1, float("inf"), _SET_COUNT, _none_of),
+    EQUALS: _Operator("=", 1, 1, _EXACT_COUNT, _any_of),
+    DOUBLE_EQUALS: _Operator("==", 1, 1, _EXACT_COUNT, _any_of),
+    NOT_EQUALS: _Operator("!=", 1, 1, _EXACT_COUNT, _none_of),
+    EXISTS: _Operator("exists", 0, 0, _UNARY_COUNT, _present),
+    DOES_NOT_EXIST: _Operator("!", 0, 0, _UNARY_COUNT, _absent),
+    GREATER_THAN: _Operator(">", 1, 1, _GT_LT_COUNT, _compared, INTEGER_GT),
+    LESS_THAN: _Operator("<", 1, 1, _GT_LT_COUNT, _compared, INTEGER_LT),
+    SEMVER_GT: _Operator("SemverGt", 1, 1, _SEMVER_COUNT, _compared, VERSION_GT, _parser_text),
+    SEMVER_LT: _Operator("SemverLt", 1, 1, _SEMVER_COUNT, _compared, VERSION_LT, _parser_text),
+    SEMVER_EQ: _Operator("SemverEq", 1, 1, _SEMVER_COUNT, _compared, VERSION_EQ, _parser_text),
+}
+_SPACED = frozenset({IN, NOT_IN, SEMVER_GT, SEMVER_LT, SEMVER_EQ})
