@@ -1,0 +1,68 @@
+"""Go's fixed-width integers where Kubernetes' results depend on how they overflow.
+
+In: Python integers. Out: what int32 and int64 arithmetic would hold, and whether it still is the true result.
+Kubernetes: k8s.io/apimachinery/pkg/api/resource/math.go. Next: `quantity`.
+"""
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+# Go's math.Pow10 multiplies two table entries, so it is not always the nearest float: the tables are rebuilt here.
+_POW10_LOW = [float(f"1e{n}") for n in range(32)]
+_POW10_HIGH = [float(f"1e{n}") for n in range(0, 309, 32)]
+_POW10_NEGATIVE = [float(f"1e-{n}") for n in range(0, 324, 32)]
+
+# The factors for which Kubernetes multiplies once and hands out the overflowed product; the others give 0.
+_SINGLE_STEP_SCALES = frozenset((1, 2, 3, 6, 9))
+_INT64_DIGITS = 19
+
+
+def wrap32(number: int) -> int:
+    """The value an int32 would hold."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def wrap64(number: int) -> int:
+    """The value an int64 would hold."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def fits_int64(number: int) -> bool:
+    return INT64_MIN <= number <= INT64_MAX
+
+
+def scale_up(base: int, scale: int) -> tuple[int, bool]:
+    """`base` times ten to the `scale` (>= 0) as int64, and whether it fits."""
+    if scale == 0 or base == 0:
+        return base, True
+    if scale in _SINGLE_STEP_SCALES:
+        if base == INT64_MIN:
+            return 0, False
+        product = base * 10**scale
+        return wrap64(product), fits_int64(product)
+    if scale > _INT64_DIGITS or base == INT64_MIN:
+        return 0, False
+    product = base * 10**scale
+    return (product, True) if fits_int64(product) else (0, False)
+
+
+def scale_down(base: int, scale: int) -> tuple[int, bool]:
+    """`base` divided by ten to the `scale` (>= 0), rounded away from zero, and whether nothing was rounded."""
+    if scale > _INT64_DIGITS:
+        return (base > 0) - (base < 0), base == 0
+    quotient, remainder = divmod(abs(base), 10**scale)
+    rounded = quotient + (remainder != 0)
+    return (rounded if base > 0 else -rounded), remainder == 0
+
+
+def pow10_float(exponent: int) -> float:
+    """Go's math.Pow10."""
+    if 0 <= exponent <= 308:
+        return _POW10_HIGH[exponent // 32] * _POW10_LOW[exponent % 32]
+    if -323 <= exponent < 0:
+        return _POW10_NEGATIVE[-exponent // 32] / _POW10_LOW[-exponent % 32]
+    return float("inf") if exponent > 0 else 0.0
+
+
+def pow10_int64(exponent: int) -> int:
+    """Go's int64(math.Pow10(exponent)) for exponent >= 0: what does not fit converts to the smallest int64."""
+    return 10**exponent if exponent < _INT64_DIGITS else INT64_MIN
