@@ -1,0 +1,117 @@
+"""The kinds of vector file: how one is recognised, and which check judges its cases.
+
+In: a file's name and its cases. Out: the `Kind`, and from it the function `check_<kind>(case) -> str | None` of
+tests/conformance/checks, which says what differs, or None. Checks are imported only when a file of theirs is run.
+Adding a kind is one row of `KINDS`. Next: run.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Case = dict[str, Any]
+Check = Callable[[Case], str | None]
+
+CASES_LOOKED_AT = 200
+
+
+class NoCheckError(Exception):
+    """The kind is known, but nothing can judge it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One row: the name, the module of its check, and the fields a case has (`?` marks those that may be absent).
+
+    `operations` are the values of `in.op` where a kind has several; they tell apart kinds whose fields are the same.
+    """
+
+    name: str
+    module: str
+    given: frozenset[str]
+    wanted: frozenset[str]
+    operations: frozenset[str] = frozenset()
+
+    def check(self) -> Check:
+        module, function = f"tests.conformance.checks.{self.module}", f"check_{self.name}"
+        try:
+            found: Check = getattr(importlib.import_module(module), function)
+        except (ImportError, AttributeError) as error:
+            raise NoCheckError(f"nothing can check {self.name}: {module}.{function} is missing ({error})") from error
+        return found
+
+    def fits(self, case: object) -> bool:
+        if not isinstance(case, dict):
+            return False
+        given, wanted = case.get("in"), case.get("out")
+        return (
+            isinstance(given, dict)
+            and isinstance(wanted, dict)
+            and _has_fields(given, self.given)
+            and _has_fields(wanted, self.wanted)
+            and (not self.operations or given.get("op") in self.operations)
+        )
+
+
+def _has_fields(value: Case, fields: frozenset[str]) -> bool:
+    needed = {field for field in fields if not field.endswith("?")}
+    allowed = {field.removesuffix("?") for field in fields}
+    return needed <= value.keys() <= allowed
+
+
+def _kind(name: str, module: str, given: str, wanted: str, operations: str = "") -> Kind:
+    return Kind(name, module, *(frozenset(text.split()) for text in (given, wanted, operations)))
+
+
+KINDS = (
+    _kind("semver", "semver", "op s? a? b?", "ok? version? error? cmp?", "parse compare"),
+    _kind(
+        "quantities",
+        "quantities",
+        "op s? a? b?",
+        "ok? canonical? format? value? milliValue? sign? isZero? error? cmp?",
+        "parse compare add sub",
+    ),
+    _kind("label_selectors", "label_selectors", "op s? selector? labelSets", "error string? matches?"),
+    _kind("tolerates_taint", "tolerations", "toleration taint comparisonOperators semverOperators", "tolerates"),
+    _kind(
+        "node_selector",
+        "node_selectors",
+        "op node nodeSelector? podSpec? preferred?",
+        "newError? match? lazyMatch? lazyError? error? score?",
+    ),
+    _kind("node_selector_semver", "node_selectors", "requirement labels", "match"),
+    _kind(
+        "cel_taint",
+        "cel",
+        "expression taints",
+        "compile error? validationError? minCost? maxCost? maxCostUnbounded? results?",
+    ),
+    _kind("cel_spec", "cel", "bindings declare expr file name section typeChecked", "value? error?"),
+    _kind("validate_tolerations", "admission", "tolerations comparisonOperators semverOperators", "errors"),
+    _kind("validate_taints", "admission", "taints", "errors"),
+    _kind("validate_node_affinity", "admission", "kind nodeAffinity semverOperators", "errors"),
+    _kind(
+        "match_label_keys",
+        "admission",
+        "labels gates affinity? topologySpreadConstraints?",
+        "errors affinity? topologySpreadConstraints?",
+    ),
+    _kind("pod_update", "admission", "old new comparisonOperators", "errors heads"),
+    _kind("validate_pod", "pods", "pod comparisonOperators", "errors message? unordered?"),
+)
+BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+def recognise(file_name: str, cases: list[Any]) -> Kind | None:
+    """By the longest kind named in the file's name, else by the only kind that all of the first cases fit."""
+    name = file_name.lower().replace("-", "_")
+    named = [kind for kind in KINDS if kind.name in name]
+    if named:
+        return max(named, key=lambda kind: len(kind.name))
+    fitting = [kind for kind in KINDS if all(map(kind.fits, cases[:CASES_LOOKED_AT]))]
+    # A semver file without a successful parse also reads as one of quantities: then the caller has to say which.
+    return fitting[0] if len(fitting) == 1 else None
