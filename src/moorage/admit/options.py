@@ -1,0 +1,66 @@
+"""What validation may let pass: the gates that are on, and what the object before the update already had.
+
+In: the API server's gates (and, by way of `ratcheting`, the old object). Out: `ValidationOptions`, which the
+`validate_*` functions read instead of gates. Kubernetes: PodValidationOptions, as derived in pkg/api/pod/util.go.
+Differs: options whose gate is on by default in 1.36 are not options here, and the two features that no release has yet
+(Semver operators, CEL) have theirs. Next: `ratcheting` for updates, then `scheduling` and `pod`.
+"""
+
+from functools import lru_cache
+
+import msgspec
+
+from moorage.model.gates import (
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE,
+    SEMVER_COMPARISON_OPERATORS,
+    TAINT_TOLERATION_CEL,
+    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    GateSet,
+)
+
+
+class ValidationOptions(msgspec.Struct, frozen=True):
+    """Everything off is the strictest reading: a create with all gates off."""
+
+    resource_is_pod: bool = False
+
+    # Features: on by their gate, or because the old object already uses them.
+    allow_taint_toleration_comparison_operators: bool = False
+    allow_semver_comparison_operators: bool = False
+    allow_taint_toleration_cel: bool = False
+    allow_match_label_keys_in_pod_topology_spread: bool = False
+    allow_match_label_keys_in_pod_topology_spread_selector_merge: bool = False
+
+    # Mistakes of the old object that an update need not repair.
+    allow_invalid_label_value_in_selector: bool = False
+    allow_invalid_label_value_in_required_node_affinity: bool = False
+    allow_invalid_topology_spread_constraint_label_selector: bool = False
+    old_pod_violates_match_label_keys_validation: bool = False
+    old_pod_violates_legacy_match_label_keys_validation: bool = False
+    allow_invalid_pod_deletion_cost: bool = False
+    allow_indivisible_huge_pages_values: bool = False
+    allow_non_local_projected_token_path: bool = False
+    allow_namespaced_sysctls_for_host_net_and_host_ipc: bool = False
+    allow_existing_restart_container_for_non_sidecar_init_container: bool = False
+    allow_user_namespaces_with_volume_devices: bool = False
+    allow_user_namespaces_host_network_support: bool = False
+    allow_only_recursive_selinux_change_policy: bool = True
+
+
+STRICT = ValidationOptions()
+
+
+@lru_cache(maxsize=64)
+def options_for_create(gates: GateSet, *, resource_is_pod: bool = False) -> ValidationOptions:
+    """Options for an object that has no past: the gates decide alone."""
+    return ValidationOptions(
+        resource_is_pod=resource_is_pod,
+        allow_taint_toleration_comparison_operators=gates.enabled(TAINT_TOLERATION_COMPARISON_OPERATORS),
+        allow_semver_comparison_operators=gates.enabled(SEMVER_COMPARISON_OPERATORS),
+        allow_taint_toleration_cel=gates.enabled(TAINT_TOLERATION_CEL),
+        allow_match_label_keys_in_pod_topology_spread=gates.enabled(MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD),
+        allow_match_label_keys_in_pod_topology_spread_selector_merge=gates.enabled(
+            MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE
+        ),
+    )
