@@ -1,0 +1,276 @@
+"""The syntax tree of an expression, and the source it came from.
+
+In comes text; parser.py makes nodes of it; checker.py writes each node's `type` and each call's `overloads` into the tree.
+A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first token,
+whichever cel-go reports errors at.
+
+Kubernetes: cel-go common/ast and common/source.go. Next on the path: lexer.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from moorage.match.cel.types import DYN, Type
+
+if TYPE_CHECKING:
+    from moorage.match.cel.functions import Overload
+
+# Offset of errors that concern the expression as a whole; cel-go prints them at line -1, column 0.
+NO_POSITION = -1
+# The accumulator of a macro's loop. No identifier can be written like this.
+ACCUMULATOR = "@result"
+
+
+class Issue(NamedTuple):
+    """Something wrong with an expression: where (line and column count from 1) and what, in cel-go's words."""
+
+    line: int
+    column: int
+    message: str
+
+
+class Source:
+    """The text of an expression with its lines, for turning offsets into lines and columns and for error snippets."""
+
+    __slots__ = ("lines", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+
+    def issue(self, position: int, message: str) -> Issue:
+        """An issue at an offset."""
+        if position < 0:
+            return Issue(-1, 0, message)
+        line = self.text.count("\n", 0, position)
+        start = self.text.rfind("\n", 0, position) + 1
+        return Issue(line + 1, position - start + 1, message)
+
+    def render(self, issues: list[Issue]) -> str:
+        """All issues as cel-go prints them, sorted by place, each with its line and a caret."""
+        ordered = sorted(issues, key=lambda issue: issue[:2])
+        shown = [self._render_one(issue) for issue in ordered[:100]]
+        if len(ordered) > 100:
+            shown.append(f"{len(ordered) - 100} more errors were truncated")
+        return "\n".join(shown)
+
+    def _render_one(self, issue: Issue) -> str:
+        text = f"ERROR: <input>:{issue.line}:{issue.column}: {issue.message}"
+        if not 1 <= issue.line <= len(self.lines):
+            return text
+        snippet = self.lines[issue.line - 1].replace("\t", " ")
+        if len(snippet.encode("utf-8", "surrogatepass")) > 16384:
+            return text
+        dots = "".join("．" if ord(char) > 127 else "." for char in snippet[: issue.column - 1])
+        under = snippet[issue.column - 1 : issue.column]
+        caret = "＾" if under and ord(under) > 127 else "^"
+        return f"{text}\n | {snippet}\n | {dots}{caret}"
+
+
+class Node:
+    """Base of the tree. `depth` counts the nested operators of the source below and including this node."""
+
+    __slots__ = ("depth", "position", "type")
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.type: Type = DYN
+        self.depth = 0
+
+
+class Literal(Node):
+    """A constant: null, bool, int, uint, double, string or bytes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, position: int, value: Any) -> None:
+        super().__init__(position)
+        self.value = value
+
+
+class Ident(Node):
+    """A variable or a type's name. The checker replaces the name by the qualified one, and notes if it names a type."""
+
+    __slots__ = ("denotes", "name")
+
+    def __init__(self, position: int, name: str) -> None:
+        super().__init__(position)
+        self.name = name
+        self.denotes: Type | None = None
+
+
+class Select(Node):
+    """`operand.field`, or `has(operand.field)` if it only tests. `variable` is set where the path names a variable."""
+
+    __slots__ = ("field", "operand", "test_only", "variable")
+
+    def __init__(self, position: int, operand: Node, field: str, test_only: bool = False) -> None:
+        super().__init__(position)
+        self.operand = operand
+        self.field = field
+        self.test_only = test_only
+        self.variable: Ident | None = None
+
+
+class Call(Node):
+    """A call or an operator. `overloads` are the rows the checker found applicable: one, or several where types are dyn."""
+
+    __slots__ = ("args", "function", "overloads", "target")
+
+    def __init__(self, position: int, function: str, target: Node | None, args: list[Node]) -> None:
+        super().__init__(position)
+        self.function = function
+        self.target = target
+        self.args = args
+        self.overloads: tuple[Overload, ...] | None = None
+
+
+class ListLiteral(Node):
+    """`[a, ?b]`; `optional` holds the indices written with a question mark."""
+
+    __slots__ = ("elements", "optional")
+
+    def __init__(self, position: int, elements: list[Node], optional: frozenset[int] = frozenset()) -> None:
+        super().__init__(position)
+        self.elements = elements
+        self.optional = optional
+
+
+class Entry(NamedTuple):
+    """One entry of a map literal."""
+
+    position: int
+    key: Node
+    value: Node
+    optional: bool
+
+
+class MapLiteral(Node):
+    """`{k: v, ?k: v}`."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, position: int, entries: list[Entry]) -> None:
+        super().__init__(position)
+        self.entries = entries
+
+
+class Field(NamedTuple):
+    """One field of a message literal."""
+
+    position: int
+    name: str
+    value: Node
+    optional: bool
+
+
+class StructLiteral(Node):
+    """`pkg.Type{field: value}`: parsed and checked so that the error is the right one; no type here can be built so."""
+
+    __slots__ = ("fields", "name")
+
+    def __init__(self, position: int, name: str, fields: list[Field]) -> None:
+        super().__init__(position)
+        self.name = name
+        self.fields = fields
+
+
+class Comprehension(Node):
+    """The loop all macros become: fold `step` over `range` while `condition`, starting from `init`, then `result`."""
+
+    __slots__ = ("accumulator", "condition", "init", "range", "result", "step", "variable", "variable2")
+
+    def __init__(
+        self,
+        position: int,
+        range_: Node,
+        variable: str,
+        variable2: str,
+        accumulator: str,
+        init: Node,
+        condition: Node,
+        step: Node,
+        result: Node,
+    ) -> None:
+        super().__init__(position)
+        self.range = range_
+        self.variable = variable
+        self.variable2 = variable2
+        self.accumulator = accumulator
+        self.init = init
+        self.condition = condition
+        self.step = step
+        self.result = result
+
+    @property
+    def is_binding(self) -> bool:
+        """Whether this is cel.bind or optMap: no loop, only a name for a value."""
+        return (
+            isinstance(self.range, ListLiteral)
+            and not self.range.elements
+            and isinstance(self.condition, Literal)
+            and self.condition.value is False
+            and self.accumulator != ACCUMULATOR
+        )
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes directly below, in source order."""
+    if isinstance(node, Select):
+        return [node.operand]
+    if isinstance(node, Call):
+        return node.args if node.target is None else [node.target, *node.args]
+    if isinstance(node, ListLiteral):
+        return node.elements
+    if isinstance(node, MapLiteral):
+        return [part for entry in node.entries for part in (entry.key, entry.value)]
+    if isinstance(node, StructLiteral):
+        return [field.value for field in node.fields]
+    if isinstance(node, Comprehension):
+        return [node.range, node.init, node.condition, node.step, node.result]
+    return []
+
+
+def qualified_name(node: Node) -> str | None:
+    """`a.b.c` as a dotted name if the node is nothing but identifiers and selections, else None."""
+    parts: list[str] = []
+    while isinstance(node, Select) and not node.test_only:
+        parts.append(node.field)
+        node = node.operand
+    if not isinstance(node, Ident):
+        return None
+    parts.append(node.name)
+    return ".".join(reversed(parts))
+
+
+def copy_tree(node: Node) -> Node:
+    """A deep copy, for macros that use an argument twice."""
+    if isinstance(node, Literal):
+        return _placed(Literal(node.position, node.value), node)
+    if isinstance(node, Ident):
+        return _placed(Ident(node.position, node.name), node)
+    if isinstance(node, Select):
+        return _placed(Select(node.position, copy_tree(node.operand), node.field, node.test_only), node)
+    if isinstance(node, Call):
+        target = None if node.target is None else copy_tree(node.target)
+        return _placed(Call(node.position, node.function, target, [copy_tree(arg) for arg in node.args]), node)
+    if isinstance(node, ListLiteral):
+        return _placed(ListLiteral(node.position, [copy_tree(e) for e in node.elements], node.optional), node)
+    if isinstance(node, MapLiteral):
+        entries = [Entry(e.position, copy_tree(e.key), copy_tree(e.value), e.optional) for e in node.entries]
+        return _placed(MapLiteral(node.position, entries), node)
+    if isinstance(node, StructLiteral):
+        fields = [Field(f.position, f.name, copy_tree(f.value), f.optional) for f in node.fields]
+        return _placed(StructLiteral(node.position, node.name, fields), node)
+    assert isinstance(node, Comprehension)
+    parts = (copy_tree(part) for part in (node.init, node.condition, node.step, node.result))
+    return _placed(
+        Comprehension(node.position, copy_tree(node.range), node.variable, node.variable2, node.accumulator, *parts),
+        node,
+    )
+
+
+def _placed(copy: Node, original: Node) -> Node:
+    copy.depth = original.depth
+    return copy
