@@ -1,0 +1,269 @@
+"""Node selectors: terms over labels and fields → which nodes a pod (or a volume) may be on, and why not the others.
+
+In: `NodeSelector`, `PreferredSchedulingTerm` views, a pod's plain `nodeSelector`, and the component's gates.
+Out: matchers asked with a node's labels and name. Everything is parsed once; what does not parse is kept in `errors`.
+A volume's node affinity is the same `compile_node_selector`.
+Kubernetes: component-helpers/scheduling/corev1/nodeaffinity. It has an eager form, refused if anything does not parse
+(here: look at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and
+`match_error` is what it reports when none of them did).
+Differs: Semver* operators behind their gate; a preferred term that needs the gate while it is off adds 0.
+Next: the scheduler's NodeAffinity and VolumeBinding, the DaemonSet controller and the kubelet ask these.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from moorage.match.comparison import false_inequality
+from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set, conjunction
+from moorage.match.requirement import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    GREATER_THAN,
+    IN,
+    LESS_THAN,
+    NOT_IN,
+    SEMVER_EQ,
+    SEMVER_GT,
+    SEMVER_LT,
+    Labels,
+    Requirement,
+    SelectorError,
+    aggregate,
+    child,
+    compile_requirement,
+)
+from moorage.model.field_error import FieldError, invalid, not_supported
+from moorage.model.gates import SEMVER_COMPARISON_OPERATORS, GateSet
+from moorage.model.scheduling import (
+    Affinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+)
+
+_OPERATORS = {
+    "In": IN,
+    "NotIn": NOT_IN,
+    "Exists": EXISTS,
+    "DoesNotExist": DOES_NOT_EXIST,
+    "Gt": GREATER_THAN,
+    "Lt": LESS_THAN,
+}
+_GATED_OPERATORS = {"SemverGt": SEMVER_GT, "SemverLt": SEMVER_LT, "SemverEq": SEMVER_EQ}
+_FIELD_OPERATORS = ("In", "NotIn")
+_T = TypeVar("_T")
+_NODE_NAME = "metadata.name"  # the one field there is; any other reads as empty
+
+
+class FieldRequirement(msgspec.Struct, frozen=True):
+    """A compiled requirement on a field of the node: equal to one value, or not."""
+
+    key: str
+    value: str
+    equal: bool
+
+    def match(self, name: str) -> bool:
+        return ((name if self.key == _NODE_NAME else "") == self.value) is self.equal
+
+    def explain(self, name: str) -> str | None:
+        if self.match(name):
+            return None
+        actual = name if self.key == _NODE_NAME else ""
+        return f"field {self.key}: {false_inequality(actual, '=' if self.equal else '!=', self.value)}"
+
+
+class NodeSelectorTermMatcher(msgspec.Struct, frozen=True):
+    """One term: all of its requirements on labels and fields. With `errors`, it matches no node."""
+
+    labels: Selector
+    fields: tuple[FieldRequirement, ...]
+    errors: tuple[FieldError, ...] = ()
+
+    def match(self, labels: Labels, name: str) -> bool:
+        if self.errors or not self.labels.match(labels):
+            return False
+        # A node without a name, such as one a DaemonSet imagines, has no fields to disagree with.
+        return not name or all(requirement.match(name) for requirement in self.fields)
+
+    def explain(self, labels: Labels, name: str) -> str | None:
+        if self.errors:
+            return aggregate(self.errors)
+        if reason := self.labels.explain(labels):
+            return reason
+        if not name:
+            return None
+        return next((reason for requirement in self.fields if (reason := requirement.explain(name))), None)
+
+
+class NodeSelectorMatcher(msgspec.Struct, frozen=True):
+    """Terms, of which one must match. `errors` are those of all terms, in order: the eager form's verdict."""
+
+    terms: tuple[NodeSelectorTermMatcher, ...]
+    errors: tuple[FieldError, ...]
+
+    def match(self, labels: Labels, name: str) -> bool:
+        for term in self.terms:  # noqa: SIM110 (a generator inside any() costs more than most terms)
+            if term.match(labels, name):
+                return True
+        return False
+
+    def match_error(self, labels: Labels, name: str) -> str | None:
+        """What Kubernetes' lazy form returns beside a "no": the errors of the terms that could not be asked."""
+        return aggregate(self.errors) if self.errors and not self.match(labels, name) else None
+
+    def explain(self, labels: Labels, name: str) -> str | None:
+        """One sentence with what keeps each term from matching; None exactly when `match` is true."""
+        reasons: list[str] = []
+        for term in self.terms:
+            reason = term.explain(labels, name)
+            if reason is None:
+                return None
+            reasons.append(reason)
+        if len(reasons) == 1:
+            return reasons[0]
+        return "; ".join(f"term {i}: {reason}" for i, reason in enumerate(reasons, 1)) or NO_TERMS
+
+
+NO_TERMS = "a node selector without terms matches no node"
+
+
+class RequiredNodeAffinity(msgspec.Struct, frozen=True):
+    """What a pod requires of its node: every entry of `spec.nodeSelector`, and the required node affinity."""
+
+    labels: Selector
+    affinity: NodeSelectorMatcher | None
+
+    @property
+    def errors(self) -> tuple[FieldError, ...]:
+        return self.affinity.errors if self.affinity else ()
+
+    def match(self, labels: Labels, name: str) -> bool:
+        return self.labels.match(labels) and (self.affinity is None or self.affinity.match(labels, name))
+
+    def match_error(self, labels: Labels, name: str) -> str | None:
+        if self.affinity is None or not self.labels.match(labels):
+            return None
+        return self.affinity.match_error(labels, name)
+
+    def explain(self, labels: Labels, name: str) -> str | None:
+        if reason := self.labels.explain(labels):
+            return reason
+        return self.affinity.explain(labels, name) if self.affinity else None
+
+
+class PreferredTerms(msgspec.Struct, frozen=True):
+    """Weighted terms. With `errors`, Kubernetes refuses to score at all; here every term that parses still counts."""
+
+    terms: tuple[tuple[int, NodeSelectorTermMatcher], ...]
+    errors: tuple[FieldError, ...]
+
+    def score(self, labels: Labels, name: str) -> int:
+        """The sum of the weights of the terms that match."""
+        return sum(weight for weight, term in self.terms if term.match(labels, name))
+
+    def explain(self, labels: Labels, name: str) -> list[str]:
+        """For each term that adds nothing, one sentence that says what it would have added, and why it does not."""
+        return [
+            f"weight {weight} is not added: {reason}"
+            for weight, term in self.terms
+            if (reason := term.explain(labels, name)) is not None
+        ]
+
+
+def compile_node_selector(selector: NodeSelector, gates: GateSet, path: str = "") -> NodeSelectorMatcher:
+    """Compile the terms. An empty term matches no node and so is left out."""
+    semver = gates.enabled(SEMVER_COMPARISON_OPERATORS)
+    path = child(path, "nodeSelectorTerms")
+    terms = tuple(
+        _compile_term(term, semver, f"{path}[{i}]")
+        for i, term in enumerate(selector.nodeSelectorTerms)
+        if not _is_empty(term)
+    )
+    return NodeSelectorMatcher(terms, tuple(error for term in terms for error in term.errors))
+
+
+def compile_required_node_affinity(
+    node_selector: Mapping[str, str], affinity: Affinity | None, gates: GateSet
+) -> RequiredNodeAffinity:
+    """Compile a pod's `spec.nodeSelector` and `spec.affinity`."""
+    node_affinity = affinity.nodeAffinity if affinity else None
+    required = node_affinity.requiredDuringSchedulingIgnoredDuringExecution if node_affinity else None
+    return RequiredNodeAffinity(
+        compile_label_set(node_selector) if node_selector else EVERYTHING,
+        compile_node_selector(required, gates) if required is not None else None,
+    )
+
+
+def compile_preferred_terms(
+    preferred: Sequence[PreferredSchedulingTerm], gates: GateSet, path: str = ""
+) -> PreferredTerms:
+    """Compile the terms that can add to a score: those with a weight and at least one requirement."""
+    semver = gates.enabled(SEMVER_COMPARISON_OPERATORS)
+    terms: list[tuple[int, NodeSelectorTermMatcher]] = []
+    errors: list[FieldError] = []
+    for i, weighted in enumerate(preferred):
+        if weighted.weight == 0 or _is_empty(weighted.preference):
+            continue
+        term = _compile_term(weighted.preference, semver, f"{path}[{i}]")
+        terms.append((weighted.weight, term))
+        if semver or not _needs_semver(weighted.preference):
+            errors += term.errors
+    return PreferredTerms(tuple(terms), tuple(errors))
+
+
+def _is_empty(term: NodeSelectorTerm) -> bool:
+    return not term.matchExpressions and not term.matchFields
+
+
+def _needs_semver(term: NodeSelectorTerm) -> bool:
+    return any(expression.operator in _GATED_OPERATORS for expression in term.matchExpressions)
+
+
+def _compile_term(term: NodeSelectorTerm, semver: bool, path: str) -> NodeSelectorTermMatcher:
+    operators = _OPERATORS | _GATED_OPERATORS if semver else _OPERATORS
+    errors: list[FieldError] = []
+    requirements = _collect(
+        term.matchExpressions,
+        f"{path}.matchExpressions",
+        lambda expression, where: _compile_expression(expression, operators, where),
+        errors,
+    )
+    fields = _collect(term.matchFields, f"{path}.matchFields", _compile_field, errors)
+    return NodeSelectorTermMatcher(conjunction(requirements), tuple(fields), tuple(errors))
+
+
+def _collect(
+    expressions: Sequence[NodeSelectorRequirement],
+    path: str,
+    compile_one: Callable[[NodeSelectorRequirement, str], _T],
+    errors: list[FieldError],
+) -> list[_T]:
+    compiled: list[_T] = []
+    for i, expression in enumerate(expressions):
+        try:
+            compiled.append(compile_one(expression, f"{path}[{i}]"))
+        except SelectorError as error:
+            errors += error.errors
+    return compiled
+
+
+def _compile_expression(expression: NodeSelectorRequirement, operators: Mapping[str, str], path: str) -> Requirement:
+    operator = operators.get(expression.operator)
+    if operator is None:
+        raise _refused(not_supported(f"{path}.operator", expression.operator, operators))
+    return compile_requirement(expression.key, operator, expression.values, path)
+
+
+def _compile_field(expression: NodeSelectorRequirement, path: str) -> FieldRequirement:
+    if expression.operator not in _FIELD_OPERATORS:
+        raise _refused(not_supported(f"{path}.operator", expression.operator, _FIELD_OPERATORS))
+    if len(expression.values) != 1:
+        raise _refused(invalid(f"{path}.values", list(expression.values) or None, "must have one element"))
+    return FieldRequirement(expression.key, expression.values[0], expression.operator == "In")
+
+
+def _refused(error: FieldError) -> SelectorError:
+    return SelectorError(str(error), (error,))

@@ -1,0 +1,259 @@
+"""Tolerations: a pod's tolerations → which taints they tolerate, and why not the others.
+
+In: `Toleration` views and the component's gates. Out: a `TolerationMatcher` each, or a `TolerationSet` of all; matching
+cannot fail, everything is parsed here and once.
+Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and component-helpers' TolerationsTolerateTaint.
+Differs: `expression` is looked at first, and where its gate is off that toleration matches nothing at all; the Semver*
+operators; a taint whose value cannot be compared can be named (`unreadable`), it never matches.
+Next: the scheduler's TaintToleration, the taint-eviction and DaemonSet controllers, and the kubelet ask these.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from moorage.match.comparison import (
+    CANONICAL_GT,
+    CANONICAL_LT,
+    VERSION_EQ,
+    VERSION_GT,
+    VERSION_LT,
+    Comparison,
+    false_inequality,
+    shown,
+)
+from moorage.model.gates import (
+    SEMVER_COMPARISON_OPERATORS,
+    TAINT_TOLERATION_CEL,
+    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    Gate,
+    GateSet,
+)
+from moorage.model.go_text import go_quote
+from moorage.model.scheduling import Taint, Toleration
+
+if TYPE_CHECKING:
+    from moorage.match.toleration_expression import EvaluationFailed, Programs
+
+EQUAL, EXISTS = "Equal", "Exists"
+
+
+class OrderedOperator(msgspec.Struct, frozen=True):
+    """A row of the table of comparing operators: what it compares, and the gate without which it matches nothing."""
+
+    comparison: Comparison
+    gate: Gate
+
+
+#: The operators beside Equal (also written as an empty operator) and Exists, which need no gate and no parsing.
+ORDERED_OPERATORS = {
+    "Lt": OrderedOperator(CANONICAL_LT, TAINT_TOLERATION_COMPARISON_OPERATORS),
+    "Gt": OrderedOperator(CANONICAL_GT, TAINT_TOLERATION_COMPARISON_OPERATORS),
+    "SemverLt": OrderedOperator(VERSION_LT, SEMVER_COMPARISON_OPERATORS),
+    "SemverGt": OrderedOperator(VERSION_GT, SEMVER_COMPARISON_OPERATORS),
+    "SemverEq": OrderedOperator(VERSION_EQ, SEMVER_COMPARISON_OPERATORS),
+}
+
+
+class TolerationMatcher:
+    """One toleration, compiled.
+
+    `match(taint)` answers. `never` says why no taint at all can match, if that is so: a gate that is off, a value or
+    expression that cannot be compiled, an unknown operator.
+    """
+
+    __slots__ = ("_why_false", "match", "never", "toleration")
+
+    def __init__(
+        self,
+        toleration: Toleration,
+        match: Callable[[Taint], bool],
+        why_false: Callable[[Taint], str | None],
+        never: str | None = None,
+    ) -> None:
+        self.toleration = toleration
+        self.match = match
+        self.never = never
+        self._why_false = why_false
+
+    def concerns(self, taint: Taint) -> bool:
+        """Whether key and effect are the taint's, so that only the value decides; expressions concern every taint."""
+        wanted = self.toleration
+        if wanted.expression:
+            return True
+        return wanted.effect in ("", taint.effect) and wanted.key in ("", taint.key)
+
+    def reason(self, taint: Taint) -> str | None:
+        """Why the taint is not tolerated, as the part of a sentence; None exactly when `match` is true."""
+        wanted = self.toleration
+        if not wanted.expression:
+            if wanted.effect not in ("", taint.effect):
+                return f"its effect is {shown(taint.effect)}, the toleration's is {wanted.effect}"
+            if wanted.key not in ("", taint.key):
+                return f"its key is {shown(taint.key)}, the toleration's is {wanted.key}"
+        why = self.never or self._why_false(taint)
+        return f"{why} ({describe_toleration(wanted)})" if why else None
+
+    def explain(self, taint: Taint) -> str | None:
+        """One sentence with the inequality that does not hold; None exactly when `match` is true."""
+        why = self.reason(taint)
+        return f"{_NOT_TOLERATED.format(describe_taint(taint))}{why}" if why else None
+
+    def unreadable(self, taint: Taint) -> str | None:
+        """Why the taint's value, which this toleration would compare, cannot be compared: worth a warning."""
+        if self.never or self.toleration.expression or not self.concerns(taint):
+            return None
+        row = ORDERED_OPERATORS.get(self.toleration.operator)
+        complaint = row.comparison.unreadable(taint.value) if row else None
+        return f"taint value {complaint}" if complaint else None
+
+
+class TolerationSet:
+    """All tolerations of a pod, in the pod's order."""
+
+    __slots__ = ("_matches", "matchers")
+
+    def __init__(self, matchers: Iterable[TolerationMatcher]) -> None:
+        self.matchers = tuple(matchers)
+        self._matches = tuple(matcher.match for matcher in self.matchers)
+
+    def tolerates(self, taint: Taint) -> bool:
+        for match in self._matches:  # noqa: SIM110 (a generator inside any() costs more than the comparison itself)
+            if match(taint):
+                return True
+        return False
+
+    def first_matching(self, taint: Taint) -> tuple[int, Toleration] | None:
+        """The first toleration in the pod's order that matches, with its index: the one whose seconds count."""
+        for index, match in enumerate(self._matches):
+            if match(taint):
+                return index, self.matchers[index].toleration
+        return None
+
+    def untolerated(self, taints: Iterable[Taint], effects: Collection[str]) -> list[Taint]:
+        """The taints with one of these effects that nothing tolerates, in the node's order."""
+        return [taint for taint in taints if taint.effect in effects and not self.tolerates(taint)]
+
+    def explain(self, taint: Taint) -> str | None:
+        """One sentence that goes through the tolerations for this taint's key; None exactly when it is tolerated."""
+        reasons: list[str] = []
+        for matcher in self.matchers:
+            why = matcher.reason(taint)
+            if why is None:
+                return None
+            if matcher.concerns(taint) or matcher.toleration.key == taint.key:
+                reasons.append(why)
+        return _NOT_TOLERATED.format(describe_taint(taint)) + ("; ".join(reasons) or NO_TOLERATION)
+
+    def unreadable(self, taint: Taint) -> str | None:
+        """The first complaint of a toleration that would compare this taint's value but cannot read it."""
+        return next((why for matcher in self.matchers if (why := matcher.unreadable(taint))), None)
+
+
+_NOT_TOLERATED = "taint {} is not tolerated: "
+NO_TOLERATION = "no toleration is for its key and effect"
+
+
+def compile_toleration(
+    toleration: Toleration,
+    gates: GateSet,
+    programs: "Programs | None" = None,
+    on_evaluation_failed: "EvaluationFailed | None" = None,
+) -> TolerationMatcher:
+    """Compile one toleration. `programs` keeps compiled expressions; the callback hears of every failed evaluation."""
+    if toleration.expression:
+        return _compile_expression(toleration, gates, programs, on_evaluation_failed)
+    operator = toleration.operator
+    if operator in ("", EQUAL):
+        return TolerationMatcher(toleration, _equal(toleration), _why_not_equal(toleration.value))
+    if operator == EXISTS:
+        return TolerationMatcher(toleration, _keyed(toleration, None), lambda taint: None)
+    row = ORDERED_OPERATORS.get(operator)
+    if row is None:
+        return _never(toleration, f"there is no operator {go_quote(operator)}")
+    if not gates.enabled(row.gate):
+        return _never(toleration, f"operator {operator} needs the feature gate {row.gate.name}")
+    comparison = row.comparison
+    if complaint := comparison.unreadable(toleration.value):
+        return _never(toleration, f"toleration value {complaint}")
+    compares = comparison.compile(toleration.value)
+
+    def why_false(taint: Taint) -> str | None:
+        if complaint := comparison.unreadable(taint.value):
+            return f"taint value {complaint}"
+        if compares(taint.value):
+            return None
+        return false_inequality(taint.value, comparison.symbol, toleration.value)
+
+    return TolerationMatcher(toleration, _keyed(toleration, compares), why_false)
+
+
+def compile_tolerations(
+    tolerations: Sequence[Toleration],
+    gates: GateSet,
+    programs: "Programs | None" = None,
+    on_evaluation_failed: "EvaluationFailed | None" = None,
+) -> TolerationSet:
+    """Compile all tolerations of a pod."""
+    return TolerationSet(compile_toleration(one, gates, programs, on_evaluation_failed) for one in tolerations)
+
+
+def describe_taint(taint: Taint) -> str:
+    """`key=value`, as people write taints; the effect is left out, it is not what thresholds are about."""
+    return f"{taint.key}={taint.value}" if taint.value else taint.key
+
+
+def describe_toleration(toleration: Toleration) -> str:
+    """`toleration Lt 5`: what decides, in few words."""
+    if toleration.expression:
+        text = toleration.expression
+        return f"toleration expression {go_quote(text if len(text) <= 80 else text[:77] + '...')}"
+    if toleration.operator == EXISTS:
+        return "toleration Exists"
+    return f"toleration {toleration.operator or EQUAL} {shown(toleration.value)}"
+
+
+def _never(toleration: Toleration, why: str) -> TolerationMatcher:
+    return TolerationMatcher(toleration, lambda taint: False, lambda taint: why, never=why)
+
+
+def _equal(toleration: Toleration) -> Callable[[Taint], bool]:
+    """The commonest operator, and so the one that must cost least: whatever is fixed is compared in one step."""
+    if toleration.key and toleration.effect:
+        wanted = (toleration.key, toleration.value, toleration.effect)
+        return lambda taint: (taint.key, taint.value, taint.effect) == wanted
+    if toleration.key:
+        key_and_value = (toleration.key, toleration.value)
+        return lambda taint: (taint.key, taint.value) == key_and_value
+    value = toleration.value
+    return _keyed(toleration, lambda text: text == value)
+
+
+def _why_not_equal(value: str) -> Callable[[Taint], str | None]:
+    return lambda taint: None if taint.value == value else false_inequality(taint.value, "=", value)
+
+
+def _keyed(toleration: Toleration, value_matches: Callable[[str], bool] | None) -> Callable[[Taint], bool]:
+    """Effect, then key, then the value; an empty effect or key is any, and so is the value without a predicate."""
+    key, effect = toleration.key, toleration.effect
+    if value_matches is None:
+        return lambda taint: effect in ("", taint.effect) and key in ("", taint.key)
+    return lambda taint: effect in ("", taint.effect) and key in ("", taint.key) and value_matches(taint.value)
+
+
+def _compile_expression(
+    toleration: Toleration,
+    gates: GateSet,
+    programs: "Programs | None",
+    on_evaluation_failed: "EvaluationFailed | None",
+) -> TolerationMatcher:
+    if not gates.enabled(TAINT_TOLERATION_CEL):
+        return _never(toleration, f"an expression needs the feature gate {TAINT_TOLERATION_CEL.name}")
+    # Few pods have expressions: CEL is imported when the first one occurs.
+    from moorage.match.toleration_expression import compile_taint_expression
+
+    compiled = compile_taint_expression(toleration.expression, programs, on_evaluation_failed)
+    if isinstance(compiled, str):
+        return _never(toleration, compiled)
+    return TolerationMatcher(toleration, compiled.match, compiled.why_false)
