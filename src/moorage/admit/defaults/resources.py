@@ -1,0 +1,126 @@
+"""Amounts of resources: rounding to thousandths, requests from limits, a pod's own requests from its containers'.
+
+In: raw resource lists and pod specs. Out: the same, changed in place. Kubernetes: SetDefaults_ResourceList, the parts
+of SetDefaults_Pod about resources, component-helpers' AggregateContainerRequests. Next: `containers` and `pod`.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from moorage.admit.raw import Raw, items
+from moorage.model.quantity import Quantity, parse_quantity
+
+_MILLI = -3
+_HUGE_PAGES = "hugepages-"
+_POD_LEVEL = frozenset({"cpu", "memory"})
+
+
+def round_up_lists(requirements: Raw | None, *names: str) -> None:
+    """Round the amounts in the lists called `names` up to thousandths, as upstream does before validating."""
+    if not requirements:
+        return
+    for name in names:
+        amounts = requirements.get(name)
+        if not amounts:
+            continue
+        for resource, amount in amounts.items():
+            rounded = _rounded_up(str(amount))
+            if rounded is not None:
+                amounts[resource] = rounded
+
+
+@lru_cache(maxsize=4096)
+def _rounded_up(text: str) -> str | None:
+    """The amount rounded away from zero to thousandths, or None if it is one already."""
+    if (text.isdigit() or text[:-1].isdigit() or text[:-2].isdigit()) and not text.endswith(("n", "u")):
+        return None
+    amount = parse_quantity(text)
+    if amount.exponent >= _MILLI:
+        return None
+    unit = 10 ** (_MILLI - amount.exponent)
+    mantissa = -(-abs(amount.mantissa) // unit) * amount.sign()
+    rounded = Quantity(mantissa, _MILLI, amount.format, amount.big)
+    return None if rounded == amount else str(rounded)
+
+
+def requests_from_limits(container: Raw) -> None:
+    """What is limited but not requested is requested up to its limit."""
+    resources = container.get("resources")
+    if not resources or resources.get("limits") is None:
+        return
+    requests = resources.get("requests")
+    if requests is None:
+        requests = resources["requests"] = {}
+    for name, amount in resources["limits"].items():
+        requests.setdefault(name, amount)
+
+
+def default_pod_level_resources(spec: Raw) -> None:
+    """Complete `spec.resources` where it is partly given, from the containers and from its own limits."""
+    resources = spec.get("resources")
+    if not resources:
+        return
+    if resources.get("limits") or resources.get("requests"):
+        _default_huge_page_limits(spec, resources)
+    if resources.get("limits"):
+        _default_requests(spec, resources)
+
+
+def _default_huge_page_limits(spec: Raw, resources: Raw) -> None:
+    limits = dict(resources.get("limits") or {})
+    requests = resources.get("requests") or {}
+    for name, amount in aggregate_containers(spec, "limits").items():
+        if name.startswith(_HUGE_PAGES) and name not in requests:
+            limits.setdefault(name, str(amount))
+    if limits:
+        resources["limits"] = limits
+
+
+def _default_requests(spec: Raw, resources: Raw) -> None:
+    requests = dict(resources.get("requests") or {})
+    for name, amount in aggregate_containers(spec, "requests").items():
+        if name in _POD_LEVEL:
+            requests.setdefault(name, str(amount))
+    for name, amount in resources["limits"].items():
+        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES):
+            requests.setdefault(name, amount)
+    if requests:
+        resources["requests"] = requests
+
+
+def aggregate_containers(spec: Raw, which: str) -> dict[str, Quantity]:
+    """What the containers need together: all that run side by side, or the hungriest moment while starting."""
+    total: dict[str, Quantity] = {}
+    for container in items(spec, "containers"):
+        _add(total, _amounts(container, which))
+    sidecars: dict[str, Quantity] = {}
+    starting: dict[str, Quantity] = {}
+    for container in items(spec, "initContainers"):
+        amounts = _amounts(container, which)
+        if container.get("restartPolicy") == "Always":
+            _add(total, amounts)
+            _add(sidecars, amounts)
+            _raise_to(starting, sidecars)
+        else:
+            moment = dict(amounts)
+            _add(moment, sidecars)
+            _raise_to(starting, moment)
+    _raise_to(total, starting)
+    return total
+
+
+def _amounts(container: Raw, which: str) -> dict[str, Quantity]:
+    amounts: Mapping[str, Any] = (container.get("resources") or {}).get(which) or {}
+    return {name: parse_quantity(str(amount)) for name, amount in amounts.items()}
+
+
+def _add(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:
+    for name, amount in amounts.items():
+        total[name] = total[name].add(amount) if name in total else amount
+
+
+def _raise_to(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:
+    for name, amount in amounts.items():
+        if name not in total or amount > total[name]:
+            total[name] = amount

@@ -1,0 +1,51 @@
+"""Raw documents: a copy to write defaults into, and reading optional parts of it.
+
+In: a decoded document. Out: a copy that shares nothing mutable with it; parts as lists and dicts, empty where absent.
+The document is truth in Moorage, so what admission adds is written here and not into a typed view. Next: `defaults`.
+"""
+
+from typing import Any, TypeAlias
+
+Raw: TypeAlias = dict[str, Any]
+
+
+def copy_document(document: Raw) -> Raw:
+    """Copy deeply. Documents are trees of bounded depth: decoding has seen to that."""
+    return {name: _copied(value) for name, value in document.items()}
+
+
+def _copied(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return {name: _copied(item) for name, item in value.items()}
+    if kind is list:
+        return [_copied(item) for item in value]
+    return value
+
+
+def part(document: Raw, name: str) -> Raw:
+    """The object at `name`, which is made if it is absent or null."""
+    value = document.get(name)
+    if value is None:
+        value = document[name] = {}
+    found: Raw = value
+    return found
+
+
+def items(document: Raw, name: str) -> list[Raw]:
+    """The list of objects at `name`, or an empty one that is not part of the document."""
+    return document.get(name) or []
+
+
+def fill_empty(document: Raw, values: Raw) -> None:
+    """Set what is absent or zero: for fields whose Go type cannot tell the two apart."""
+    for name, value in values.items():
+        if not document.get(name):
+            document[name] = value
+
+
+def fill_absent(document: Raw, values: Raw) -> None:
+    """Set what is absent: for fields that are pointers in Go, where an explicit zero counts."""
+    for name, value in values.items():
+        if document.get(name) is None:
+            document[name] = value
