@@ -1,0 +1,61 @@
+"""`moorage lint`: manifests a second after start, and whether memory grows with the number of files."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.manifests import write_files, write_one_file
+from bench.process import Cost, cost_of
+from bench.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GATES = "--feature-gates=AllAlpha=true"
+PODS = 2_000
+RUNS = 5
+FILES = 500
+GROWTH = (1, 4, 16)
+
+
+def measure() -> Iterator[Result]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _speed(Path(folder))
+        yield from _memory(Path(folder))
+
+
+def _speed(folder: Path) -> Iterator[Result]:
+    one = write_one_file(folder / "one.yaml", 1)
+    inputs = {
+        f"lint {PODS:,} files of one pod": write_files(folder / "files", PODS),
+        f"lint one file of {PODS:,} pods": write_one_file(folder / "big.yaml", PODS),
+    }
+    for what, path in inputs.items():
+        rates = sorted(_rate(one, path) for _ in range(RUNS))
+        yield Result("lint", what, statistics.median(rates), "1/s", p99=rates[0], goal="≥ 2,000 /s")
+
+
+def _rate(one: Path, many: Path) -> float:
+    """Pods a second, the time a run on one pod takes left out: that is the start."""
+    start, whole = cost_of("lint", GATES, str(one)), cost_of("lint", GATES, str(many))
+    return (PODS - 1) / (whole.wall - start.wall)
+
+
+def _memory(folder: Path) -> Iterator[Result]:
+    smallest: Cost | None = None
+    for times in GROWTH:
+        cost = cost_of("lint", GATES, str(write_files(folder / f"files-{times}", FILES * times)))
+        smallest = smallest or cost
+        ratio = cost.peak / smallest.peak
+        yield Result(
+            "lint",
+            f"peak memory, {FILES * times:,} files",
+            cost.peak,
+            "B",
+            ratio=ratio,
+            compared_with=f"{FILES:,} files",
+            goal="flat",
+        )

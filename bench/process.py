@@ -1,0 +1,72 @@
+"""The command line as a process of its own: its CPU time and its peak memory.
+
+Run as `python -m bench.process REPORT ARGUMENTS…` it is that process: it runs `moorage ARGUMENTS…` and writes what it
+cost. Peak memory is read inside, from /proc: what the parent can learn of a child includes the parent's own memory
+before exec.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parents[1]
+MOORAGE = Path(sys.executable).with_name("moorage")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on the clock and on the CPU, and bytes of memory at the peak."""
+
+    wall: float
+    cpu: float
+    peak: int
+
+
+def cost_of(*arguments: str) -> Cost:
+    """What `moorage ARGUMENTS…` costs from its first line on, without starting Python."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        command = [sys.executable, "-m", "bench.process", report.name, *arguments]
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        return Cost(**json.loads(Path(report.name).read_text(encoding="utf-8")))
+
+
+def cpu_of_command(*arguments: str) -> float:
+    """CPU seconds of the installed command, starting Python included."""
+    with subprocess.Popen([MOORAGE, *arguments], stdout=subprocess.DEVNULL) as process:
+        _, _, usage = os.wait4(process.pid, 0)
+        process.returncode = 0
+    return usage.ru_utime + usage.ru_stime
+
+
+def _peak() -> int:
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _run() -> None:
+    started, cpu_before = perf_counter(), sum(os.times()[:2])
+    from moorage.cli.main import main
+
+    report, sys.argv = Path(sys.argv[1]), ["moorage", *sys.argv[2:]]
+    try:
+        main()
+    except SystemExit as finished:
+        if finished.code not in (None, 0, 1):
+            raise
+    cost = {"wall": perf_counter() - started, "cpu": sum(os.times()[:2]) - cpu_before, "peak": _peak()}
+    report.write_text(json.dumps(cost), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _run()

@@ -1,0 +1,21 @@
+"""The table of benchmarks: a theme's name, and what it measures. Adding one is one file and one row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bench import cel, lint, parsing, startup, tolerations, validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bench.result import Result
+
+THEMES: dict[str, Callable[[], Iterator[Result]]] = {
+    "cel": cel.measure,  # compiling and evaluating the documents' expressions
+    "tolerations": tolerations.measure,  # matching a taint, with the gates on and off
+    "parsing": parsing.measure,  # versions and quantities
+    "validation": validation.measure,  # what admission adds to a pod
+    "startup": startup.measure,  # until the command line answers
+    "lint": lint.measure,  # manifests a second, and memory
+}
