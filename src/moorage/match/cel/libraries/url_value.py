@@ -100,8 +100,6 @@ class ParsedURL:
             if (self.scheme or not bare) and not (self.omit_host and bare):
                 out += self._authority()
             path = self.escaped_path()
-            if self.omit_host and bare and path.startswith(b"//"):
-                out, path = out + b"%2F", path[1:]
             if path and not path.startswith(b"/") and self.host:
                 out += b"/"
             if not out and b":" in path.partition(b"/")[0]:

@@ -1,0 +1,100 @@
+"""The semver library, version 1: `semver(<string>[, normalize])`, `isSemver`, comparisons and parts.
+
+Kubernetes: apiserver/pkg/cel/library/semverlib.go and pkg/cel/semver.go. Strict unless `normalize` is true. Normalizing
+forgives a leading `v`, missing parts and leading zeros, but no spaces: it is not `parse_tolerant`. Build metadata does
+not count in `==`; parts beyond int64 wrap around.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from moorage.match.cel.functions import Function, Overload
+from moorage.match.cel.libraries.string_costs import argument_cost, argument_estimate
+from moorage.match.cel.types import BOOL, INT, SEMVER, STRING, Type
+from moorage.match.cel.values import CelError, OpaqueValue
+from moorage.match.semver import SemverError, Version, parse
+from moorage.model.names import byte_length
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class SemverValue(OpaqueValue):
+    """A value of type kubernetes.Semver; equal by precedence."""
+
+    __slots__ = ("version",)
+    cel_type: ClassVar[Type] = SEMVER
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SemverValue) and self.version.compare(other.version) == 0
+
+    def __hash__(self) -> int:
+        return hash(self.version.order_key)
+
+
+def _normalize(text: str) -> str:
+    parts = text.removeprefix("v").split(".", 2)
+    for index, part in enumerate(parts):
+        if byte_length(part) > 1:
+            stripped = part.lstrip("0")
+            parts[index] = stripped if stripped[:1] in tuple("0123456789") else f"0{stripped}"
+    if len(parts) < 3:
+        if "+" in parts[-1] or "-" in parts[-1]:
+            raise SemverError("short version cannot contain PreRelease/Build meta data")
+        parts += ["0"] * (3 - len(parts))
+    return ".".join(parts)
+
+
+def _semver(text: str, normalize: bool = False) -> SemverValue:
+    try:
+        return SemverValue(parse(_normalize(text) if normalize else text))
+    except SemverError as error:
+        raise CelError(str(error)) from None
+
+
+def _is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        _semver(text, normalize)
+    except CelError:
+        return False
+    return True
+
+
+def _int64(number: int) -> int:
+    return number if number < 2**63 else number - 2**64
+
+
+def _member(name: str, overload_id: str, params: tuple[Type, ...], result: Type, run: Callable[..., Any]) -> Function:
+    return Function(name, (Overload(overload_id, params, result, run, member=True),))
+
+
+_PAIR = (SEMVER, SEMVER)
+_ESTIMATE = argument_estimate(0.1)
+_COST = argument_cost(0.1)
+
+FUNCTIONS = (
+    Function(
+        "semver",
+        (
+            Overload("string_to_semver", (STRING,), SEMVER, _semver, estimate=_ESTIMATE, cost=_COST),
+            Overload("string_bool_to_semver", (STRING, BOOL), SEMVER, _semver, estimate=_ESTIMATE, cost=_COST),
+        ),
+    ),
+    Function(
+        "isSemver",
+        (
+            Overload("is_semver_string", (STRING,), BOOL, _is_semver, estimate=_ESTIMATE, cost=_COST),
+            Overload("is_semver_string_bool", (STRING, BOOL), BOOL, _is_semver, estimate=_ESTIMATE, cost=_COST),
+        ),
+    ),
+    _member("isGreaterThan", "semver_is_greater_than", _PAIR, BOOL, lambda a, b: a.version.compare(b.version) > 0),
+    _member("isLessThan", "semver_is_less_than", _PAIR, BOOL, lambda a, b: a.version.compare(b.version) < 0),
+    _member("compareTo", "semver_compare_to", _PAIR, INT, lambda a, b: a.version.compare(b.version)),
+    _member("major", "semver_major", (SEMVER,), INT, lambda v: _int64(v.version.major)),
+    _member("minor", "semver_minor", (SEMVER,), INT, lambda v: _int64(v.version.minor)),
+    _member("patch", "semver_patch", (SEMVER,), INT, lambda v: _int64(v.version.patch)),
+)
