@@ -1,0 +1,82 @@
+"""Priority: a pod's PriorityClass → its integer priority and its preemption policy.
+
+In: a raw pod and the PriorityClasses there are. Out: the pod with `priority`, `preemptionPolicy` and, where a global
+default applies, `priorityClassName`; or `Forbidden`. A PriorityClass itself is refused if it would be the second
+global default. Kubernetes: plugin/pkg/admission/priority. Next: `moorage.admit.mutate`.
+"""
+
+from collections.abc import Iterable
+
+from moorage.admit.plugins import Forbidden
+from moorage.admit.raw import Raw, part
+from moorage.model.meta import ObjectMeta
+from moorage.model.policy import PriorityClass
+
+PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+
+
+def _system_class(name: str, value: int) -> PriorityClass:
+    return PriorityClass(metadata=ObjectMeta(name=name), value=value, preemptionPolicy=PREEMPT_LOWER_PRIORITY)
+
+
+#: The classes every cluster has.
+SYSTEM_CLASSES = (
+    _system_class("system-node-critical", 2_000_001_000),
+    _system_class("system-cluster-critical", 2_000_000_000),
+)
+
+
+class Priority:
+    """Resolves priorities with the given classes; the system's own need not be given."""
+
+    def __init__(self, classes: Iterable[PriorityClass] = ()) -> None:
+        self._by_name = {known.metadata.name: known for known in (*SYSTEM_CLASSES, *classes)}
+        defaults = [known for known in self._by_name.values() if known.globalDefault]
+        self._default = min(defaults, key=lambda known: known.value, default=None)
+
+    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        if kind == "PriorityClass":
+            self._admit_class(new, is_update=old is not None)
+        elif kind == "Pod" and old is None:
+            self._admit_new_pod(part(new, "spec"))
+        elif kind == "Pod":
+            _keep_priority(part(new, "spec"), (old or {}).get("spec") or {})
+
+    def _admit_new_pod(self, spec: Raw) -> None:
+        name = spec.get("priorityClassName") or ""
+        found = self._by_name.get(name) if name else self._default
+        if name and found is None:
+            raise Forbidden(f"no PriorityClass with name {name} was found")
+        value = found.value if found is not None else 0
+        policy = found.preemptionPolicy if found is not None else PREEMPT_LOWER_PRIORITY
+        given = spec.get("priority")
+        if given is not None and given != value:
+            raise Forbidden(
+                f"the integer value of priority ({given}) must not be provided in pod spec; "
+                f"priority admission controller computed {value} from the given PriorityClass name"
+            )
+        wanted = spec.get("preemptionPolicy")
+        if policy is not None and wanted is not None and wanted != policy:
+            raise Forbidden(
+                f"the string value of PreemptionPolicy ({wanted}) must not be provided in pod spec; "
+                f"priority admission controller computed {policy} from the given PriorityClass name"
+            )
+        if found is not None:
+            spec["priorityClassName"] = found.metadata.name
+        spec["priority"] = value
+        if policy is not None:
+            spec["preemptionPolicy"] = policy
+
+    def _admit_class(self, new: Raw, *, is_update: bool) -> None:
+        if not new.get("globalDefault") or self._default is None:
+            return
+        default = self._default.metadata.name
+        if not is_update or default != (new.get("metadata") or {}).get("name"):
+            raise Forbidden(f"PriorityClass {default} is already marked as default. Only one default can exist")
+
+
+def _keep_priority(spec: Raw, old: Raw) -> None:
+    """What was computed at creation stays, although the manifest applied again does not have it."""
+    for name in ("priority", "preemptionPolicy"):
+        if spec.get(name) is None and old.get(name) is not None:
+            spec[name] = old[name]

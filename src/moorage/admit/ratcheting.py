@@ -1,0 +1,244 @@
+"""Updates: what an object already had, it may keep.
+
+In: the gates and the typed view of the object before the update. Out: `ValidationOptions`. A feature whose gate is off
+is allowed if the old object uses it, and a mistake that validation learned to see later is allowed if the old object
+has it. Kubernetes: pkg/api/pod/util.go and ValidationOptionsForPersistentVolume. Next: the `validate_*` functions.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from moorage.admit.options import STRICT, ValidationOptions, options_for_create
+from moorage.admit.scheduling.label_keys import validate_label_keys, validate_unmerged_label_keys
+from moorage.admit.scheduling.label_selectors import validate_label_selector
+from moorage.admit.scheduling.pod_affinity import validate_term_selectors
+from moorage.match.numeric import NumberError, parse_int64
+from moorage.model.gates import GateSet
+from moorage.model.meta import ObjectMeta
+from moorage.model.names import label_value_errors
+from moorage.model.pod import Container, EphemeralContainer, PodSpec, PodTemplateSpec
+from moorage.model.quantity import Quantity, QuantityError, parse_quantity
+from moorage.model.scheduling import NodeSelectorTerm, PodAffinityTerm
+from moorage.model.storage import PersistentVolume
+from moorage.model.view import INT32_MAX, INT32_MIN
+
+COMPARISON_OPERATORS = frozenset({"Lt", "Gt"})
+SEMVER_OPERATORS = frozenset({"SemverLt", "SemverGt", "SemverEq"})
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_HUGE_PAGES = "hugepages-"
+
+
+def options_for_update(
+    gates: GateSet, old_spec: PodSpec | None, old_meta: ObjectMeta | None, *, resource_is_pod: bool = False
+) -> ValidationOptions:
+    """Options for a pod or template whose earlier version is known; None: there was none, as at creation."""
+    options = options_for_create(gates, resource_is_pod=resource_is_pod)
+    if old_spec is None or old_meta is None:
+        return options
+    allowed = _features_in_use(options, old_spec) | _mistakes_in_use(options, old_spec)
+    if has_invalid_deletion_cost(old_meta):
+        allowed["allow_invalid_pod_deletion_cost"] = True
+    return msgspec.structs.replace(options, **allowed) if allowed else options
+
+
+def options_for_template_update(gates: GateSet, old: PodTemplateSpec | None) -> ValidationOptions:
+    return options_for_create(gates) if old is None else options_for_update(gates, old.spec, old.metadata)
+
+
+def options_for_volume_update(gates: GateSet, old: PersistentVolume | None) -> ValidationOptions:
+    """Options for a PersistentVolume, of which only its node affinity knows gates."""
+    options = options_for_create(gates)
+    affinity = None if old is None else old.spec.nodeAffinity
+    if affinity is None or affinity.required is None:
+        return options
+    terms = affinity.required.nodeSelectorTerms
+    return msgspec.structs.replace(
+        options,
+        allow_semver_comparison_operators=options.allow_semver_comparison_operators or _terms_use_semver(terms),
+        allow_invalid_label_value_in_required_node_affinity=_terms_have_invalid_value(terms),
+    )
+
+
+def _features_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, bool]:
+    allowed: dict[str, bool] = {}
+    for toleration in old.tolerations:
+        if toleration.expression:
+            allowed["allow_taint_toleration_cel"] = True
+        if toleration.operator in COMPARISON_OPERATORS:
+            allowed["allow_taint_toleration_comparison_operators"] = True
+        elif toleration.operator in SEMVER_OPERATORS:
+            allowed["allow_semver_comparison_operators"] = True
+    if not options.allow_semver_comparison_operators and _terms_use_semver(_node_terms(old)):
+        allowed["allow_semver_comparison_operators"] = True
+    context = old.securityContext
+    if context is not None and context.seLinuxChangePolicy is not None:
+        allowed["allow_only_recursive_selinux_change_policy"] = False
+    if old.hostUsers is False and old.hostNetwork:
+        allowed["allow_user_namespaces_host_network_support"] = True
+    return allowed
+
+
+def _mistakes_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, bool]:
+    allowed = {
+        "allow_invalid_label_value_in_selector": any(
+            validate_term_selectors(term, "", STRICT) for term in _pod_terms(old)
+        ),
+        "allow_invalid_label_value_in_required_node_affinity": _terms_have_invalid_value(_required_node_terms(old)),
+        "allow_indivisible_huge_pages_values": _has_indivisible_huge_pages(old),
+        "allow_non_local_projected_token_path": _has_non_local_token_path(old),
+        "allow_namespaced_sysctls_for_host_net_and_host_ipc": _has_sysctl_of_host_namespace(old),
+        "allow_existing_restart_container_for_non_sidecar_init_container": any(
+            policy.restartPolicy == "RestartContainer"
+            for container in old.initContainers
+            if container.restartPolicy != "Always"
+            for policy in container.resizePolicy
+        ),
+        "allow_user_namespaces_with_volume_devices": old.hostUsers is False
+        and any(container.volumeDevices for container in _containers(old)),
+    }
+    if old.topologySpreadConstraints:
+        allowed |= _spread_mistakes(options, old)
+    return {name: True for name, found in allowed.items() if found}
+
+
+def _spread_mistakes(options: ValidationOptions, old: PodSpec) -> dict[str, bool]:
+    constraints = old.topologySpreadConstraints
+    found = {
+        "allow_invalid_topology_spread_constraint_label_selector": any(
+            validate_label_selector(constraint.labelSelector, "", STRICT) for constraint in constraints
+        )
+    }
+    if options.allow_match_label_keys_in_pod_topology_spread_selector_merge:
+        found["old_pod_violates_match_label_keys_validation"] = any(
+            validate_label_keys(constraint.matchLabelKeys, (), constraint.labelSelector, "")
+            for constraint in constraints
+        )
+    elif options.allow_match_label_keys_in_pod_topology_spread:
+        found["old_pod_violates_legacy_match_label_keys_validation"] = any(
+            validate_unmerged_label_keys(constraint.matchLabelKeys, constraint.labelSelector, "")
+            for constraint in constraints
+        )
+    return found
+
+
+def _required_node_terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...]:
+    affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
+    required = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
+    return required.nodeSelectorTerms if required is not None else ()
+
+
+def _node_terms(spec: PodSpec) -> Iterator[NodeSelectorTerm]:
+    yield from _required_node_terms(spec)
+    if spec.affinity is not None and spec.affinity.nodeAffinity is not None:
+        for preferred in spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution:
+            yield preferred.preference
+
+
+def _terms_use_semver(terms: Iterable[NodeSelectorTerm]) -> bool:
+    return any(requirement.operator in SEMVER_OPERATORS for term in terms for requirement in term.matchExpressions)
+
+
+def _terms_have_invalid_value(terms: Iterable[NodeSelectorTerm]) -> bool:
+    return any(
+        label_value_errors(value)
+        for term in terms
+        for requirement in term.matchExpressions
+        for value in requirement.values
+    )
+
+
+def _pod_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
+    if spec.affinity is None:
+        return
+    for affinity in (spec.affinity.podAffinity, spec.affinity.podAntiAffinity):
+        if affinity is not None:
+            yield from affinity.requiredDuringSchedulingIgnoredDuringExecution
+            for weighted in affinity.preferredDuringSchedulingIgnoredDuringExecution:
+                yield weighted.podAffinityTerm
+
+
+def _containers(spec: PodSpec) -> Iterator[Container | EphemeralContainer]:
+    yield from spec.initContainers
+    yield from spec.containers
+    yield from spec.ephemeralContainers
+
+
+def _has_indivisible_huge_pages(spec: PodSpec) -> bool:
+    lists = [
+        amounts
+        for container in _containers(spec)
+        for amounts in (container.resources.limits, container.resources.requests)
+    ]
+    return any(
+        name.startswith(_HUGE_PAGES) and not _is_divisible(name.removeprefix(_HUGE_PAGES), amount)
+        for amounts in (*lists, spec.overhead)
+        for name, amount in amounts.items()
+    )
+
+
+def _is_divisible(page_size: str, amount: Quantity) -> bool:
+    try:
+        page = parse_quantity(page_size)
+    except QuantityError:
+        return False
+    return page.sign() > 0 and page.milli_value() % 1000 == 0 and amount.value() % page.value() == 0
+
+
+def _has_non_local_token_path(spec: PodSpec) -> bool:
+    return any(
+        source.serviceAccountToken is not None and _leaves_its_directory(source.serviceAccountToken.path)
+        for volume in spec.volumes
+        if volume.projected is not None
+        for source in volume.projected.sources
+    )
+
+
+def _leaves_its_directory(path: str) -> bool:
+    return path.startswith(("/", "..")) or ".." in path.split("/")
+
+
+def _has_sysctl_of_host_namespace(spec: PodSpec) -> bool:
+    """Whether a sysctl is set which, without a namespace of the pod's own, would be the host's."""
+    context = spec.securityContext
+    if context is None or not (spec.hostNetwork or spec.hostIPC):
+        return False
+    return any(
+        (spec.hostNetwork and _is_network_sysctl(sysctl.name)) or (spec.hostIPC and _is_ipc_sysctl(sysctl.name))
+        for sysctl in context.sysctls
+    )
+
+
+_IPC_SYSCTLS = frozenset(
+    {"kernel.sem", "kernel.shm", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
+    | {"kernel.msg", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni"}
+)
+
+
+def _sysctl_with_dots(name: str) -> str:
+    """`net/ipv4/ip_forward` is `net.ipv4.ip_forward`; the first separator tells which way the name is written."""
+    first = next((character for character in name if character in "./"), ".")
+    dotted = name if first == "." else name.translate(str.maketrans("./", "/."))
+    return dotted.partition("*")[0]
+
+
+def _is_network_sysctl(name: str) -> bool:
+    return _sysctl_with_dots(name).startswith("net.")
+
+
+def _is_ipc_sysctl(name: str) -> bool:
+    dotted = _sysctl_with_dots(name)
+    return dotted in _IPC_SYSCTLS or dotted.startswith("fs.mqueue.")
+
+
+def has_invalid_deletion_cost(meta: ObjectMeta) -> bool:
+    """Whether the annotation is there and is no 32-bit integer, or one written with a plus sign or leading zeros."""
+    cost = meta.annotations.get(DELETION_COST)
+    if cost is None:
+        return False
+    if not (cost == "0" or cost[:1] in frozenset("-123456789")) or not cost:
+        return True
+    try:
+        return not INT32_MIN <= parse_int64(cost) <= INT32_MAX
+    except NumberError:
+        return True
