@@ -3,7 +3,7 @@
 Kubernetes: cel-go ext/formatting.go, which versions 1 to 3 of the strings library share. Fixed-point and scientific
 numbers are printed for en_US there, with thousands separators, `∞`, and `1.5 × 10⁰³`; the precision of `%e` is taken
 for a width. Lists and maps print as CEL literals. Differs: results are capped in size, and a precision beyond 255
-prints the digits the number has. Next on the path: `string_format_check.py` applies the same clauses to types, before running.
+prints the digits the number has. Next on the path: `string_format_check.py`, which knows the arguments' types only.
 """
 
 from __future__ import annotations
