@@ -1,0 +1,90 @@
+"""Every example does what its README says: accepted with its gate, and refused, or not, without it.
+
+The READMEs are read by machine: the rows `gate`, `run`, `findings` and `with the gate off` of their table, and their
+links.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+MOORAGE = Path(sys.executable).with_name("moorage")
+
+REFUSALS = {"unreadable", "not-an-object", "unserved-version", "unknown-field", "duplicate-field", "rejected"}
+
+
+def facts_of(folder: str) -> dict[str, str]:
+    text = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| (gate|run|findings|with the gate off) \| (.+) \|$", text, re.MULTILINE))
+
+
+def findings_of(*arguments: str) -> list[dict[str, Any]]:
+    process = subprocess.run(
+        [MOORAGE, *arguments, "--output", "json"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert process.returncode in (0, 1), process.stderr
+    findings: list[dict[str, Any]] = json.loads(process.stdout)["findings"]
+    assert process.returncode == int(bool(findings))
+    return findings
+
+
+@cache
+def folders_refused_without(gate: str) -> set[str]:
+    """The folders in which something is refused when every gate is on but this one."""
+    gates = f"--feature-gates=AllAlpha=true,AllBeta=true,{gate}=false"
+    findings = findings_of("lint", gates, "examples")
+    return {Path(finding["file"]).parts[1] for finding in findings if finding["rule"] == "rejected"}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_an_example_is_accepted_with_its_gate_and_has_the_findings_it_names(folder: str) -> None:
+    facts = facts_of(folder)
+    command = shlex.split(facts["run"].strip("`"))
+    assert command == ["moorage", "lint", f"--feature-gates={facts['gate'].strip('`')}=true", f"examples/{folder}"]
+    found = {finding["rule"] for finding in findings_of(*command[1:])}
+    assert not found & REFUSALS
+    assert found == set(re.findall(r"\[`([a-z-]+)`\]", facts["findings"]))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_an_example_without_its_gate_fares_as_its_readme_says(folder: str) -> None:
+    facts = facts_of(folder)
+    refused = folder in folders_refused_without(facts["gate"].strip("`"))
+    assert refused == (facts["with the gate off"] == "rejected")
+
+
+def test_the_index_lists_every_folder_with_its_gate() -> None:
+    index = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[([a-z0-9-]+)\]\(([^)]+)\) \| .+ \| (`\w+`) \|$", index, re.MULTILINE)
+    assert sorted(rows) == [(folder, f"{folder}/README.md", facts_of(folder)["gate"]) for folder in FOLDERS]
+
+
+@pytest.mark.parametrize("readme", [".", *FOLDERS])
+def test_every_link_of_a_readme_leads_somewhere(readme: str) -> None:
+    text = (EXAMPLES / readme / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#]+)\)", text)
+    assert [target for target in targets if not (EXAMPLES / readme / target).exists()] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_file_and_object_a_readme_names_is_there(folder: str) -> None:
+    text = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8")
+    files = {path.name: path.read_text(encoding="utf-8") for path in (EXAMPLES / folder).glob("*.yaml")}
+    assert files
+    assert set(re.findall(r"`([\w-]+\.yaml)`", text)) <= files.keys()
+    names = {document["metadata"]["name"] for content in files.values() for document in yaml.safe_load_all(content)}
+    # The first cell of a table's row, if it is a name, is that of a node or a workload.
+    assert set(re.findall(r"^\| `([a-z0-9-]+)`", text, re.MULTILINE)) <= names
