@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from moorage.match.cel.types import Kind
+from moorage.match.cel.standard.calendar import format_timestamp
+from moorage.match.cel.standard.conversions import format_double, format_seconds
+from moorage.match.cel.types import Kind, Type
 from moorage.match.cel.values import CelError, CelMap, Duration, Timestamp, UInt, require_result_size, type_of_value
 from moorage.model.go_text import go_quote
 
@@ -162,13 +164,27 @@ def _string(value: Any, _clause: Clause | None = None) -> str:
         return _map(value)
     if type_of_value(value).kind not in _STRING_KINDS:
         raise refusal("s", _type_name(value))
-    try:
-        return _converted(value)
-    except CelError as error:
-        raise FormatError(f"could not convert argument {go_quote(str(error))} to string") from None
+    return _converted(value)
 
 
 def _converted(value: Any) -> str:
+    """What string() makes of a scalar, and the name of a type."""
+    if isinstance(value, Type):
+        return value.name
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is float:
+        return format_double(value)
+    if type(value) is Duration:
+        return f"{format_seconds(value)}s"
+    if type(value) is Timestamp:
+        return format_timestamp(value)
+    if type(value) is bytes:
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            reason = go_quote("invalid UTF-8 in bytes, cannot convert to string")
+            raise FormatError(f"could not convert argument {reason} to string") from None
     return str(value)
 
 

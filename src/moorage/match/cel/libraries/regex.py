@@ -1,0 +1,109 @@
+"""The regex library: find and findAll, with Go's notion of successive matches.
+
+Kubernetes: apiserver/pkg/cel/library/regex.go. A pattern written as a literal is compiled with the expression, and
+fails there; any other fails here, as "Illegal regex". Differs: findAll stops with an error rather than return more than
+a million matches. Patterns are `patterns.py`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.functions import (
+    ONE,
+    REGEX_FACTOR,
+    STRING_FACTOR,
+    CallEstimate,
+    Function,
+    Interval,
+    Overload,
+    actual_size,
+    ceil_factor,
+)
+from moorage.match.cel.patterns import compile_pattern
+from moorage.match.cel.types import INT, STRING, list_of
+from moorage.match.cel.values import CelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moorage.match.cel.functions import EstimateContext, Node
+
+_MOST_MATCHES = 1_000_000
+
+
+def _compile(pattern: str) -> Any:
+    try:
+        return compile_pattern(pattern)
+    except CelError as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _compile(pattern).search(text.encode("utf-8", "surrogatepass"))
+    return "" if found is None else _decoded(found.group(0))
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """Successive matches; an empty one right after another match does not count."""
+    search = _compile(pattern).search
+    raw = text.encode("utf-8", "surrogatepass")
+    matches: list[str] = []
+    position, previous_end = 0, -1
+    while position <= len(raw) and (limit < 0 or len(matches) < limit):
+        found = search(raw, position)
+        if found is None:
+            break
+        start, end = found.span(0)
+        if end > position or start != previous_end:
+            if len(matches) == _MOST_MATCHES:
+                raise CelError(f"result too large: findAll() stops at {_MOST_MATCHES} matches")
+            matches.append(_decoded(raw[start:end]))
+        position = end if end > position else _next_code_point(raw, position)
+        previous_end = end
+    return matches
+
+
+def _next_code_point(raw: bytes, position: int) -> int:
+    position += 1
+    while position < len(raw) and raw[position] & 0xC0 == 0x80:
+        position += 1
+    return position
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogatepass")
+
+
+def _estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    """Text times pattern, as for matches(); at worst every character is a match of its own."""
+    if receiver is None or not arguments:
+        return None
+    size = context.size(receiver)
+    text = size.plus(ONE).by_factor(STRING_FACTOR)
+    return CallEstimate(text.times(context.size(arguments[0]).by_factor(REGEX_FACTOR)), Interval(0, size.max))
+
+
+def _cost(values: Sequence[Any]) -> int:
+    text = ceil_factor(actual_size(values[0]) + 1, STRING_FACTOR)
+    return text * ceil_factor(actual_size(values[1]), REGEX_FACTOR)
+
+
+FUNCTIONS = (
+    Function("find", (Overload("string_find_string", (STRING, STRING), STRING, _find, True, _estimate, _cost),)),
+    Function(
+        "findAll",
+        (
+            Overload("string_find_all_string", (STRING, STRING), list_of(STRING), _find_all, True, _estimate, _cost),
+            Overload(
+                "string_find_all_string_int",
+                (STRING, STRING, INT),
+                list_of(STRING),
+                _find_all,
+                True,
+                _estimate,
+                _cost,
+            ),
+        ),
+    ),
+)
