@@ -92,8 +92,8 @@ VERSION_EQ = Comparison(VERSION, "=", operator.eq)
 
 
 def shown(text: str) -> str:
-    """A value as explanations print it: as it is, but an empty one must be seen."""
-    return text or '""'
+    """A value as explanations print it: as it is, but an empty one is to be seen and a line break not to break it."""
+    return text if text and text.isprintable() else go_quote(text)
 
 
 def false_inequality(left: str, symbol: str, right: str) -> str:

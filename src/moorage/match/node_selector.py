@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from moorage.match.comparison import false_inequality
+from moorage.match.comparison import false_inequality, shown
 from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set, conjunction
 from moorage.match.requirement import (
     DOES_NOT_EXIST,
@@ -72,7 +72,7 @@ class FieldRequirement(msgspec.Struct, frozen=True):
         if self.match(name):
             return None
         actual = name if self.key == _NODE_NAME else ""
-        return f"field {self.key}: {false_inequality(actual, '=' if self.equal else '!=', self.value)}"
+        return f"field {shown(self.key)}: {false_inequality(actual, '=' if self.equal else '!=', self.value)}"
 
 
 class NodeSelectorTermMatcher(msgspec.Struct, frozen=True):

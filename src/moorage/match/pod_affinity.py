@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from moorage.match.comparison import shown
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import Labels, SelectorError
 from moorage.model.scheduling import (
@@ -38,9 +39,9 @@ class PodAffinityTermMatcher(msgspec.Struct, frozen=True):
     def explain(self, labels: Labels, namespace: str, namespace_labels: Labels) -> str | None:
         """One sentence on why the pod is not meant; None exactly when `match` is true."""
         if namespace not in self.namespaces and (reason := self.namespace_selector.explain(namespace_labels)):
-            names = ", ".join(sorted(self.namespaces)) or "none"
+            names = ", ".join(map(shown, sorted(self.namespaces))) or "none"
             selected = "" if self.namespace_selector.nothing else f", nor does the namespaceSelector match: {reason}"
-            return f"namespace {namespace} is not one of the term's namespaces ({names}){selected}"
+            return f"namespace {shown(namespace)} is not one of the term's namespaces ({names}){selected}"
         return self.selector.explain(labels)
 
 

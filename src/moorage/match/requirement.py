@@ -19,6 +19,7 @@ from moorage.match.comparison import (
     VERSION_LT,
     Comparison,
     false_inequality,
+    shown,
 )
 from moorage.model.field_error import FieldError, invalid, not_supported
 from moorage.model.names import label_key_errors, label_value_errors
@@ -58,8 +59,8 @@ class Requirement(msgspec.Struct, frozen=True):
             return None
         value = labels.get(self.key)
         if value is None:
-            return f"label {self.key} is missing, {self} is required"
-        head = f"label {self.key}={value}"
+            return f"label {shown(self.key)} is missing, {shown(str(self))} is required"
+        head = f"label {shown(self.key)}={value and shown(value)}"
         if self.operator == DOES_NOT_EXIST:
             return f"{head}: it must not be there"
         row = _OPERATORS[self.operator]

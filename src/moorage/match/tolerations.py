@@ -89,9 +89,9 @@ class TolerationMatcher:
         wanted = self.toleration
         if not wanted.expression:
             if wanted.effect not in ("", taint.effect):
-                return f"its effect is {shown(taint.effect)}, the toleration's is {wanted.effect}"
+                return f"its effect is {shown(taint.effect)}, the toleration's is {shown(wanted.effect)}"
             if wanted.key not in ("", taint.key):
-                return f"its key is {shown(taint.key)}, the toleration's is {wanted.key}"
+                return f"its key is {shown(taint.key)}, the toleration's is {shown(wanted.key)}"
         why = self.never or self._why_false(taint)
         return f"{why} ({describe_toleration(wanted)})" if why else None
 
@@ -201,7 +201,7 @@ def compile_tolerations(
 
 def describe_taint(taint: Taint) -> str:
     """`key=value`, as people write taints; the effect is left out, it is not what thresholds are about."""
-    return f"{taint.key}={taint.value}" if taint.value else taint.key
+    return f"{shown(taint.key)}={shown(taint.value)}" if taint.value else shown(taint.key)
 
 
 def describe_toleration(toleration: Toleration) -> str:
@@ -211,7 +211,7 @@ def describe_toleration(toleration: Toleration) -> str:
         return f"toleration expression {go_quote(text if len(text) <= 80 else text[:77] + '...')}"
     if toleration.operator == EXISTS:
         return "toleration Exists"
-    return f"toleration {toleration.operator or EQUAL} {shown(toleration.value)}"
+    return f"toleration {shown(toleration.operator or EQUAL)} {shown(toleration.value)}"
 
 
 def _never(toleration: Toleration, why: str) -> TolerationMatcher:

@@ -187,6 +187,13 @@ def test_a_set_explains_every_toleration_for_the_key_in_one_sentence() -> None:
     assert together.unreadable(Taint("a", "x", "NoSchedule")) == 'taint value "x" is not an integer'
 
 
+def test_a_line_break_does_not_break_the_sentence() -> None:
+    matcher = compile_toleration(Toleration("a\n", "Equal", "b\n"), ON)
+    assert matcher.explain(Taint("a\n", "\x1b[31m", "NoSchedule")) == (
+        'taint "a\\n"="\\x1b[31m" is not tolerated: "\\x1b[31m" = "b\\n" is false (toleration Equal "b\\n")'
+    )
+
+
 def test_a_long_expression_is_cut_in_descriptions() -> None:
     assert describe_toleration(Toleration(expression="a" * 200)).endswith('aaa..."')
     assert describe_toleration(Toleration("a", "Exists")) == "toleration Exists"
