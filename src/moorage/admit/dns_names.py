@@ -1,0 +1,24 @@
+"""Field errors about DNS names, the commonest rule of all.
+
+In: a name and its path. Out: one field error for each complaint of `model.names`. Kubernetes: ValidateDNS1123Label and
+ValidateDNS1123Subdomain (pkg/apis/core/validation), NameIsDNSSubdomain (apimachinery). Next: `metadata` and `pod`.
+"""
+
+from moorage.model.field_error import FieldError, invalid
+from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
+
+
+def validate_dns_label(name: str, path: str) -> list[FieldError]:
+    return [invalid(path, name, message) for message in dns1123_label_errors(name)]
+
+
+def validate_dns_subdomain(name: str, path: str) -> list[FieldError]:
+    return [invalid(path, name, message) for message in dns1123_subdomain_errors(name)]
+
+
+def mask_trailing_dash(prefix: str) -> str:
+    """A generateName as upstream checks it: a final dash stands for the characters that will follow it.
+
+    Upstream replaces the last two characters, not one; so does this.
+    """
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -1,0 +1,211 @@
+"""Object metadata: names, labels, annotations, owners, finalizers, of every kind.
+
+In: an `ObjectMeta`, its path, whether the kind has a namespace, the rule for its names. Out: field errors in upstream's
+order. Kubernetes: ValidateObjectMeta and ValidateObjectMetaUpdate (apimachinery, api/validation, and the finalizer rule
+of pkg/apis/core/validation). Next: `pod` and the other kinds, which go on with their specs.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from moorage.admit.dns_names import mask_trailing_dash
+from moorage.admit.scheduling.label_selectors import validate_labels
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required, too_long
+from moorage.model.go_text import GoStruct
+from moorage.model.meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
+from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
+
+NOT_NEGATIVE = "must be greater than or equal to 0"
+FIELD_IS_IMMUTABLE = "field is immutable"
+ANNOTATIONS_SIZE_LIMIT = 256 * 1024
+_FIELD_MANAGER_LIMIT = 128
+_SUBRESOURCE_LIMIT = 256
+_ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_STANDARD_FINALIZERS = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
+_NOT_QUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
+
+NameRule = Callable[[str], list[str]]
+
+
+def validate_object_meta(
+    meta: ObjectMeta, path: str, *, namespaced: bool = True, name_rule: NameRule = dns1123_subdomain_errors
+) -> list[FieldError]:
+    """What creating an object demands of its metadata; a name must have been generated before."""
+    errors: list[FieldError] = []
+    if meta.generateName:
+        shown = mask_trailing_dash(meta.generateName)
+        errors += [invalid(f"{path}.generateName", meta.generateName, message) for message in name_rule(shown)]
+    if not meta.name:
+        errors.append(required(f"{path}.name", "name or generateName is required"))
+    else:
+        errors += [invalid(f"{path}.name", meta.name, message) for message in name_rule(meta.name)]
+    errors += _validate_namespace(meta.namespace, f"{path}.namespace", namespaced)
+    if meta.generation < 0:
+        errors.append(invalid(f"{path}.generation", meta.generation, NOT_NEGATIVE))
+    errors += _validate_labels_annotations_owners(meta, path)
+    if meta.finalizers:
+        errors += _validate_finalizers(meta.finalizers, f"{path}.finalizers")
+    errors += _validate_managed_fields(meta.managedFields, f"{path}.managedFields")
+    return errors + _validate_finalizer_qualification(meta.finalizers, f"{path}.finalizers")
+
+
+def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, path: str) -> list[FieldError]:
+    """What must not change, and what of the new metadata is checked again."""
+    errors: list[FieldError] = []
+    if old.deletionTimestamp is not None:
+        added = sorted(set(new.finalizers) - set(old.finalizers))
+        if added:
+            shown = ", ".join(f'"{name}"' for name in added)
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
+            errors.append(forbidden(f"{path}.finalizers", f"{detail} []string{{{shown}}}"))
+    if not new.resourceVersion:
+        errors.append(invalid(f"{path}.resourceVersion", "", "must be specified for an update"))
+    if new.generation < old.generation:
+        errors.append(invalid(f"{path}.generation", new.generation, "must not be decremented"))
+    immutable = (
+        ("name", new.name, new.name == old.name),
+        ("namespace", new.namespace, new.namespace == old.namespace),
+        ("uid", AsJSON(new.uid), new.uid == old.uid),
+        ("creationTimestamp", AsJSON(new.creationTimestamp), new.creationTimestamp == old.creationTimestamp),
+        ("deletionTimestamp", AsJSON(new.deletionTimestamp), new.deletionTimestamp == old.deletionTimestamp),
+        (
+            "deletionGracePeriodSeconds",
+            AsJSON(new.deletionGracePeriodSeconds),
+            new.deletionGracePeriodSeconds == old.deletionGracePeriodSeconds,
+        ),
+    )
+    errors += [invalid(f"{path}.{name}", value, FIELD_IS_IMMUTABLE) for name, value, same in immutable if not same]
+    errors += _validate_labels_annotations_owners(new, path)
+    errors += _validate_managed_fields(new.managedFields, f"{path}.managedFields")
+    return errors + _validate_finalizer_qualification(new.finalizers, f"{path}.finalizers")
+
+
+def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
+    """Keys are label keys but for their case; keys and values together are limited in size."""
+    errors: list[FieldError] = []
+    size = 0
+    for key, value in annotations.items():
+        if messages := _annotation_key_errors(key):
+            errors += [invalid(path, key, message) for message in messages]
+        size += byte_length(key) + byte_length(value)
+    if size > ANNOTATIONS_SIZE_LIMIT:
+        errors.append(too_long(path, ANNOTATIONS_SIZE_LIMIT))
+    return errors
+
+
+@lru_cache(maxsize=1024)
+def _annotation_key_errors(key: str) -> tuple[str, ...]:
+    return tuple(label_key_errors(key.lower()))
+
+
+def _validate_namespace(namespace: str, path: str, namespaced: bool) -> list[FieldError]:
+    if not namespaced:
+        return [forbidden(path, "not allowed on this type")] if namespace else []
+    if not namespace:
+        return [required(path)]
+    return [invalid(path, namespace, message) for message in dns1123_label_errors(namespace)]
+
+
+def _validate_labels_annotations_owners(meta: ObjectMeta, path: str) -> list[FieldError]:
+    errors = validate_labels(meta.labels, f"{path}.labels") if meta.labels else []
+    if meta.annotations:
+        errors += validate_annotations(meta.annotations, f"{path}.annotations")
+    if meta.ownerReferences:
+        errors += _validate_owner_references(meta.ownerReferences, f"{path}.ownerReferences")
+    return errors
+
+
+def _validate_owner_references(references: tuple[OwnerReference, ...], path: str) -> list[FieldError]:
+    """Upstream reports every reference at the list's path, without its index."""
+    errors: list[FieldError] = []
+    first_controller = ""
+    for reference in references:
+        errors += _validate_owner_reference(reference, path)
+        if reference.controller:
+            controller = f"{reference.kind}/{reference.name}"
+            if first_controller:
+                detail = (
+                    'Only one reference can have Controller set to true. Found "true" in references for '
+                    f"{first_controller} and {controller}"
+                )
+                errors.append(invalid(path, AsJSON([_shown_reference(one) for one in references]), detail))
+            else:
+                first_controller = controller
+    return errors
+
+
+def _validate_owner_reference(reference: OwnerReference, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    group, version = _group_and_version(reference.apiVersion)
+    if not version:
+        errors.append(invalid(f"{path}.apiVersion", reference.apiVersion, "version must not be empty"))
+    if not reference.kind:
+        errors.append(invalid(f"{path}.kind", reference.kind, "must not be empty"))
+    if not reference.name:
+        errors.append(invalid(f"{path}.name", reference.name, "must not be empty"))
+    if not reference.uid:
+        errors.append(invalid(f"{path}.uid", reference.uid, "must not be empty"))
+    if (group, version, reference.kind) == ("", "v1", "Event"):
+        detail = "/v1, Kind=Event is disallowed from being an owner"
+        errors.append(invalid(path, AsJSON(_shown_reference(reference)), detail))
+    return errors
+
+
+def _group_and_version(api_version: str) -> tuple[str, str]:
+    if api_version.count("/") > 1:
+        return "", ""
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
+def _shown_reference(reference: OwnerReference) -> GoStruct:
+    shown = GoStruct(apiVersion=reference.apiVersion, kind=reference.kind, name=reference.name, uid=reference.uid)
+    if reference.controller is not None:
+        shown["controller"] = reference.controller
+    if reference.blockOwnerDeletion is not None:
+        shown["blockOwnerDeletion"] = reference.blockOwnerDeletion
+    return shown
+
+
+def _validate_finalizers(finalizers: tuple[str, ...], path: str) -> list[FieldError]:
+    errors = [invalid(path, name, message) for name in finalizers for message in label_key_errors(name)]
+    if _ORPHAN in finalizers and _FOREGROUND in finalizers:
+        detail = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+        errors.append(invalid(path, list(finalizers), detail))
+    return errors
+
+
+def _validate_finalizer_qualification(finalizers: tuple[str, ...], path: str) -> list[FieldError]:
+    return [
+        invalid(f"{path}[{index}]", name, _NOT_QUALIFIED)
+        for index, name in enumerate(finalizers)
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
+
+
+def _validate_managed_fields(entries: tuple[ManagedFieldsEntry, ...], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, entry in enumerate(entries):
+        at = f"{path}[{index}]"
+        if entry.operation not in ("Apply", "Update"):
+            errors.append(invalid(f"{at}.operation", AsJSON(entry.operation), "must be `Apply` or `Update`"))
+        if entry.fieldsType and entry.fieldsType != "FieldsV1":
+            errors.append(invalid(f"{at}.fieldsType", entry.fieldsType, "must be `FieldsV1`"))
+        errors += _validate_field_manager(entry.manager, f"{at}.manager")
+        if byte_length(entry.subresource) > _SUBRESOURCE_LIMIT:
+            errors.append(too_long(f"{at}.subresource", _SUBRESOURCE_LIMIT))
+    return errors
+
+
+def _validate_field_manager(manager: str, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if byte_length(manager) > _FIELD_MANAGER_LIMIT:
+        errors.append(too_long(path, _FIELD_MANAGER_LIMIT))
+    if not manager.isprintable():
+        position = 0
+        for character in manager:
+            if not character.isprintable():
+                detail = f"invalid character U+{ord(character):04X} (at position {position})"
+                errors.append(invalid(path, manager, detail))
+            position += byte_length(character)
+    return errors

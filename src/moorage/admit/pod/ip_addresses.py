@@ -1,0 +1,83 @@
+"""IP addresses in fields that are older than strict parsing.
+
+In: an address as written. Out: field errors that tell nonsense from addresses which only some programs read alike.
+Kubernetes: IsValidIPForLegacyField (apimachinery, util/validation/ip.go) on top of ParseIPSloppy, with
+StrictIPCIDRValidation on as in 1.36. Next: `hosts`.
+"""
+
+from functools import lru_cache
+
+from moorage.model.field_error import FieldError, invalid
+
+_NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_LEADING_ZEROS = "must not have leading 0s"
+_MAPPED = "must not be an IPv4-mapped IPv6 address"
+_DECIMAL = frozenset("0123456789")
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+_LONGEST = 200  # of what can be an address even with many zeros in front; longer text is not worth parsing
+
+
+def validate_ip_address(value: str, path: str) -> list[FieldError]:
+    complaint = _complaint(value) if len(value) <= _LONGEST else _NOT_AN_ADDRESS
+    return [invalid(path, value, complaint)] if complaint else []
+
+
+@lru_cache(maxsize=256)
+def _complaint(value: str) -> str:
+    dot, colon = value.find("."), value.find(":")
+    if dot >= 0 and (colon < 0 or dot < colon):
+        octets = _octets(value)
+        if octets is None:
+            return _NOT_AN_ADDRESS
+        return "" if _is_strict_ipv4(value) else _LEADING_ZEROS
+    groups = _ipv6_groups(value) if colon >= 0 else None
+    if groups is None:
+        return _NOT_AN_ADDRESS
+    if not all(_is_strict_ipv4(group) if "." in group else len(group) <= 4 for group in value.split(":")):
+        return _LEADING_ZEROS
+    return _MAPPED if groups[:6] == [0, 0, 0, 0, 0, 0xFFFF] else ""
+
+
+def _octets(text: str) -> list[int] | None:
+    parts = text.split(".")
+    if len(parts) != 4 or not all(part and _DECIMAL.issuperset(part) for part in parts):
+        return None
+    octets = [int(part) for part in parts]
+    return octets if max(octets) <= 255 else None
+
+
+def _is_strict_ipv4(text: str) -> bool:
+    return all(part == "0" or not part.startswith("0") for part in text.split("."))
+
+
+def _ipv6_groups(text: str) -> list[int] | None:
+    """The eight 16-bit groups; `::` stands for at least one group of zeros, IPv4 may stand at the end."""
+    if text.count("::") > 1 or ":::" in text:
+        return None
+    front_text, ellipsis, back_text = text.partition("::")
+    front = _group_list(front_text, may_end_in_ipv4=not ellipsis)
+    back = _group_list(back_text, may_end_in_ipv4=True) if ellipsis else []
+    if front is None or back is None:
+        return None
+    missing = 8 - len(front) - len(back)
+    if missing < 1 if ellipsis else missing != 0:
+        return None
+    return front + [0] * missing + back
+
+
+def _group_list(text: str, *, may_end_in_ipv4: bool) -> list[int] | None:
+    if not text:
+        return []
+    parts = text.split(":")
+    groups: list[int] = []
+    for index, part in enumerate(parts):
+        if "." in part:
+            octets = _octets(part)
+            if not may_end_in_ipv4 or index != len(parts) - 1 or octets is None:
+                return None
+            groups += [octets[0] << 8 | octets[1], octets[2] << 8 | octets[3]]
+        elif not part or not _HEXADECIMAL.issuperset(part) or int(part, 16) > 0xFFFF:
+            return None
+        else:
+            groups.append(int(part, 16))
+    return groups
