@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 from moorage.model.decode_error import DecodeError, Problem
 from moorage.model.document_chunks import MAX_DOCUMENT_BYTES, Chunk, split_stream
 from moorage.model.field_path import child_path, parse_field_path
-from moorage.model.json_text import JsonValue, decode_json_values, json_duplicates, replace_lone_surrogates
+from moorage.model.json_text import JsonValue, decode_json_values, json_duplicates, json_type, replace_lone_surrogates
 from moorage.model.positions import JsonPositions, Location, Positions, YamlPositions
 from moorage.model.yaml_text import YamlConstructor, compose_documents
 
@@ -184,7 +184,7 @@ def _objects(found: _Found) -> Iterator[Document | DecodeError]:
         return
     document = Document(found.source, raw, found.positions, found.chunk.text, found.chunk.first_line, found.duplicates)
     if not isinstance(raw, dict):
-        yield document.error(f"{_described(raw)} where an API object should be", Problem.NOT_AN_OBJECT)
+        yield document.error(f"{json_type(raw)} where an API object should be", Problem.NOT_AN_OBJECT)
         return
     complaint = _missing_type(document)
     if complaint is not None:
@@ -203,7 +203,7 @@ def _list_items(document: Document, items: list[Any]) -> Iterator[Document | Dec
     for position, item in enumerate(items):
         part = document.part(item, ("items", str(position)))
         if not isinstance(item, dict):
-            yield part.error(f"{_described(item)} where an API object should be", Problem.NOT_AN_OBJECT)
+            yield part.error(f"{json_type(item)} where an API object should be", Problem.NOT_AN_OBJECT)
             continue
         if kind and "kind" not in item and "apiVersion" not in item:
             part.raw = {"apiVersion": api_version, "kind": kind, **item}
@@ -214,8 +214,8 @@ def _missing_type(document: Document) -> DecodeError | None:
     raw = document.raw
     for name in ("apiVersion", "kind"):
         if not isinstance(raw.get(name), str | None):
-            reason = f"json: cannot unmarshal {_described(raw[name])} into Go struct field .{name} of type string"
-            return document.error(reason, Problem.TYPE, name)
+            found = f"cannot unmarshal {json_type(raw[name])} into Go struct field .{name} of type string"
+            return document.error(f"couldn't get version/kind; json parse error: json: {found}", Problem.TYPE, name)
     if raw.get("kind") and raw.get("apiVersion"):
         return None
     if raw.get("kind"):
@@ -223,15 +223,3 @@ def _missing_type(document: Document) -> DecodeError | None:
     if raw.get("apiVersion"):
         return document.error("Object 'Kind' is missing", Problem.MISSING_KIND)
     return document.error("neither 'apiVersion' nor 'kind' is set: not an API object", Problem.NO_KIND)
-
-
-def _described(value: Any) -> str:
-    """A value's type as Go's JSON decoder names it."""
-    names: list[tuple[type | tuple[type, ...], str]] = [
-        (bool, "bool"),
-        ((int, float), "number"),
-        (str, "string"),
-        (list, "array"),
-        (dict, "object"),
-    ]
-    return next((name for kind, name in names if isinstance(value, kind)), "null")

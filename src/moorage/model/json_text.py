@@ -40,6 +40,19 @@ class JsonDuplicate(NamedTuple):
     steps: tuple[str, ...]
 
 
+def json_type(value: Any) -> str:
+    """The type of a JSON value as Go's decoder names it."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    return "null" if value is None else "object"
+
+
 def replace_lone_surrogates(text: str) -> str:
     """Escapes of half a character become escapes of the replacement character, of the same length."""
     if not _SURROGATE_ESCAPE.search(text):

@@ -1,0 +1,86 @@
+"""The kinds Moorage knows: their views, whether they live in namespaces, and where their pod template is.
+
+In: raw documents. Out: facts about their kind, typed views, unknown fields. Kubernetes: the scheme and the REST
+mapping. Differs: kinds that are not listed are no error; they are only not looked into. Next: `moorage.admit`.
+"""
+
+from typing import Any, NamedTuple
+
+from moorage.model.conversion import ConversionError, TypeProblem, convert_view
+from moorage.model.decode_error import DecodeError, Problem
+from moorage.model.documents import Document
+from moorage.model.namespace import Namespace
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.model.policy import PodDisruptionBudget, PriorityClass
+from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.unknown_fields import UnknownField, unknown_fields
+from moorage.model.view import View
+from moorage.model.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
+
+__all__ = [
+    "KINDS",
+    "ConversionError",
+    "KindFacts",
+    "TypeProblem",
+    "UnknownField",
+    "decode_errors",
+    "kind_of",
+    "unknown_fields",
+    "view_of",
+]
+
+
+class KindFacts(NamedTuple):
+    """What is known of a kind. `template` are the steps to its pod template; a pod is none and has none."""
+
+    api_version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    view: type[View]
+    template: tuple[str, ...] | None = None
+
+    @property
+    def group(self) -> str:
+        """The API group, which is empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+
+_TEMPLATE = ("spec", "template")
+
+KINDS: dict[tuple[str, str], KindFacts] = {
+    (facts.api_version, facts.kind): facts
+    for facts in (
+        KindFacts("v1", "Pod", "pods", True, Pod),
+        KindFacts("v1", "Node", "nodes", False, Node),
+        KindFacts("v1", "Namespace", "namespaces", False, Namespace),
+        KindFacts("v1", "PersistentVolume", "persistentvolumes", False, PersistentVolume),
+        KindFacts("v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, PersistentVolumeClaim),
+        KindFacts("storage.k8s.io/v1", "StorageClass", "storageclasses", False, StorageClass),
+        KindFacts("apps/v1", "Deployment", "deployments", True, Deployment, _TEMPLATE),
+        KindFacts("apps/v1", "ReplicaSet", "replicasets", True, ReplicaSet, _TEMPLATE),
+        KindFacts("apps/v1", "StatefulSet", "statefulsets", True, StatefulSet, _TEMPLATE),
+        KindFacts("apps/v1", "DaemonSet", "daemonsets", True, DaemonSet, _TEMPLATE),
+        KindFacts("batch/v1", "Job", "jobs", True, Job, _TEMPLATE),
+        KindFacts("batch/v1", "CronJob", "cronjobs", True, CronJob, ("spec", "jobTemplate", *_TEMPLATE)),
+        KindFacts("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False, PriorityClass),
+        KindFacts("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", True, PodDisruptionBudget),
+    )
+}
+
+
+def kind_of(raw: dict[str, Any]) -> KindFacts | None:
+    """The facts about a document's kind, or None if Moorage does not know the kind."""
+    return KINDS.get((raw.get("apiVersion", ""), raw.get("kind", "")))
+
+
+def view_of(raw: dict[str, Any]) -> View | None:
+    """The typed view of a document, or None if Moorage does not know its kind. Raises ConversionError."""
+    facts = kind_of(raw)
+    return None if facts is None else convert_view(raw, facts.view)
+
+
+def decode_errors(document: Document, error: ConversionError) -> list[DecodeError]:
+    """The problems of a conversion, each with the line it is in."""
+    return [document.error(problem.reason, Problem.TYPE, problem.path) for problem in error.problems]
