@@ -24,6 +24,7 @@ class ValidationOptions(msgspec.Struct, frozen=True):
     """Everything off is the strictest reading: a create with all gates off."""
 
     resource_is_pod: bool = False
+    allow_privileged: bool = False  # the API server's --allow-privileged, which is off unless a cluster turns it on
 
     # Features: on by their gate, or because the old object already uses them.
     allow_taint_toleration_comparison_operators: bool = False

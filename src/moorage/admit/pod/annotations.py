@@ -1,7 +1,7 @@
 """Annotations that mean something for a pod: mirror pods, deletion cost, and the forerunners of fields.
 
 In: annotations of a pod or template and the spec beside them. Out: field errors. Kubernetes:
-ValidatePodSpecificAnnotations, GetDeletionCostFromPodAnnotations, GetTolerationsFromPodAnnotations. Next: `create`
+ValidatePodSpecificAnnotations and …Updates, GetDeletionCostFromPodAnnotations, GetTolerationsFromPodAnnotations. Next: `create`
 and `template`.
 """
 
@@ -13,10 +13,10 @@ import msgspec
 
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.claims import MIRROR_POD_ANNOTATION
-from moorage.admit.pod.profiles import validate_profile_annotations
+from moorage.admit.pod.profiles import APPARMOR_CONTAINER_PREFIX, validate_profile_annotations
 from moorage.admit.scheduling import validate_tolerations
-from moorage.model.field_error import FieldError, invalid
-from moorage.model.pod import PodSpec, Toleration
+from moorage.model.field_error import FieldError, forbidden, invalid
+from moorage.model.pod import Pod, PodSpec, Toleration
 
 DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 TOLERATIONS_ANNOTATION = "scheduler.alpha.kubernetes.io/tolerations"
@@ -40,6 +40,26 @@ def validate_pod_annotations(
     if cost is not None and not options.allow_invalid_pod_deletion_cost and not is_deletion_cost(cost):
         errors.append(invalid(f"{path}[{DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer"))
     return errors + validate_profile_annotations(annotations, spec, path)
+
+
+def validate_pod_annotation_updates(new: Pod, old: Pod, path: str, options: ValidationOptions) -> list[FieldError]:
+    """What makes a pod a mirror pod, or confines its containers, is decided when it is created."""
+    before, after = old.metadata.annotations, new.metadata.annotations
+    errors: list[FieldError] = []
+    for key in sorted(before):
+        if after.get(key) != before[key]:
+            errors += _forbid_change(key, "may not remove or update", path)
+    for key in sorted(after.keys() - before.keys()):
+        errors += _forbid_change(key, "may not add", path)
+    return errors + validate_pod_annotations(after, new.spec, path, options)
+
+
+def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
+    if key.startswith(APPARMOR_CONTAINER_PREFIX):
+        return [forbidden(f"{path}[{key}]", f"{what} AppArmor annotations")]
+    if key == MIRROR_POD_ANNOTATION:
+        return [forbidden(f"{path}[{key}]", f"{what} mirror pod annotation")]
+    return []
 
 
 def is_deletion_cost(text: str) -> bool:
