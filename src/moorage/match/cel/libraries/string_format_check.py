@@ -26,7 +26,9 @@ class _ArgumentError(FormatError):
 def check_format_call(call: Call) -> tuple[int, str] | None:
     """Where and what is wrong with one call; None if nothing is, or if it cannot be known yet."""
     target = call.target
-    if call.function != "format" or not isinstance(target, Literal) or type(target.value) is not str:
+    if call.overloads is None or all(row.id != "string_format" for row in call.overloads):
+        return None
+    if not isinstance(target, Literal) or type(target.value) is not str:
         return None
     if len(call.args) != 1 or not isinstance(call.args[0], ListLiteral):
         return None

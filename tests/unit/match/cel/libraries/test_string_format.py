@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.match.cel.libraries.calls import call
+from tests.unit.match.cel.libraries.calls import call, overload
 
 from moorage.match.cel.libraries.string_format_check import check_format_call
 from moorage.match.cel.libraries.strings import FUNCTIONS
@@ -113,7 +113,12 @@ def _node(position: int, kind: Type) -> Node:
 def _format(text: str, *arguments: Node) -> Call:
     items = ListLiteral(50, list(arguments))
     items.type = LIST
-    return Call(7, "format", Literal(0, text), [items])
+    return _checked(Call(7, "format", Literal(0, text), [items]))
+
+
+def _checked(call: Call) -> Call:
+    call.overloads = (overload(FUNCTIONS, "string_format"),)
+    return call
 
 
 @pytest.mark.parametrize(
@@ -146,6 +151,6 @@ def test_only_the_string_clause_looks_into_literals() -> None:
 
 
 def test_what_cannot_be_known_is_not_checked() -> None:
-    assert check_format_call(Call(0, "format", _node(1, STRING), [ListLiteral(2, [])])) is None
-    assert check_format_call(Call(0, "format", Literal(1, "%d"), [_node(2, LIST)])) is None
-    assert check_format_call(Call(0, "join", Literal(1, "%d"), [ListLiteral(2, [])])) is None
+    assert check_format_call(_checked(Call(0, "format", _node(1, STRING), [ListLiteral(2, [])]))) is None
+    assert check_format_call(_checked(Call(0, "format", Literal(1, "%d"), [_node(2, LIST)]))) is None
+    assert check_format_call(Call(0, "format", Literal(1, "%d"), [ListLiteral(2, [])])) is None
