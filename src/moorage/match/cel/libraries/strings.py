@@ -198,6 +198,14 @@ def _join_cost(values: Sequence[Any]) -> int:
     return ceil_factor((1 if size is None else size) * 2, STRING_FACTOR)
 
 
+def _quote_estimate(context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    """Between no character and every character is escaped, inside two quotes; unsigned numbers wrap around."""
+    if len(arguments) != 1:
+        return None
+    size = context.size(arguments[0])
+    return CallEstimate(size.by_factor(STRING_FACTOR), Interval((size.min + 2) % 2**64, (size.max * 2 + 2) % 2**64))
+
+
 _KEEPS = receiver_estimate(STRING_FACTOR, keeps_size=True)
 _ONCE = argument_cost(STRING_FACTOR)
 _TWICE = argument_cost(STRING_FACTOR, times=2)
@@ -305,8 +313,21 @@ FUNCTIONS = (
         "upperAscii",
         (Overload("string_upper_ascii", (STRING,), STRING, lambda s: s.translate(_TO_UPPER), True, _KEEPS, _ONCE),),
     ),
-    Function("format", (Overload("string_format", (STRING, list_of(DYN)), STRING, format_string, True),)),
-    Function("strings.quote", (Overload("strings_quote", (STRING,), STRING, _quote),)),
+    Function(
+        "format",
+        (
+            Overload(
+                "string_format",
+                (STRING, list_of(DYN)),
+                STRING,
+                format_string,
+                True,
+                receiver_estimate(STRING_FACTOR),
+                _ONCE,
+            ),
+        ),
+    ),
+    Function("strings.quote", (Overload("strings_quote", (STRING,), STRING, _quote, False, _quote_estimate, _ONCE),)),
     Function(
         "join",
         (

@@ -105,6 +105,8 @@ def test_results_are_refused_before_they_are_built() -> None:
         ("string_replace_string_string", ("x" * 11, "a", "b"), 3),
         ("string_split_string", ("", "a"), 0),
         ("string_trim", ("",), 0),
+        ("strings_quote", ("x" * 11,), 2),
+        ("string_format", ("%s" * 6, []), 2),
         ("list_join", (["abc", "de"],), 1),
         ("list_join_string", (["abc", "def"], "-----"), 3),
         ("list_join", ([1],), 1),
@@ -144,6 +146,9 @@ def test_estimates() -> None:
     assert estimate(FUNCTIONS, "string_split_string_int", _text(0, 63), unknown, limit).result_size == (0, 3)
     limit = Node(STRING, None, None, True, -1)
     assert estimate(FUNCTIONS, "string_split_string_int", _text(0, 63), unknown, limit).result_size == (0, MAX_COST)
+    assert estimate(FUNCTIONS, "strings_quote", _text(0, 63)) == ((0, 7), (2, 128))
+    assert estimate(FUNCTIONS, "strings_quote", unknown).result_size == (2, 0)
+    assert estimate(FUNCTIONS, "string_format", _text(5, 15), unknown) == ((1, 2), None)
     texts = Node(list_of(STRING), Interval(2, 2))
     assert estimate(FUNCTIONS, "list_join_string", texts, _text(1, 1)).cost == (1, 1844674407370955264)
     assert estimate(FUNCTIONS, "string_replace_string_string", unknown, _text(1, 1), _text(2, 2)).result_size == (
