@@ -9,6 +9,7 @@ dropped but rejected by validation, as their documents ask. Next: validation.
 
 from collections.abc import Iterable, Iterator
 
+from moorage.admit.pod.profiles import APPARMOR_CONTAINER_PREFIX
 from moorage.admit.qos import pod_qos
 from moorage.admit.raw import Raw, items, part
 from moorage.match.label_keys import merge_label_keys
@@ -110,9 +111,6 @@ def _drop_stop_signal(container: Raw) -> None:
             del container["lifecycle"]
 
 
-_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
-
-
 def _copy_apparmor_annotations(pod: Raw) -> None:
     """Copy the deprecated annotations into the fields which replaced them, where these are not set."""
     annotations = (pod.get("metadata") or {}).get("annotations")
@@ -121,7 +119,7 @@ def _copy_apparmor_annotations(pod: Raw) -> None:
         return
     pod_profile = (spec.get("securityContext") or {}).get("appArmorProfile")
     for container in _containers(spec):
-        profile = _apparmor_profile(annotations.get(_APPARMOR + container.get("name", "")))
+        profile = _apparmor_profile(annotations.get(APPARMOR_CONTAINER_PREFIX + container.get("name", "")))
         context = container.get("securityContext") or {}
         if profile is not None and context.get("appArmorProfile") is None and profile != pod_profile:
             part(container, "securityContext")["appArmorProfile"] = profile

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from moorage.admit.options import STRICT, ValidationOptions, options_for_create
+from moorage.admit.pod.annotations import DELETION_COST_ANNOTATION, is_deletion_cost
+from moorage.admit.pod.paths import validate_local_path
+from moorage.admit.pod.security import validate_host_sysctl
 from moorage.admit.scheduling.label_keys import validate_label_keys, validate_unmerged_label_keys
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.admit.scheduling.pod_affinity import validate_term_selectors
-from moorage.match.numeric import NumberError, parse_int64
 from moorage.model.gates import GateSet
 from moorage.model.meta import ObjectMeta
 from moorage.model.names import label_value_errors
@@ -21,11 +23,9 @@ from moorage.model.pod import Container, EphemeralContainer, PodSpec, PodTemplat
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
 from moorage.model.scheduling import NodeSelectorTerm, PodAffinityTerm
 from moorage.model.storage import PersistentVolume
-from moorage.model.view import INT32_MAX, INT32_MIN
 
 COMPARISON_OPERATORS = frozenset({"Lt", "Gt"})
 SEMVER_OPERATORS = frozenset({"SemverLt", "SemverGt", "SemverEq"})
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _HUGE_PAGES = "hugepages-"
 
 
@@ -37,7 +37,8 @@ def options_for_update(
     if old_spec is None or old_meta is None:
         return options
     allowed = _features_in_use(options, old_spec) | _mistakes_in_use(options, old_spec)
-    if has_invalid_deletion_cost(old_meta):
+    cost = old_meta.annotations.get(DELETION_COST_ANNOTATION)
+    if cost is not None and not is_deletion_cost(cost):
         allowed["allow_invalid_pod_deletion_cost"] = True
     return msgspec.structs.replace(options, **allowed) if allowed else options
 
@@ -187,58 +188,13 @@ def _is_divisible(page_size: str, amount: Quantity) -> bool:
 
 def _has_non_local_token_path(spec: PodSpec) -> bool:
     return any(
-        source.serviceAccountToken is not None and _leaves_its_directory(source.serviceAccountToken.path)
+        source.serviceAccountToken is not None and validate_local_path(source.serviceAccountToken.path, "")
         for volume in spec.volumes
         if volume.projected is not None
         for source in volume.projected.sources
     )
 
 
-def _leaves_its_directory(path: str) -> bool:
-    return path.startswith(("/", "..")) or ".." in path.split("/")
-
-
 def _has_sysctl_of_host_namespace(spec: PodSpec) -> bool:
-    """Whether a sysctl is set which, without a namespace of the pod's own, would be the host's."""
     context = spec.securityContext
-    if context is None or not (spec.hostNetwork or spec.hostIPC):
-        return False
-    return any(
-        (spec.hostNetwork and _is_network_sysctl(sysctl.name)) or (spec.hostIPC and _is_ipc_sysctl(sysctl.name))
-        for sysctl in context.sysctls
-    )
-
-
-_IPC_SYSCTLS = frozenset(
-    {"kernel.sem", "kernel.shm", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
-    | {"kernel.msg", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni"}
-)
-
-
-def _sysctl_with_dots(name: str) -> str:
-    """`net/ipv4/ip_forward` is `net.ipv4.ip_forward`; the first separator tells which way the name is written."""
-    first = next((character for character in name if character in "./"), ".")
-    dotted = name if first == "." else name.translate(str.maketrans("./", "/."))
-    return dotted.partition("*")[0]
-
-
-def _is_network_sysctl(name: str) -> bool:
-    return _sysctl_with_dots(name).startswith("net.")
-
-
-def _is_ipc_sysctl(name: str) -> bool:
-    dotted = _sysctl_with_dots(name)
-    return dotted in _IPC_SYSCTLS or dotted.startswith("fs.mqueue.")
-
-
-def has_invalid_deletion_cost(meta: ObjectMeta) -> bool:
-    """Whether the annotation is there and is no 32-bit integer, or one written with a plus sign or leading zeros."""
-    cost = meta.annotations.get(DELETION_COST)
-    if cost is None:
-        return False
-    if not (cost == "0" or cost[:1] in frozenset("-123456789")) or not cost:
-        return True
-    try:
-        return not INT32_MIN <= parse_int64(cost) <= INT32_MAX
-    except NumberError:
-        return True
+    return context is not None and any(validate_host_sysctl(sysctl.name, "", spec) for sysctl in context.sysctls)

@@ -13,7 +13,7 @@ from moorage.admit.scheduling.pod_affinity import TOPOLOGY_KEY_EMPTY
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required
 from moorage.model.scheduling import TopologySpreadConstraint
 
-MUST_BE_POSITIVE = "must be greater than 0"
+MUST_BE_POSITIVE = "must be greater than zero"
 
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")

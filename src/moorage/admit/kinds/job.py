@@ -1,0 +1,238 @@
+"""Jobs: counts, completion modes, policies, the generated selector, and what may change while suspended.
+
+In: views and the options of their template. Out: field errors. Kubernetes: ValidateJob, ValidateJobSpec and
+ValidateJobSpecUpdate (pkg/apis/batch/validation). Next: `job_policies` for failure and success policies; `cron_job`.
+"""
+
+import msgspec
+
+from moorage.admit.kinds.fields import shown_label_selector, validate_immutable, validate_not_negative
+from moorage.admit.kinds.job_policies import (
+    validate_failure_policy,
+    validate_replacement_policy,
+    validate_success_policy,
+)
+from moorage.admit.kinds.templates import NOT_SELECTED, compile_selector, options_for_selector
+from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod import validate_pod_template
+from moorage.admit.scheduling.label_selectors import validate_label_selector
+from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
+from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
+from moorage.model.pod import Container, PodTemplateSpec
+from moorage.model.scheduling import Affinity
+from moorage.model.workload import Job, JobSpec
+
+CONTROLLER_UID, LEGACY_CONTROLLER_UID = "batch.kubernetes.io/controller-uid", "controller-uid"
+JOB_NAME, LEGACY_JOB_NAME = "batch.kubernetes.io/job-name", "job-name"
+
+_PARALLELISM_LIMIT = _FAILED_INDEXES_LIMIT = _MANY_COMPLETIONS = 100_000
+_LIMIT_WITH_MANY_COMPLETIONS = 10_000
+_MANAGED_BY_LIMIT = 63
+_MODES = ("NonIndexed", "Indexed")
+
+
+def validate_job(job: Job, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(job.metadata, "metadata")
+    errors += _validate_generated_selector(job)
+    errors += _validate_spec_and_selector(job.spec, options)
+    completions = job.spec.completions
+    if job.spec.completionMode == "Indexed" and completions is not None and completions > 0:
+        last = f"{job.metadata.name}-{completions - 1}"
+        if dns1123_label_errors(last):
+            detail = f"will not able to create pod with invalid DNS label: {last}"
+            errors.append(invalid("metadata.name", job.metadata.name, detail))
+    return errors
+
+
+def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += _validate_spec_and_selector(new.spec, options)
+    errors += _validate_completions_kept(new.spec, old.spec)
+    shown = shown_label_selector(new.spec.selector)
+    errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
+    errors += _validate_template_kept(new, old)
+    for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
+        errors += validate_immutable(getattr(new.spec, name), getattr(old.spec, name), f"spec.{name}")
+    return errors
+
+
+def validate_job_spec(spec: JobSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+    """Check everything but the selector, which a job inside a CronJob does not have."""
+    errors: list[FieldError] = []
+    counts = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
+    for name in (*counts, "backoffLimitPerIndex", "maxFailedIndexes"):
+        errors += validate_not_negative(getattr(spec, name), f"{path}.{name}")
+    if spec.maxFailedIndexes is not None and spec.backoffLimitPerIndex is None:
+        errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    if spec.managedBy is not None:
+        errors += _validate_managed_by(spec.managedBy, f"{path}.managedBy")
+    errors += _validate_completion_mode(spec, path)
+    if spec.podFailurePolicy is not None:
+        errors += validate_failure_policy(spec, f"{path}.podFailurePolicy")
+    if spec.successPolicy is not None:
+        errors += validate_success_policy(spec, f"{path}.successPolicy")
+    errors += validate_replacement_policy(spec, f"{path}.podReplacementPolicy")
+    errors += validate_pod_template(spec.template, f"{path}.template", options)
+    return errors + _validate_restart_policy(spec, f"{path}.template.spec.restartPolicy")
+
+
+def _validate_managed_by(manager: str, path: str) -> list[FieldError]:
+    domain, slash, rest = manager.partition("/")
+    errors: list[FieldError] = []
+    if not manager:
+        errors.append(required(path))
+    elif not slash or not domain or not rest:
+        errors.append(invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")'))
+    else:
+        errors += [invalid(path, domain, message) for message in dns1123_subdomain_errors(domain)]
+    if byte_length(manager) > _MANAGED_BY_LIMIT:
+        errors.append(too_long(path, _MANAGED_BY_LIMIT))
+    return errors
+
+
+def _validate_completion_mode(spec: JobSpec, path: str) -> list[FieldError]:
+    mode = spec.completionMode
+    if mode is not None and mode not in _MODES:
+        return [not_supported(f"{path}.completionMode", AsJSON(mode), _MODES)]
+    if mode == "Indexed":
+        return _validate_indexed(spec, path)
+    return [
+        invalid(f"{path}.{name}", getattr(spec, name), "requires indexed completion mode")
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes")
+        if getattr(spec, name) is not None
+    ]
+
+
+def _validate_indexed(spec: JobSpec, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    completions, parallelism, failed = spec.completions, spec.parallelism or 0, spec.maxFailedIndexes
+    if completions is None:
+        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    if parallelism > _PARALLELISM_LIMIT:
+        detail = f"must be less than or equal to {_PARALLELISM_LIMIT} when completion mode is Indexed"
+        errors.append(invalid(f"{path}.parallelism", parallelism, detail))
+    if failed is not None:
+        if completions is not None and failed > completions:
+            errors.append(invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions"))
+        if failed > _FAILED_INDEXES_LIMIT:
+            detail = f"must be less than or equal to {_FAILED_INDEXES_LIMIT}"
+            errors.append(invalid(f"{path}.maxFailedIndexes", failed, detail))
+    if completions is not None and completions > _MANY_COMPLETIONS and spec.backoffLimitPerIndex is not None:
+        detail = (
+            f"must be less than or equal to {_LIMIT_WITH_MANY_COMPLETIONS} when completions are above "
+            f"{_MANY_COMPLETIONS} and used with backoff limit per index"
+        )
+        if failed is None:
+            missing = f"must be specified when completions is above {_MANY_COMPLETIONS}"
+            errors.append(required(f"{path}.maxFailedIndexes", missing))
+        if parallelism > _LIMIT_WITH_MANY_COMPLETIONS:
+            errors.append(invalid(f"{path}.parallelism", parallelism, detail))
+        if failed is not None and failed > _LIMIT_WITH_MANY_COMPLETIONS:
+            errors.append(invalid(f"{path}.maxFailedIndexes", failed, detail))
+    return errors
+
+
+def _validate_restart_policy(spec: JobSpec, path: str) -> list[FieldError]:
+    policy = spec.template.spec.restartPolicy
+    if policy in ("", "Always"):
+        return [required(path, 'valid values: "OnFailure", "Never"')]
+    if policy not in ("OnFailure", "Never"):
+        return [not_supported(path, AsJSON(policy), ("OnFailure", "Never"))]
+    if spec.podFailurePolicy is not None and policy != "Never":
+        return [invalid(path, AsJSON(policy), 'only "Never" is supported when podFailurePolicy is specified')]
+    return []
+
+
+def _validate_generated_selector(job: Job) -> list[FieldError]:
+    """A selector must be the one made from the job's UID, unless the job says it brings its own."""
+    if job.spec.manualSelector or job.spec.selector is None:
+        return []
+    errors = [] if job.metadata.uid else [required("metadata.uid")]
+    names = {LEGACY_CONTROLLER_UID: job.metadata.uid, LEGACY_JOB_NAME: job.metadata.name}
+    names |= {CONTROLLER_UID: job.metadata.uid, JOB_NAME: job.metadata.name}
+    labels = job.spec.template.metadata.labels
+    for key, expected in names.items():
+        path = f"spec.template.metadata.labels[{key}]"
+        if key not in labels:
+            errors.append(required(path, f"must be '{expected}'"))
+        elif labels[key] != expected:
+            errors.append(invalid(path, AsJSON(labels), f"must be '{expected}'"))
+    selector = compile_selector(job.spec.selector)
+    if selector is not None and not selector.match(names):
+        shown = AsJSON(shown_label_selector(job.spec.selector))
+        errors.append(invalid("spec.selector", shown, "`selector` not auto-generated"))
+    return errors
+
+
+def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_job_spec(spec, "spec", options)
+    if spec.selector is None:
+        errors.append(required("spec.selector"))
+    else:
+        errors += validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
+    selector = compile_selector(spec.selector)
+    labels = spec.template.metadata.labels
+    if selector is not None and not selector.match(labels):
+        errors.append(invalid("spec.template.metadata.labels", AsJSON(labels or None), NOT_SELECTED))
+    return errors
+
+
+def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
+    """An indexed job may grow and shrink, with as many pods at a time as it has indexes."""
+    if new.completionMode != "Indexed":
+        return validate_immutable(new.completions, old.completions, "spec.completions")
+    if new.completions in (None, old.completions) or new.completions == new.parallelism:
+        return []
+    return [invalid("spec.completions", new.completions, "can only be modified in tandem with spec.parallelism")]
+
+
+def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
+    """A job that is suspended and has no pods may be steered elsewhere and given other resources."""
+    template, before = new.spec.template, old.spec.template
+    if not old.spec.suspend:
+        return _immutable_template(template, before, "spec.template")
+    if old.status.active == 0:
+        before = _with_scheduling_of(template, before)
+    before = msgspec.structs.replace(
+        before,
+        spec=msgspec.structs.replace(
+            before.spec,
+            containers=_with_resources_of(template.spec.containers, before.spec.containers),
+            initContainers=_with_resources_of(template.spec.initContainers, before.spec.initContainers),
+        ),
+    )
+    same = template.spec == before.spec
+    return [] if same else [invalid("spec.template.spec", _SHOWN_TEMPLATE, FIELD_IS_IMMUTABLE)]
+
+
+#: Upstream prints the whole template here; a name for it says as much.
+_SHOWN_TEMPLATE = "the pod template"
+
+
+def _immutable_template(new: PodTemplateSpec, old: PodTemplateSpec, path: str) -> list[FieldError]:
+    return [] if new == old else [invalid(path, _SHOWN_TEMPLATE, FIELD_IS_IMMUTABLE)]
+
+
+def _with_scheduling_of(new: PodTemplateSpec, old: PodTemplateSpec) -> PodTemplateSpec:
+    """The old template with what decides about nodes taken from the new one."""
+    before, after = old.spec.affinity or Affinity(), new.spec.affinity
+    affinity = msgspec.structs.replace(before, nodeAffinity=after.nodeAffinity if after is not None else None)
+    spec = msgspec.structs.replace(
+        old.spec,
+        affinity=None if after is None and affinity == Affinity() else affinity,
+        nodeSelector=new.spec.nodeSelector,
+        tolerations=new.spec.tolerations,
+        schedulingGates=new.spec.schedulingGates,
+    )
+    meta = msgspec.structs.replace(old.metadata, labels=new.metadata.labels, annotations=new.metadata.annotations)
+    return msgspec.structs.replace(old, metadata=meta, spec=spec)
+
+
+def _with_resources_of(new: tuple[Container, ...], old: tuple[Container, ...]) -> tuple[Container, ...]:
+    if len(new) != len(old):
+        return old
+    return tuple(
+        msgspec.structs.replace(before, resources=after.resources) if before.name == after.name else before
+        for after, before in zip(new, old, strict=True)
+    )

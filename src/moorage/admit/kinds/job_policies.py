@@ -1,0 +1,194 @@
+"""A job's policies about failed, succeeded and replaced pods.
+
+In: a `JobSpec` and the policy's path. Out: field errors. Kubernetes: validatePodFailurePolicy, validateSuccessPolicy,
+validatePodReplacementPolicy (pkg/apis/batch/validation). Next: `job`.
+"""
+
+from itertools import pairwise
+
+from moorage.admit.kinds.fields import validate_not_negative
+from moorage.admit.scheduling.label_selectors import validate_label_name
+from moorage.match.numeric import NumberError, parse_int64
+from moorage.model.field_error import (
+    AsJSON,
+    ErrorKind,
+    FieldError,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
+from moorage.model.go_text import go_quote
+from moorage.model.names import byte_length
+from moorage.model.workload import (
+    JobSpec,
+    PodFailurePolicyOnExitCodesRequirement,
+    PodFailurePolicyOnPodConditionsPattern,
+    PodFailurePolicyRule,
+    SuccessPolicyRule,
+)
+
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_OPERATORS = ("In", "NotIn")
+_STATUSES = ("False", "True", "Unknown")
+_REPLACEMENTS = ("Failed", "TerminatingOrFailed")
+_MOST_RULES = _MOST_CONDITIONS = 20
+_MOST_EXIT_CODES = 255
+_LONGEST_INDEXES = 64 * 1024
+
+
+def _invalid_without_value(path: str, detail: str) -> FieldError:
+    return FieldError(ErrorKind.INVALID, path, None, detail)
+
+
+def _go_list(values: tuple[str, ...]) -> str:
+    return "[" + " ".join(go_quote(value) for value in values) + "]"
+
+
+def validate_failure_policy(spec: JobSpec, path: str) -> list[FieldError]:
+    rules = spec.podFailurePolicy.rules if spec.podFailurePolicy is not None else ()
+    errors = [too_many(f"{path}.rules", len(rules), _MOST_RULES)] if len(rules) > _MOST_RULES else []
+    pod = spec.template.spec
+    containers = frozenset(container.name for container in (*pod.containers, *pod.initContainers))
+    for index, rule in enumerate(rules):
+        errors += _validate_rule(rule, f"{path}.rules[{index}]", spec, containers)
+    return errors
+
+
+def _validate_rule(
+    rule: PodFailurePolicyRule, path: str, spec: JobSpec, containers: frozenset[str]
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not rule.action:
+        errors.append(required(f"{path}.action", f"valid values: {_go_list(_ACTIONS)}"))
+    elif rule.action == "FailIndex":
+        if spec.backoffLimitPerIndex is None:
+            detail = "requires the backoffLimitPerIndex to be set"
+            errors.append(invalid(f"{path}.action", AsJSON(rule.action), detail))
+    elif rule.action not in _ACTIONS:
+        errors.append(not_supported(f"{path}.action", AsJSON(rule.action), _ACTIONS))
+    if rule.onExitCodes is not None:
+        errors += _validate_exit_codes(rule.onExitCodes, f"{path}.onExitCodes", containers)
+    if rule.onPodConditions:
+        errors += _validate_conditions(rule.onPodConditions, f"{path}.onPodConditions")
+    if rule.onExitCodes is not None and rule.onPodConditions:
+        detail = "specifying both OnExitCodes and OnPodConditions is not supported"
+        errors.append(_invalid_without_value(path, detail))
+    if rule.onExitCodes is None and not rule.onPodConditions:
+        errors.append(_invalid_without_value(path, "specifying one of OnExitCodes and OnPodConditions is required"))
+    return errors
+
+
+def _validate_exit_codes(
+    codes: PodFailurePolicyOnExitCodesRequirement, path: str, containers: frozenset[str]
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not codes.operator:
+        errors.append(required(f"{path}.operator", f"valid values: {_go_list(_OPERATORS)}"))
+    elif codes.operator not in _OPERATORS:
+        errors.append(not_supported(f"{path}.operator", AsJSON(codes.operator), _OPERATORS))
+    if codes.containerName is not None and codes.containerName not in containers:
+        detail = "must be one of the container or initContainer names in the pod template"
+        errors.append(invalid(f"{path}.containerName", codes.containerName, detail))
+    values = codes.values
+    if not values:
+        errors.append(invalid(f"{path}.values", None, "at least one value is required"))
+    elif len(values) > _MOST_EXIT_CODES:
+        errors.append(too_many(f"{path}.values", len(values), _MOST_EXIT_CODES))
+    seen: set[int] = set()
+    for index, value in enumerate(values):
+        if codes.operator == "In" and value == 0:
+            errors.append(invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator"))
+        if value in seen:
+            errors.append(duplicate(f"{path}.values[{index}]", value))
+        seen.add(value)
+    if any(before > after for before, after in pairwise(values)):
+        errors.append(invalid(f"{path}.values", AsJSON(values), "must be ordered"))
+    return errors
+
+
+def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern, ...], path: str) -> list[FieldError]:
+    errors = [too_many(path, len(patterns), _MOST_CONDITIONS)] if len(patterns) > _MOST_CONDITIONS else []
+    for index, pattern in enumerate(patterns):
+        errors += validate_label_name(pattern.type, f"{path}[{index}].type")
+        if not pattern.status:
+            errors.append(required(f"{path}[{index}].status", f"valid values: {_go_list(_STATUSES)}"))
+        elif pattern.status not in _STATUSES:
+            errors.append(not_supported(f"{path}[{index}].status", AsJSON(pattern.status), _STATUSES))
+    return errors
+
+
+def validate_replacement_policy(spec: JobSpec, path: str) -> list[FieldError]:
+    policy = spec.podReplacementPolicy
+    allowed = _REPLACEMENTS if spec.podFailurePolicy is None else ("Failed",)
+    return [] if policy is None or policy in allowed else [not_supported(path, AsJSON(policy), allowed)]
+
+
+def validate_success_policy(spec: JobSpec, path: str) -> list[FieldError]:
+    rules = spec.successPolicy.rules if spec.successPolicy is not None else ()
+    if spec.completionMode != "Indexed":
+        return [_invalid_without_value(path, "requires indexed completion mode")]
+    errors: list[FieldError] = []
+    if not rules:
+        detail = "at least one rules must be specified when the successPolicy is specified"
+        errors.append(required(f"{path}.rules", detail))
+    if len(rules) > _MOST_RULES:
+        errors.append(too_many(f"{path}.rules", len(rules), _MOST_RULES))
+    for index, rule in enumerate(rules):
+        errors += _validate_success_rule(rule, f"{path}.rules[{index}]", spec.completions or 0)
+    return errors
+
+
+def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int) -> list[FieldError]:
+    errors: list[FieldError] = []
+    indexes, count = rule.succeededIndexes, rule.succeededCount
+    if count is None and indexes is None:
+        errors.append(required(path, "at least one of succeededCount or succeededIndexes must be specified"))
+    total = 0
+    if indexes is not None:
+        if byte_length(indexes) > _LONGEST_INDEXES:
+            errors.append(too_long(f"{path}.succeededIndexes", _LONGEST_INDEXES))
+        try:
+            total = _count_indexes(indexes, completions)
+        except NumberError as error:
+            detail = f"error parsing succeededIndexes: {error}"
+            errors.append(invalid(f"{path}.succeededIndexes", indexes, detail))
+    if count is not None:
+        errors += validate_not_negative(count, f"{path}.succeededCount")
+        if count > completions:
+            detail = f"must be less than or equal to {completions} (the number of specified completions)"
+            errors.append(invalid(f"{path}.succeededCount", count, detail))
+        if indexes is not None and count > total:
+            detail = f"must be less than or equal to {total} (the number of indexes in the specified "
+            errors.append(invalid(f"{path}.succeededCount", count, f"{detail}succeededIndexes field)"))
+    return errors
+
+
+def _count_indexes(text: str, completions: int) -> int:
+    """How many indexes `1,3-5` names; NumberError says what is wrong with it."""
+    total, previous = 0, None
+    for interval in text.split(",") if text else ():
+        parts = interval.split("-")
+        if len(parts) > 2:
+            detail = "violates the requirement that an index interval can have at most two parts separated by '-'"
+            raise NumberError(f"the fragment {go_quote(interval)} {detail}")
+        first, last = _index(parts[0], completions), _index(parts[-1], completions)
+        if len(parts) == 2 and first >= last:
+            raise NumberError(f"non-increasing order, previous: {first}, current: {last}")
+        if previous is not None and previous >= first:
+            raise NumberError(f"non-increasing order, previous: {previous}, current: {first}")
+        total += last - first + 1
+        previous = last
+    return total
+
+
+def _index(text: str, completions: int) -> int:
+    try:
+        value = parse_int64(text)
+    except NumberError:
+        raise NumberError(f"cannot convert string to integer for index: {go_quote(text)}") from None
+    if value >= completions:
+        raise NumberError(f"too large index: {go_quote(text)}")
+    return value
