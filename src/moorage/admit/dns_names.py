@@ -4,16 +4,22 @@ In: a name and its path. Out: one field error for each complaint of `model.names
 ValidateDNS1123Subdomain (pkg/apis/core/validation), NameIsDNSSubdomain (apimachinery). Next: `metadata` and `pod`.
 """
 
+from moorage.admit.remembered_names import remember
 from moorage.model.field_error import FieldError, invalid
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
 
+label_errors = remember(dns1123_label_errors)
+subdomain_errors = remember(dns1123_subdomain_errors)
+
 
 def validate_dns_label(name: str, path: str) -> list[FieldError]:
-    return [invalid(path, name, message) for message in dns1123_label_errors(name)]
+    messages = label_errors(name)
+    return [invalid(path, name, message) for message in messages] if messages else []
 
 
 def validate_dns_subdomain(name: str, path: str) -> list[FieldError]:
-    return [invalid(path, name, message) for message in dns1123_subdomain_errors(name)]
+    messages = subdomain_errors(name)
+    return [invalid(path, name, message) for message in messages] if messages else []
 
 
 def mask_trailing_dash(prefix: str) -> str:

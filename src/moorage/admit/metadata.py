@@ -5,15 +5,15 @@ order. Kubernetes: ValidateObjectMeta and ValidateObjectMetaUpdate (apimachinery
 of pkg/apis/core/validation). Next: `pod` and the other kinds, which go on with their specs.
 """
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
 
-from moorage.admit.dns_names import mask_trailing_dash
+from moorage.admit.dns_names import label_errors, mask_trailing_dash, subdomain_errors
+from moorage.admit.remembered_names import remember
 from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required, too_long
 from moorage.model.go_text import GoStruct
 from moorage.model.meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
-from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
+from moorage.model.names import byte_length, label_key_errors
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 FIELD_IS_IMMUTABLE = "field is immutable"
@@ -24,11 +24,12 @@ _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _STANDARD_FINALIZERS = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
 _NOT_QUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 
-NameRule = Callable[[str], list[str]]
+NameRule = Callable[[str], Iterable[str]]
+_annotation_key_errors = remember(lambda key: label_key_errors(key.lower()))
 
 
 def validate_object_meta(
-    meta: ObjectMeta, path: str, *, namespaced: bool = True, name_rule: NameRule = dns1123_subdomain_errors
+    meta: ObjectMeta, path: str, *, namespaced: bool = True, name_rule: NameRule = subdomain_errors
 ) -> list[FieldError]:
     """What creating an object demands of its metadata; a name must have been generated before."""
     errors: list[FieldError] = []
@@ -45,8 +46,11 @@ def validate_object_meta(
     errors += _validate_labels_annotations_owners(meta, path)
     if meta.finalizers:
         errors += _validate_finalizers(meta.finalizers, f"{path}.finalizers")
-    errors += _validate_managed_fields(meta.managedFields, f"{path}.managedFields")
-    return errors + _validate_finalizer_qualification(meta.finalizers, f"{path}.finalizers")
+    if meta.managedFields:
+        errors += _validate_managed_fields(meta.managedFields, f"{path}.managedFields")
+    if meta.finalizers:
+        errors += _validate_finalizer_qualification(meta.finalizers, f"{path}.finalizers")
+    return errors
 
 
 def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, path: str) -> list[FieldError]:
@@ -93,17 +97,12 @@ def validate_annotations(annotations: Mapping[str, str], path: str) -> list[Fiel
     return errors
 
 
-@lru_cache(maxsize=1024)
-def _annotation_key_errors(key: str) -> tuple[str, ...]:
-    return tuple(label_key_errors(key.lower()))
-
-
 def _validate_namespace(namespace: str, path: str, namespaced: bool) -> list[FieldError]:
     if not namespaced:
         return [forbidden(path, "not allowed on this type")] if namespace else []
     if not namespace:
         return [required(path)]
-    return [invalid(path, namespace, message) for message in dns1123_label_errors(namespace)]
+    return [invalid(path, namespace, message) for message in label_errors(namespace)]
 
 
 def _validate_labels_annotations_owners(meta: ObjectMeta, path: str) -> list[FieldError]:

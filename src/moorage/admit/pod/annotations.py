@@ -1,8 +1,8 @@
 """Annotations that mean something for a pod: mirror pods, deletion cost, and the forerunners of fields.
 
 In: annotations of a pod or template and the spec beside them. Out: field errors. Kubernetes:
-ValidatePodSpecificAnnotations and …Updates, GetDeletionCostFromPodAnnotations, GetTolerationsFromPodAnnotations. Next: `create`
-and `template`.
+ValidatePodSpecificAnnotations, ValidatePodSpecificAnnotationUpdates, GetDeletionCostFromPodAnnotations,
+GetTolerationsFromPodAnnotations. Next: `create` and `template`.
 """
 
 import re

@@ -5,11 +5,11 @@ errors, container by container. Kubernetes: validateContainers, validateInitCont
 validateContainerCommon, validateContainerOnlyForPod. Next: `spec`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from moorage.admit.dns_names import validate_dns_label
+from moorage.admit.dns_names import label_errors, validate_dns_label
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import validate_environment, validate_environment_sources
 from moorage.admit.pod.go_space import trim_space
@@ -125,7 +125,7 @@ def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext)
     for index, container in enumerate(spec.ephemeralContainers):
         at = f"{path}[{index}]"
         errors += _validate_any_container(container, at, context)
-        errors += validate_image_for_pod(container, at)
+        errors += validate_images_for_pod((container,), path, index)
         if container.name in names:
             errors.append(duplicate(f"{at}.name", container.name))
         names.add(container.name)
@@ -143,12 +143,13 @@ def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext)
     return errors
 
 
-def validate_image_for_pod(container: AnyContainer, path: str) -> list[FieldError]:
+def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first_index: int = 0) -> list[FieldError]:
     """A template may pad an image's name, because some tools put a placeholder there; a pod may not."""
-    image = container.image
-    if image == trim_space(image):
-        return []
-    return [invalid(f"{path}.image", image, "must not have leading or trailing whitespace")]
+    return [
+        invalid(f"{path}[{index}].image", container.image, "must not have leading or trailing whitespace")
+        for index, container in enumerate(containers, first_index)
+        if container.image != trim_space(container.image)
+    ]
 
 
 def validate_pull_policy(policy: str, path: str) -> list[FieldError]:
@@ -162,7 +163,7 @@ def _validate_any_container(container: AnyContainer, path: str, context: PodCont
     errors: list[FieldError] = []
     if not container.name:
         errors.append(required(f"{path}.name"))
-    else:
+    elif label_errors(container.name):
         errors += validate_dns_label(container.name, f"{path}.name")
     if not container.image:
         errors.append(required(f"{path}.image"))

@@ -8,7 +8,7 @@ validatePodMetadataAndSpec. Next: `admit`'s entry point makes a Status of the er
 from moorage.admit.metadata import validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.annotations import validate_pod_annotations
-from moorage.admit.pod.containers import validate_image_for_pod
+from moorage.admit.pod.containers import validate_images_for_pod
 from moorage.admit.pod.profiles import validate_profiles_agree
 from moorage.admit.pod.spec import validate_pod_spec
 from moorage.model.field_error import FieldError, forbidden
@@ -36,11 +36,8 @@ def validate_pod_metadata_and_spec(pod: Pod, options: ValidationOptions) -> list
     errors += validate_pod_spec(spec, metadata, "spec", options)
     if not spec.serviceAccountName and spec.volumes:
         errors += _validate_no_tokens(spec)
-    for index, container in enumerate(spec.containers):
-        errors += validate_image_for_pod(container, f"spec.containers[{index}]")
-    for index, container in enumerate(spec.initContainers):
-        errors += validate_image_for_pod(container, f"spec.initContainers[{index}]")
-    return errors
+    errors += validate_images_for_pod(spec.containers, "spec.containers")
+    return errors + validate_images_for_pod(spec.initContainers, "spec.initContainers")
 
 
 def _validate_no_tokens(spec: PodSpec) -> list[FieldError]:

@@ -5,14 +5,13 @@ names and files (RelaxedEnvironmentVariableValidation, EnvFiles) on as in 1.36. 
 `validate_files_of_variables`, which needs the pod's volumes.
 """
 
-from functools import lru_cache
-
-from moorage.admit.dns_names import mask_trailing_dash, validate_dns_label, validate_dns_subdomain
+from moorage.admit.dns_names import mask_trailing_dash, subdomain_errors, validate_dns_label, validate_dns_subdomain
 from moorage.admit.pod.downward import FIELDS_FOR_ENVIRONMENT, validate_field_selector, validate_resource_selector
 from moorage.admit.pod.paths import validate_no_backsteps
 from moorage.admit.pod.visiting import all_containers, containers_with_paths
+from moorage.admit.remembered_names import remember
 from moorage.model.field_error import FieldError, invalid, not_found, required
-from moorage.model.names import config_key_errors, dns1123_subdomain_errors, relaxed_environment_name_errors
+from moorage.model.names import config_key_errors, relaxed_environment_name_errors
 from moorage.model.pod import (
     ConfigMapEnvSource,
     ConfigMapKeySelector,
@@ -32,9 +31,8 @@ _SEVERAL = "may not have more than one field specified at a time"
 _NOT_AN_EMPTY_DIR = "referenced volume must be of type emptyDir"
 
 
-@lru_cache(maxsize=4096)
-def _variable_name_errors(name: str) -> tuple[str, ...]:
-    return tuple(relaxed_environment_name_errors(name))
+_variable_name_errors = remember(relaxed_environment_name_errors)
+_config_key_errors = remember(config_key_errors)
 
 
 def validate_environment(variables: tuple[EnvVar, ...], path: str) -> list[FieldError]:
@@ -81,7 +79,7 @@ def _validate_key_selector(selector: ConfigMapKeySelector | SecretKeySelector, p
     if not selector.key:
         errors.append(required(f"{path}.key"))
     else:
-        errors += [invalid(f"{path}.key", selector.key, message) for message in config_key_errors(selector.key)]
+        errors += [invalid(f"{path}.key", selector.key, message) for message in _config_key_errors(selector.key)]
     return errors
 
 
@@ -126,13 +124,13 @@ def _validate_whole_source(source: ConfigMapEnvSource | SecretEnvSource, path: s
     if not source.name:
         return [required(f"{path}.name")]
     # Upstream checks these two as if they were the beginning of a generated name.
-    messages = dns1123_subdomain_errors(mask_trailing_dash(source.name))
+    messages = subdomain_errors(mask_trailing_dash(source.name))
     return [invalid(f"{path}.name", source.name, message) for message in messages]
 
 
 def validate_files_of_variables(spec: PodSpec, path: str) -> list[FieldError]:
     """A variable that is read from a file needs an emptyDir volume of the pod to read it from."""
-    if not any(_reads_a_file(variable) for container in all_containers(spec) for variable in container.env):
+    if not _any_reads_a_file(spec):
         return []
     errors: list[FieldError] = []
     is_empty_dir = {volume.name: volume.emptyDir is not None for volume in spec.volumes}
@@ -149,5 +147,9 @@ def validate_files_of_variables(spec: PodSpec, path: str) -> list[FieldError]:
     return errors
 
 
-def _reads_a_file(variable: EnvVar) -> bool:
-    return variable.valueFrom is not None and variable.valueFrom.fileKeyRef is not None
+def _any_reads_a_file(spec: PodSpec) -> bool:
+    for container in all_containers(spec):
+        for variable in container.env:
+            if variable.valueFrom is not None and variable.valueFrom.fileKeyRef is not None:
+                return True
+    return False

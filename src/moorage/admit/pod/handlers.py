@@ -117,9 +117,10 @@ def _validate_probe(probe: Probe, path: str) -> list[FieldError]:
         actions += 1
     if not actions:
         errors.append(required(path, "must specify a handler type"))
-    for name in _COUNTS:
-        if (count := getattr(probe, name)) < 0:
-            errors.append(invalid(f"{path}.{name}", count, NOT_NEGATIVE))
+    counts = [getattr(probe, name) for name in _COUNTS]
+    if min(counts) < 0:
+        named = zip(_COUNTS, counts, strict=True)
+        errors += [invalid(f"{path}.{name}", count, NOT_NEGATIVE) for name, count in named if count < 0]
     seconds = probe.terminationGracePeriodSeconds
     if seconds is not None and seconds <= 0:
         errors.append(invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0"))

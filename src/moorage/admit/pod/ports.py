@@ -5,8 +5,8 @@ checkHostPortConflicts, validatePodHostNetworkDeps, ValidatePortNumOrName. Next:
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
+from moorage.admit.remembered_names import remember
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required
 from moorage.model.names import port_name_errors, port_number_errors
 from moorage.model.pod import Container, ContainerPort
@@ -15,9 +15,7 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MUST_MATCH = "must match `containerPort` when `hostNetwork` is true"
 
 
-@lru_cache(maxsize=1024)
-def _port_name_errors(name: str) -> tuple[str, ...]:
-    return tuple(port_name_errors(name))
+_port_name_errors = remember(port_name_errors)
 
 
 def validate_container_ports(ports: tuple[ContainerPort, ...], path: str) -> list[FieldError]:
@@ -34,7 +32,7 @@ def validate_container_ports(ports: tuple[ContainerPort, ...], path: str) -> lis
                 names.add(port.name)
         if port.containerPort == 0:
             errors.append(required(f"{at}.containerPort"))
-        else:
+        elif not 1 <= port.containerPort <= 65535:
             errors += _validate_port_number(port.containerPort, f"{at}.containerPort")
         if port.hostPort != 0:
             errors += _validate_port_number(port.hostPort, f"{at}.hostPort")

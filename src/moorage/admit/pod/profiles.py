@@ -19,6 +19,7 @@ from moorage.model.pod import AppArmorProfile, PodSpec, SeccompProfile
 SECCOMP_POD_ANNOTATION = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
 APPARMOR_CONTAINER_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
+_PROFILE_ANNOTATIONS = (SECCOMP_POD_ANNOTATION, SECCOMP_CONTAINER_PREFIX, APPARMOR_CONTAINER_PREFIX)
 _TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
 _LOCALHOST = "localhost/"
 _LOCALHOST_LIMIT = 4095
@@ -75,6 +76,8 @@ def _validate_apparmor_localhost(name: str | None, path: str) -> list[FieldError
 
 def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, path: str) -> list[FieldError]:
     """The deprecated annotations: seccomp's are reported at a child of the path, AppArmor's at a key of it."""
+    if not _speak_of_profiles(annotations):
+        return []
     errors: list[FieldError] = []
     if SECCOMP_POD_ANNOTATION in annotations:
         errors += _validate_seccomp_annotation(annotations[SECCOMP_POD_ANNOTATION], f"{path}.{SECCOMP_POD_ANNOTATION}")
@@ -91,6 +94,10 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, 
     return errors
 
 
+def _speak_of_profiles(annotations: Mapping[str, str]) -> bool:
+    return any(key.startswith(_PROFILE_ANNOTATIONS) for key in annotations)
+
+
 def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
     if profile in _SECCOMP_DEFAULTS or profile == _UNCONFINED:
         return []
@@ -101,7 +108,7 @@ def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
 
 def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path: str) -> list[FieldError]:
     """Where an annotation and a field speak of the same container, they must say the same."""
-    if not annotations:
+    if not _speak_of_profiles(annotations):
         return []
     errors: list[FieldError] = []
     pod = spec.securityContext

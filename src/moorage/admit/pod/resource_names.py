@@ -36,10 +36,11 @@ _HUGE_PAGES = "hugepages-"
 _QUOTA_HUGE_PAGES = "requests.hugepages-"
 _QUOTA_PREFIX = "requests."
 _NATIVE_PREFIX = "kubernetes.io/"
+_ORDINARY_LENGTH = 256  # of names worth remembering
 
 
 class ResourceRules(msgspec.Struct, frozen=True):
-    """The rules of one resource, by its name."""
+    """The rules of one resource, by its name. `is_plain`: any amount that is not negative will do for a container."""
 
     name_errors: tuple[str, ...]
     container_errors: tuple[str, ...]
@@ -49,23 +50,33 @@ class ResourceRules(msgspec.Struct, frozen=True):
     is_cpu_or_memory: bool
     may_be_overcommitted: bool
     page_size: int | None
+    is_plain: bool
 
 
-@lru_cache(maxsize=1024)
 def resource_rules(name: str) -> ResourceRules:
+    return _remembered_rules(name) if len(name) <= _ORDINARY_LENGTH else _rules(name)
+
+
+def _rules(name: str) -> ResourceRules:
     huge_pages = name.startswith(_HUGE_PAGES)
     native = is_native_resource(name)
     name_errors = _name_errors(name)
+    container_errors = name_errors + _container_errors(name, native, huge_pages)
+    whole = name in _COUNTED_OBJECTS or _is_extended(name)
     return ResourceRules(
         name_errors=name_errors,
-        container_errors=name_errors + _container_errors(name, native, huge_pages),
+        container_errors=container_errors,
         allowed_at_pod_level=name in ("cpu", "memory") or huge_pages,
-        is_whole=name in _COUNTED_OBJECTS or _is_extended(name),
+        is_whole=whole,
         is_huge_pages=huge_pages,
         is_cpu_or_memory=name in ("cpu", "memory"),
         may_be_overcommitted=native and not huge_pages,
         page_size=_page_size(name) if huge_pages else None,
+        is_plain=not container_errors and not whole and not huge_pages,
     )
+
+
+_remembered_rules = lru_cache(maxsize=1024)(_rules)
 
 
 def is_native_resource(name: str) -> bool:

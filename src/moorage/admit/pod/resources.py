@@ -42,14 +42,16 @@ def validate_resource_requirements(
     huge_pages = cpu_or_memory = False
     for name, quantity in _sorted(limits):
         rules = resource_rules(name)
-        errors += _validate_amount(name, quantity, rules, f"{path}.limits[{name}]", pod_level)
+        if pod_level or not rules.is_plain or quantity.sign() < 0:
+            errors += _validate_amount(name, quantity, rules, f"{path}.limits[{name}]", pod_level)
         if rules.is_huge_pages:
             huge_pages = True
             errors += _validate_pages(name, quantity, rules, f"{path}.limits[{name}]", options)
         cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
     for name, quantity in _sorted(requests):
         rules = resource_rules(name)
-        errors += _validate_amount(name, quantity, rules, f"{path}.requests[{name}]", pod_level)
+        if pod_level or not rules.is_plain or quantity.sign() < 0:
+            errors += _validate_amount(name, quantity, rules, f"{path}.requests[{name}]", pod_level)
         errors += _validate_against_limit(name, quantity, limits.get(name), rules, path)
         if rules.is_huge_pages:
             huge_pages = True

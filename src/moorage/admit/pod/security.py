@@ -30,6 +30,7 @@ _IPC_SYSCTLS = frozenset(
     f"kernel.{name}"
     for name in ("sem", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "shm", "msgmax", "msgmnb", "msgmni", "msg")
 )
+_NOTHING_SET = PodSecurityContext()
 _WITHOUT_HOST_USERS = "when `hostUsers` is false"
 
 
@@ -105,7 +106,9 @@ def _validate_id(number: int | None, path: str) -> list[FieldError]:
 
 def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
     """Check `path`, the spec's own, plus `.securityContext`."""
-    context = spec.securityContext if spec.securityContext is not None else PodSecurityContext()
+    context = spec.securityContext if spec.securityContext is not None else _NOTHING_SET
+    if context == _NOTHING_SET and not spec.hostPID:
+        return []
     at = f"{path}.securityContext"
     errors = _validate_id(context.fsGroup, f"{at}.fsGroup")
     errors += _validate_id(context.runAsUser, f"{at}.runAsUser")

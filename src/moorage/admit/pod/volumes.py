@@ -8,6 +8,8 @@ and its paths, misspelt ones included. Next: `containers` and `volume_mounts`.
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import astuple
+
 from moorage.admit.dns_names import validate_dns_label
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import volume_backends as backends
@@ -19,7 +21,7 @@ from moorage.model.field_error import FieldError, duplicate, forbidden, invalid,
 from moorage.model.go_text import go_quote
 from moorage.model.meta import ObjectMeta
 from moorage.model.names import byte_length, dns1123_subdomain_errors
-from moorage.model.pod import ImageVolumeSource, Volume
+from moorage.model.pod import ImageVolumeSource, Volume, VolumeSource
 
 _SEVERAL = "may not specify more than 1 volume type"
 _ISCSI_NAME_LIMIT = 64
@@ -39,8 +41,10 @@ def _validate_image(source: ImageVolumeSource, path: str, options: ValidationOpt
 
 SourceRule = Callable[[Any, str, ValidationOptions], list[FieldError]]
 
+SourceRow = tuple[str, str, str, SourceRule]
+
 # (field, name in the path of "more than 1 volume type", name in the path of its own errors, rule)
-_SOURCES: tuple[tuple[str, str, str, SourceRule], ...] = (
+_SOURCES: tuple[SourceRow, ...] = (
     ("emptyDir", "emptyDir", "emptyDir", files.validate_empty_dir),
     ("hostPath", "hostPath", "hostPath", files.validate_host_path),
     ("gitRepo", "gitRepo", "gitRepo", backends.validate_git_repo),
@@ -72,6 +76,8 @@ _SOURCES: tuple[tuple[str, str, str, SourceRule], ...] = (
     ("ephemeral", "ephemeral", "ephemeral", validate_ephemeral),
     ("image", "image", "image", _validate_image),
 )
+# The same rows in the order of the view's fields; the view's last field, the name, has none.
+_ROWS_BY_FIELD = tuple({row[0]: row for row in _SOURCES}[field] for field in VolumeSource.__struct_fields__)
 
 
 def validate_volumes(
@@ -100,10 +106,8 @@ def validate_volumes(
 def _validate_source(volume: Volume, path: str, pod_name: str, options: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     found = ""
-    for field, forbidden_name, own_name, rule in _SOURCES:
+    for field, forbidden_name, own_name, rule in _sources_of(volume):
         source = getattr(volume, field)
-        if source is None:
-            continue
         if found:
             errors.append(forbidden(f"{path}.{forbidden_name}", _SEVERAL))
         else:
@@ -116,6 +120,12 @@ def _validate_source(volume: Volume, path: str, pod_name: str, options: Validati
     if not found:
         errors.append(required(path, "must specify a volume type"))
     return errors
+
+
+def _sources_of(volume: Volume) -> list[SourceRow]:
+    """The sources a volume has, in upstream's order; nearly always there is one, so looking for it must be cheap."""
+    found = [row for row, source in zip(_ROWS_BY_FIELD, astuple(volume), strict=False) if source is not None]
+    return found if len(found) < 2 else [row for row in _SOURCES if row in found]
 
 
 def _validate_iscsi_name(volume: Volume, path: str) -> list[FieldError]:

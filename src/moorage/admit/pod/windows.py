@@ -6,6 +6,7 @@ Next: `security` and `spec`.
 """
 
 import re
+from collections.abc import Iterable
 
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.visiting import AnyContainer, all_containers, containers_with_paths
@@ -158,7 +159,7 @@ def validate_host_process(spec: PodSpec, path: str, options: ValidationOptions) 
     pod = spec.securityContext
     pod_wants = pod.windowsOptions.hostProcess if pod is not None and pod.windowsOptions is not None else None
     containers = all_containers(spec)
-    if pod_wants is None and not any(_wants_host_process(container) is not None for container in containers):
+    if pod_wants is None and not _any_has_windows_options(containers):
         return []
     errors: list[FieldError] = []
     count = 0
@@ -177,6 +178,13 @@ def validate_host_process(spec: PodSpec, path: str, options: ValidationOptions) 
         if not options.allow_privileged:
             errors.append(forbidden(path, "hostProcess containers are disallowed by cluster policy"))
     return errors
+
+
+def _any_has_windows_options(containers: Iterable[AnyContainer]) -> bool:
+    for container in containers:
+        if container.securityContext is not None and container.securityContext.windowsOptions is not None:
+            return True
+    return False
 
 
 def _wants_host_process(container: AnyContainer) -> bool | None:
