@@ -14,10 +14,12 @@ from moorage.model.document_chunks import MAX_DOCUMENT_BYTES, Chunk, split_strea
 from moorage.model.field_path import child_path, parse_field_path
 from moorage.model.json_text import JsonValue, decode_json_values, json_duplicates, json_type, replace_lone_surrogates
 from moorage.model.positions import JsonPositions, Location, Positions, YamlPositions
+from moorage.model.yaml_list import split_yaml_list, without_dash
 from moorage.model.yaml_text import YamlConstructor, compose_documents
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
+    "MAX_OBJECT_BYTES",
     "DecodeError",
     "Document",
     "DuplicateField",
@@ -25,6 +27,11 @@ __all__ = [
     "Problem",
     "read_documents",
 ]
+
+
+# What one YAML object may take. The API server accepts requests of at most 3 MiB, so nothing it would take is lost.
+MAX_OBJECT_BYTES = 4 * 1024 * 1024
+_LARGE_LIST = 1024 * 1024  # above this a list is cut into its items before it is parsed
 
 
 class DuplicateField(NamedTuple):
@@ -119,6 +126,7 @@ class _Found(NamedTuple):
     chunk: Chunk
     source: str
     duplicates: tuple[DuplicateField, ...]
+    list_of: tuple[str, str] | None = None  # for an item of a list that was cut: the list's apiVersion and kind
 
 
 def _decode(chunk: Chunk, source: str) -> Iterator[_Found]:
@@ -160,13 +168,42 @@ def _json_duplicate_fields(text: str, value: JsonValue, positions: JsonPositions
 
 
 def _decode_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
+    cut = split_yaml_list(chunk.text) if len(chunk.text) > _LARGE_LIST else None
+    if cut is None:
+        yield from _compose_yaml(chunk, source)
+        return
+    for frame in _compose_yaml(Chunk(cut.frame, chunk.first_line), source):
+        if not _is_list_frame(frame.raw):
+            raise _too_large(source, chunk.first_line)
+        for text, lines_before in cut.items:
+            item = Chunk(text, chunk.first_line + lines_before)
+            for found in _compose_yaml(item._replace(text=without_dash(text)), source):
+                yield found._replace(chunk=item, list_of=(frame.raw["apiVersion"], frame.raw["kind"]))
+        break
+
+
+def _is_list_frame(raw: Any) -> bool:
+    if not isinstance(raw, dict):
+        return False
+    api_version, kind = raw.get("apiVersion"), raw.get("kind")
+    return isinstance(api_version, str) and bool(api_version) and isinstance(kind, str) and kind.endswith("List")
+
+
+def _compose_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
     text, first_line = chunk
+    if len(text) > MAX_OBJECT_BYTES:
+        raise _too_large(source, first_line)
     has_aliases = b"*" in text and b"&" in text
     for root in compose_documents(text, source, first_line):
         constructor = YamlConstructor(source, first_line, has_aliases)
         raw = constructor.construct(root)
         positions = YamlPositions(root, first_line, constructor.key_text)
         yield _Found(raw, positions, chunk, source, _yaml_duplicate_fields(constructor, positions))
+
+
+def _too_large(source: str, line: int) -> DecodeError:
+    reason = f"object larger than {MAX_OBJECT_BYTES // 1024} KiB; the API server accepts no more than 3072 KiB"
+    return DecodeError(reason, problem=Problem.LIMIT, source=source, line=line)
 
 
 def _yaml_duplicate_fields(constructor: YamlConstructor, positions: YamlPositions) -> tuple[DuplicateField, ...]:
@@ -179,35 +216,39 @@ def _yaml_duplicate_fields(constructor: YamlConstructor, positions: YamlPosition
 
 def _objects(found: _Found) -> Iterator[Document | DecodeError]:
     """The API objects a decoded value holds: none if it is null, itself, or the items of a list."""
-    raw = found.raw
+    raw, chunk = found.raw, found.chunk
+    document = Document(found.source, raw, found.positions, chunk.text, chunk.first_line, found.duplicates)
+    if found.list_of is not None:
+        yield _list_item(document, *found.list_of)
+        return
     if raw is None:
         return
-    document = Document(found.source, raw, found.positions, found.chunk.text, found.chunk.first_line, found.duplicates)
-    if not isinstance(raw, dict):
-        yield document.error(f"{json_type(raw)} where an API object should be", Problem.NOT_AN_OBJECT)
-        return
-    complaint = _missing_type(document)
+    complaint = _not_an_object(document) or _missing_type(document)
     if complaint is not None:
         yield complaint
         return
     items = raw.get("items")
     if isinstance(items, list) and raw["kind"].endswith("List"):
-        yield from _list_items(document, items)
+        for position, item in enumerate(items):
+            part = document.part(item, ("items", str(position)))
+            yield _list_item(part, raw["apiVersion"], raw["kind"])
     else:
         yield document
 
 
-def _list_items(document: Document, items: list[Any]) -> Iterator[Document | DecodeError]:
-    """The items of a list, each as a document. Those of a typed list need not repeat what they are."""
-    kind, api_version = document.raw["kind"].removesuffix("List"), document.raw["apiVersion"]
-    for position, item in enumerate(items):
-        part = document.part(item, ("items", str(position)))
-        if not isinstance(item, dict):
-            yield part.error(f"{json_type(item)} where an API object should be", Problem.NOT_AN_OBJECT)
-            continue
-        if kind and "kind" not in item and "apiVersion" not in item:
-            part.raw = {"apiVersion": api_version, "kind": kind, **item}
-        yield _missing_type(part) or part
+def _list_item(document: Document, list_api_version: str, list_kind: str) -> Document | DecodeError:
+    """An item of a list. Those of a typed list need not repeat what they are."""
+    raw, kind = document.raw, list_kind.removesuffix("List")
+    if isinstance(raw, dict) and kind and "kind" not in raw and "apiVersion" not in raw:
+        document.raw = {"apiVersion": list_api_version, "kind": kind, **raw}
+    return _not_an_object(document) or _missing_type(document) or document
+
+
+def _not_an_object(document: Document) -> DecodeError | None:
+    raw: Any = document.raw
+    if isinstance(raw, dict):
+        return None
+    return document.error(f"{json_type(raw)} where an API object should be", Problem.NOT_AN_OBJECT)
 
 
 def _missing_type(document: Document) -> DecodeError | None:
