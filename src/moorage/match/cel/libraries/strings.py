@@ -130,7 +130,7 @@ def _join(parts: list[Any], separator: str = "") -> str:
     size = _joined_size(parts, separator)
     if size is None:
         stranger = next(part for part in parts if type(part) is not str)
-        raise CelError(f"join: invalid input: {stranger}")
+        raise CelError(f"join: invalid input: {str(stranger).lower() if type(stranger) is bool else stranger}")
     require_result_size(size)
     return separator.join(parts)
 

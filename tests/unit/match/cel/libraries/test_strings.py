@@ -76,6 +76,7 @@ def test_results(overload_id: str, values: tuple[Any, ...], result: Any) -> None
         ("string_substring_int_int", ("abc", -2, 1), "index out of range: -2"),
         ("string_substring_int_int", ("abc", 0, 100), "index out of range: 100"),
         ("list_join", (["a", 1],), "join: invalid input: 1"),
+        ("list_join", ([True],), "join: invalid input: true"),
     ],
 )
 def test_errors(overload_id: str, values: tuple[Any, ...], message: str) -> None:
