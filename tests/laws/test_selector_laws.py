@@ -80,6 +80,16 @@ def round_trip_law(show: Callable[[Selector], str]) -> Callable[[], None]:
     return law
 
 
+def label_explanation_law(explain: Callable[[Selector, dict[str, str]], str | None]) -> Callable[[], None]:
+    @LAW_SETTINGS
+    @given(st.one_of(st.none(), LABEL_SELECTORS), LABELS)
+    def law(structured: LabelSelector | None, labels: dict[str, str]) -> None:
+        selector = compile_label_selector(structured)
+        assert selector.match(labels) is (explain(selector, labels) is None)
+
+    return law
+
+
 def node_explanation_law(
     explain: Callable[[NodeSelectorMatcher, dict[str, str], str], str | None],
 ) -> Callable[[], None]:
@@ -113,6 +123,17 @@ def test_what_is_printed_parses_back() -> None:
 
 def test_round_trip_law_notices_a_lost_exclamation_mark() -> None:
     assert_notices(round_trip_law(lambda selector: str(selector).replace("!", "")))
+
+
+def test_label_selectors_explain_exactly_what_they_refuse() -> None:
+    label_explanation_law(lambda selector, labels: selector.explain(labels))()
+
+
+def test_label_law_notices_an_explanation_of_the_first_requirement_only() -> None:
+    def broken(selector: Selector, labels: dict[str, str]) -> str | None:
+        return Selector(selector.requirements[:1], selector.nothing).explain(labels)
+
+    assert_notices(label_explanation_law(broken))
 
 
 def test_node_selectors_explain_exactly_what_they_refuse() -> None:
