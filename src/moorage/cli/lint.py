@@ -1,0 +1,234 @@
+"""`moorage lint`: the options, and the exit code.
+
+In: the command line. Out: a report on standard output, complaints about unreadable files on standard error; exit 0 if
+nothing was found, 1 if something was, 2 if something could not be read or the command line is wrong.
+The linter itself is imported when it is needed. Next: `moorage.lint.run`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from moorage.cli.progress import Progress
+    from moorage.lint.report.form import Form, Outcome, Problem
+    from moorage.lint.sources import Source
+    from moorage.model.gates import GateSet
+
+FORMS = ("text", "json", "sarif", "junit", "github")
+_CLEAN, _FOUND, _UNREADABLE = 0, 1, 2
+
+
+def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from moorage.lint.catalogue import RULES
+
+    widest = max(len(rule.name) for rule in RULES)
+    for rule in RULES:
+        click.echo(f"{rule.name:<{widest}}  {rule.severity.value:<7}  {rule.summary}")
+    ctx.exit()
+
+
+@click.command("lint", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
+@click.option(
+    "--feature-gates",
+    "gates",
+    multiple=True,
+    metavar="NAME=BOOL,...",
+    help="Switch feature gates on or off, as for kube-apiserver; AllAlpha=true for all. Repeatable.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Unknown and duplicate fields are errors, as for a server that validates strictly."
+)
+@click.option("--select", multiple=True, metavar="RULE,...", help="Only these rules; cel-* for a family. Repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these rules. Repeatable.")
+@click.option(
+    "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the report."
+)
+@click.option(
+    "--color",
+    "--colour",
+    "colour",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit 0 also with findings. Unreadable input still exits 2.")
+@click.option(
+    "--rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List the rules and exit."
+)
+def command(
+    paths: tuple[str, ...],
+    gates: tuple[str, ...],
+    strict: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    form: str,
+    colour: str,
+    exit_zero: bool,
+) -> int:
+    """Say what the API server would say about manifests, and what will surprise you although it says nothing.
+
+    Reads files, directories (*.yaml, *.yml, *.json below them) and standard input (-): Kubernetes objects in YAML or
+    JSON, as written by hand, by Helm or Kustomize, or as kubectl get prints them. Nothing needs to be running.
+
+    \b
+    Examples:
+      moorage lint deployment.yaml
+      moorage lint --feature-gates=TaintTolerationComparisonOperators=true manifests/
+      helm template my-chart | moorage lint -
+      kubectl get nodes,pods -A -o yaml | moorage lint --select 'taint-*,spread-*' -
+      moorage lint --output sarif manifests/ > lint.sarif
+
+    \b
+    Exit code: 0 nothing found, 1 something found, 2 wrong usage or input that could not be read.
+    """
+    from moorage.lint.selection import SelectionError, selected_rules
+    from moorage.model.gates import GateError
+
+    if not paths:
+        paths = _piped_input()
+    try:
+        rules = selected_rules(select, ignore)
+    except SelectionError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        gate_set = _gates(gates)
+    except GateError as error:
+        raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
+    outcome = _lint(paths, gate_set, rules, strict=strict, form=form, colour=colour)
+    if outcome.unreadable:
+        return _UNREADABLE
+    return _FOUND if outcome.total and not exit_zero else _CLEAN
+
+
+def _piped_input() -> tuple[str, ...]:
+    """Standard input, if something is piped into it; /dev/null and terminals are not."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):
+        mode = 0
+    if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode):
+        return ("-",)
+    raise click.UsageError("Nothing to lint: name files or directories, or pipe manifests in.")
+
+
+def _gates(given: tuple[str, ...]) -> GateSet:
+    from moorage.model.gates import gates_from, parse_feature_gates
+
+    settings: dict[str, bool] = {}
+    for text in given:
+        settings.update(parse_feature_gates(text))
+    return gates_from(settings)
+
+
+def _lint(
+    paths: tuple[str, ...], gates: GateSet, rules: frozenset[str], *, strict: bool, form: str, colour: str
+) -> Outcome:
+    from moorage.lint.engine import Linter
+    from moorage.lint.run import OutputError, Run
+    from moorage.lint.sources import sources_of
+
+    progress = _progress(paths)
+
+    def write(text: str) -> None:
+        if progress is not None:
+            progress.clear()
+        try:
+            sys.stdout.write(text)
+        except OSError as error:
+            raise OutputError(error) from error
+
+    def on_problem(problem: Problem) -> None:
+        if progress is not None:
+            progress.clear()
+        click.echo(f"moorage: {_one_line(problem.source)}: {_one_line(problem.reason)}", err=True)
+
+    run = Run(Linter(gates, rules, strict=strict), _form(form, write, colour), on_problem)
+    counted = _Counted(sources_of(paths))
+    try:
+        outcome = run.lint(counted, progress.tick if progress is not None else lambda: None)
+    except OutputError as error:
+        cause = error.__cause__
+        if isinstance(cause, BrokenPipeError):
+            raise cause from None
+        raise click.ClickException(f"cannot write the report: {cause}") from None
+    except KeyboardInterrupt:
+        if progress is not None:
+            progress.clear()
+        raise
+    if not counted.number:
+        click.echo(f"moorage: no *.yaml, *.yml or *.json files in {', '.join(map(_one_line, paths))}", err=True)
+    return outcome
+
+
+class _Counted:
+    """Sources, and how many there were."""
+
+    def __init__(self, sources: Iterator[Source]) -> None:
+        self._sources = sources
+        self.number = 0
+
+    def __iter__(self) -> Iterator[Source]:
+        for source in self._sources:
+            self.number += 1
+            yield source
+
+
+def _progress(paths: tuple[str, ...]) -> Progress | None:
+    """A progress bar if somebody sits there to see it; to count the files costs one more look at the directories."""
+    if sys.stderr is None or not sys.stderr.isatty() or "-" in paths:
+        return None
+    from moorage.cli.progress import Progress
+    from moorage.lint.sources import sources_of
+
+    return Progress(sum(1 for _ in sources_of(paths)))
+
+
+def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if name == "text":
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+        from moorage.lint.report.text import TextForm
+
+        return TextForm(write, colour=_coloured(colour))
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")
+    if name == "json":
+        from moorage.lint.report.as_json import JsonForm
+
+        return JsonForm(write)
+    if name == "sarif":
+        from moorage.lint.report.sarif import SarifForm
+
+        return SarifForm(write)
+    if name == "junit":
+        from moorage.lint.report.junit import JUnitForm
+
+        return JUnitForm(write)
+    from moorage.lint.report.github import GitHubForm
+
+    return GitHubForm(write)
+
+
+def _coloured(wanted: str) -> bool:
+    if wanted != "auto":
+        return wanted == "always"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _one_line(text: str) -> str:
+    from moorage.lint.report.printable import printable
+
+    return printable(text)

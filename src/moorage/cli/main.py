@@ -1,0 +1,104 @@
+"""`moorage`: the commands, and what happens when one of them ends badly.
+
+In: the command line. Out: an exit code: 2 for bad usage and for what went wrong unexpectedly, 130 after Ctrl-C. No
+traceback reaches a user. Commands are imported when they are called, so that `moorage --help` answers at once.
+Next: `lint`, the one command there is today.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from moorage import __version__
+
+_BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
+
+#: Command, the module it is in, what it does in one line.
+_COMMANDS = {
+    "lint": ("moorage.cli.lint", "What the API server would say, and what will surprise you although it does not.")
+}
+
+
+class _Commands(click.Group):
+    """A group that imports a command when it is called, not to list it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(_COMMANDS[name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", prog_name="moorage")
+def moorage() -> None:
+    """Find every pod its mooring: scheduling for Kubernetes in which every decision can be explained.
+
+    \b
+    Try:
+      moorage lint pods.yaml manifests/
+      kubectl get pods,nodes -A -o yaml | moorage lint -
+    """
+
+
+def main() -> NoReturn:
+    """Run a command and exit with its code."""
+    try:
+        code = moorage.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        _exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _exit(_INTERRUPTED)
+    except BrokenPipeError:
+        _exit(_PIPE_CLOSED)
+    except Exception as error:
+        if os.environ.get("MOORAGE_DEBUG"):
+            raise
+        # Last resort: the commands answer for their own errors; what comes here is a mistake of ours.
+        summary = " ".join(f"{type(error).__name__}: {error}".split())
+        _say(f"moorage: internal error, please report it (MOORAGE_DEBUG=1 shows more): {summary}")
+        _exit(_BAD_USAGE)
+    _exit(code if isinstance(code, int) else 0)
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # where nobody can be told, nobody is
+        print(text, file=sys.stderr)
+
+
+def _exit(code: int) -> NoReturn:
+    """Flush what can be flushed; a reader that has gone must not cause a complaint at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            # Python flushes once more at exit: give it something that can be flushed.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            code = code or _PIPE_CLOSED
+    sys.exit(code)

@@ -1,0 +1,67 @@
+"""Every rule of the linter, in one table: its stable name, its severity, what it is about in one line.
+
+In: nothing. Out: `RULES`, which `--select` and `--ignore` are checked against, SARIF's list of rules, and what the
+tests compare the pages of docs/findings and the README with. Next: `engine`, which runs the checks in the order of
+their kind.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from moorage.lint.finding import Severity
+
+#: Where the pages of docs/findings can be read; SARIF wants an address for each rule.
+DOCUMENTATION = "https://github.com/moorage/moorage/blob/main/docs/findings"
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One row. The page of a rule is docs/findings/<name>.md."""
+
+    name: str
+    severity: Severity
+    summary: str
+
+    @property
+    def page(self) -> str:
+        return f"docs/findings/{self.name}.md"
+
+    @property
+    def address(self) -> str:
+        return f"{DOCUMENTATION}/{self.name}.md"
+
+
+_E, _W = Severity.ERROR, Severity.WARNING
+
+RULES = (
+    # What cannot be read, or is no object.
+    Rule("unreadable", _E, "The input is not YAML or JSON, or is larger or deeper than can be checked."),
+    Rule("not-an-object", _E, "A document that is no Kubernetes object: apiVersion or kind is missing."),
+    Rule("unserved-version", _E, "No current API server serves this kind in this apiVersion."),
+    Rule("unknown-field", _W, "The API server drops this field, or refuses it when it validates strictly."),
+    Rule("duplicate-field", _W, "The same field is given twice; the last one wins, or the object is refused."),
+    # What the API server says.
+    Rule("rejected", _E, "The API server refuses the object."),
+    Rule("template-pods-rejected", _E, "The template is accepted, but every pod made from it will be refused."),
+    # Tolerations.
+    Rule("toleration-never-matches", _W, "No taint a node can have matches this toleration."),
+    Rule("toleration-redundant", _W, "Other tolerations of the pod already do all that this one does."),
+    Rule("toleration-seconds-evicts", _W, "tolerationSeconds evicts the pod although the threshold holds."),
+    # Values on nodes that cannot be compared.
+    Rule("taint-not-comparable", _W, "A toleration compares this taint's value, which is no number or version."),
+    Rule("label-not-comparable", _W, "A node affinity compares this label's value, which is no number or version."),
+    Rule("version-is-prerelease", _W, "The version parses as a pre-release and so sorts below its base version."),
+    # Label keys, rollouts and spread.
+    Rule("match-label-key-absent", _W, "The pods will not have this label, so the key is silently ignored."),
+    Rule("pod-template-hash-absent", _W, "Only Deployments give their pods the label pod-template-hash."),
+    Rule("rollout-deadlock", _W, "Required anti-affinity against its own pods can block a rolling update for good."),
+    Rule("spread-over-taints", _W, "Nodes the pod cannot use count as spread domains, so pods stay Pending."),
+    # CEL.
+    Rule("cel-constant", _W, "The expression has the same answer for every taint."),
+    Rule("cel-tolerates-everything", _W, "The expression tolerates every taint that was tried."),
+    Rule("cel-ignores-key", _W, "The expression does not look at the taint's key."),
+    Rule("cel-always-fails", _W, "The expression fails for every taint that was tried, and so tolerates nothing."),
+    Rule("cel-expensive", _W, "The expression's estimated cost is close to the limit."),
+)
+
+BY_NAME = {rule.name: rule for rule in RULES}

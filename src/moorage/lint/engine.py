@@ -1,0 +1,189 @@
+"""One document at a time: decode, ask the API server's rules, then the linter's own.
+
+In: a source's stream, the gates, the rules that are wanted. Out: findings in the order of the document; when
+everything is read, `finish` gives those that need several objects. What is kept between documents is bounded: see
+`facts`.
+Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server. Next: `run`, over many sources.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from moorage.admit.admission import Rejected, admit
+from moorage.lint.catalogue import BY_NAME
+from moorage.lint.facts import ComparedValues
+from moorage.lint.finding import Finding, Place, Severity
+from moorage.lint.hints import gate_needed
+from moorage.lint.report.form import Outcome
+from moorage.lint.requirements import Requirements
+from moorage.lint.rules.decoding import (
+    NO_OBJECT,
+    UNCHECKED,
+    conversion_complaints,
+    decode_complaint,
+    field_complaints,
+    kind_complaint,
+)
+from moorage.lint.rules.eviction import check_seconds
+from moorage.lint.rules.expressions import check_expressions
+from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
+from moorage.lint.rules.rejection import rejections
+from moorage.lint.rules.rollout import check_rollout
+from moorage.lint.rules.spread import Domains
+from moorage.lint.rules.tolerations import check_never_matches, check_redundant
+from moorage.lint.rules.versions import check_versions
+from moorage.lint.subject import Complaint, PodPart, Subject, pod_part_of
+from moorage.model.documents import DecodeError, Document, read_documents
+from moorage.model.kinds import ConversionError, kind_of, view_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from moorage.lint.facts import PlacedComplaint
+    from moorage.lint.sources import Source
+    from moorage.model.gates import GateSet
+    from moorage.model.kinds import KindFacts
+
+_STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
+_MOST_KINDS = 1_000
+
+
+class Linter:
+    """Lints document after document; `outcome` counts as it goes."""
+
+    def __init__(self, gates: GateSet, rules: frozenset[str], *, strict: bool = False) -> None:
+        self._gates = gates
+        self._rules = rules
+        self._strict = strict
+        self._requirements = Requirements()
+        self._compared = ComparedValues()
+        self._domains = Domains(gates)
+        self.outcome = Outcome()
+
+    def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
+        """Every finding of one source, document by document."""
+        self.outcome.sources += 1
+        for document in read_documents(stream, source.name):
+            if isinstance(document, DecodeError):
+                yield from self._decode_error(document, source)
+            else:
+                yield from self._wanted(self._lint_document(document))
+
+    def finish(self) -> Iterator[Finding]:
+        """What only the whole input shows, and the rest of the outcome."""
+        self.outcome.requirements = list(self._requirements)
+        self.outcome.acceptance = self._requirements.acceptance()
+        for placed in (*self._compared.complaints(), *self._domains.complaints()):
+            yield from self._wanted([self._placed_finding(placed)])
+
+    def _wanted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        kept = [finding for finding in findings if finding.rule in self._rules]
+        counts = self.outcome.findings
+        for finding in kept:
+            counts[finding.severity] = counts.get(finding.severity, 0) + 1
+        return iter(kept if len(kept) < 2 else sorted(kept, key=lambda finding: finding.sort_key))
+
+    def _decode_error(self, error: DecodeError, source: Source) -> Iterator[Finding]:
+        optional = error.problem in NO_OBJECT or source.name.endswith("Chart.yaml")
+        if optional and not source.explicit:
+            self.outcome.other_documents += 1
+            return
+        complaint = decode_complaint(error)
+        if error.problem in UNCHECKED and complaint.rule in self._rules:
+            self.outcome.unreadable += 1
+        elif complaint.rule == "rejected":
+            self.outcome.rejected_otherwise = True
+        place = Place(source.name, error.line, error.column, "", complaint.path)
+        yield from self._wanted([self._finding(complaint, place, "")])
+
+    def _lint_document(self, document: Document) -> Iterator[Finding]:
+        facts = kind_of(document.raw)
+        if facts is None:
+            yield from self._pass_over(document)
+            return
+        self.outcome.objects += 1
+        name = _identity(document.raw, facts)
+        complaints = list(field_complaints(document, facts, strict=self._strict))
+        try:
+            view = view_of(document.raw)
+        except ConversionError as error:
+            self.outcome.rejected_otherwise = True
+            complaints += conversion_complaints(document, error)
+        else:
+            subject = Subject(document, facts.kind, view, pod_part_of(facts.kind, view), name)
+            complaints += self._judge(subject)
+        for complaint in complaints:
+            location = document.location(complaint.path)
+            place = Place(document.source, location.line, location.column, name, complaint.path)
+            yield self._finding(complaint, place, document.line_text(location.line))
+
+    def _pass_over(self, document: Document) -> Iterator[Finding]:
+        complaint = kind_complaint(document)
+        if complaint is None:
+            kinds, kind = self.outcome.unchecked_kinds, str(document.raw["kind"])
+            if kind in kinds or len(kinds) < _MOST_KINDS:
+                kinds[kind] = kinds.get(kind, 0) + 1
+            return
+        self.outcome.objects += 1
+        location = document.location(complaint.path)
+        name = _identity(document.raw, None)
+        place = Place(document.source, location.line, location.column, name, complaint.path)
+        yield self._finding(complaint, place, document.line_text(location.line))
+
+    def _judge(self, subject: Subject) -> Iterator[Complaint]:
+        """The API server's verdict first, then the linter's checks in the order of the catalogue."""
+        result = admit(subject.document.raw, None, self._gates)
+        errors = result.errors if isinstance(result, Rejected) else ()
+        if errors:
+            self.outcome.rejected_otherwise |= any(gate_needed(error, self._gates) is None for error in errors)
+            yield from rejections(errors, self._gates)
+        if subject.kind == "Node":
+            self._domains.add_node(subject.view)
+        if subject.pods is not None:
+            yield from self._judge_pods(subject, subject.pods, {str(error) for error in errors})
+        if subject.kind == "PersistentVolume":
+            yield from check_versions(subject)
+        self._requirements.add(subject)
+        self._compared.add(subject)
+
+    def _judge_pods(self, subject: Subject, pods: PodPart, known: set[str]) -> Iterator[Complaint]:
+        spec = pods.spec
+        if spec.tolerations:
+            yield from check_never_matches(pods)
+            yield from check_redundant(pods)
+            yield from check_seconds(pods)
+            yield from check_expressions(pods)
+        if spec.tolerations or spec.affinity is not None:
+            yield from check_versions(subject)
+        if spec.affinity is not None or spec.topologySpreadConstraints:
+            yield from check_hidden_conflicts(subject, pods, self._gates, known)
+            yield from check_absent_keys(subject, pods)
+            for deadlock in check_rollout(subject, pods):
+                if not self._domains.add_deadlock(subject, deadlock):
+                    yield deadlock.complaint
+            if spec.topologySpreadConstraints:
+                self._domains.add_spread(subject, pods)
+
+    def _placed_finding(self, placed: PlacedComplaint) -> Finding:
+        return self._finding(placed.complaint, placed.place, placed.excerpt)
+
+    def _finding(self, complaint: Complaint, place: Place, excerpt: str) -> Finding:
+        severity = BY_NAME[complaint.rule].severity
+        if self._strict and complaint.rule in _STRICT_ERRORS:
+            severity = Severity.ERROR
+        return Finding(
+            complaint.rule, severity, complaint.message, place, complaint.hint, excerpt, complaint.api_server
+        )
+
+
+def _identity(raw: dict[str, Any], facts: KindFacts | None) -> str:
+    """`Pod default/web`, whatever the metadata hold."""
+    metadata = raw.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    name, generated = metadata.get("name"), metadata.get("generateName")
+    shown = name if isinstance(name, str) and name else f"{generated}*" if isinstance(generated, str) else "(unnamed)"
+    if facts is None or not facts.namespaced:
+        return f"{raw['kind']} {shown}"
+    namespace = metadata.get("namespace")
+    return f"{raw['kind']} {namespace if isinstance(namespace, str) and namespace else 'default'}/{shown}"

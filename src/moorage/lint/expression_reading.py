@@ -1,0 +1,128 @@
+"""What an expression looks at, and what can be told about its answer without knowing the taint.
+
+In: the syntax tree of a toleration's expression. Out: the fields of the taint it reads, the texts it mentions, and
+whether it can be true at all: `taint.effect == 'NoSchedul'` cannot, whatever else is true. Kubernetes: compiles and
+does not look further. Next: `rules.expressions`, which also tries taints.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.lint.possible_taints import EFFECTS
+from moorage.match.cel.syntax import Call, Ident, ListLiteral, Literal, Node, Select, children
+from moorage.model.names import label_key_errors, label_value_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TAINT = "taint"
+
+
+def nodes_of(root: Node) -> Iterator[Node]:
+    """Every node of the tree; deep trees cost no recursion."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed(children(node))
+
+
+def fields_read(root: Node) -> set[str]:
+    """The taint's fields whose value matters; `taint` itself is in it where the taint is used as a whole."""
+    fields: set[str] = set()
+    covered: set[int] = set()
+    for node in nodes_of(root):
+        if isinstance(node, Select) and isinstance(node.operand, Ident) and node.operand.name == TAINT:
+            covered.add(id(node.operand))
+            if not node.test_only:  # every taint has all fields: has(taint.key) reads nothing
+                fields.add(node.field)
+        elif isinstance(node, Ident) and node.name == TAINT and id(node) not in covered:
+            fields.add(TAINT)
+    return fields
+
+
+def texts_in(root: Node) -> list[str]:
+    """The string constants, in the order of the source."""
+    found = [node.value for node in nodes_of(root) if isinstance(node, Literal) and isinstance(node.value, str)]
+    return list(dict.fromkeys(found))
+
+
+def impossible_part(root: Node) -> str | None:
+    """Why the expression is false for every taint a node can have; None if that cannot be told."""
+    if isinstance(root, Call):
+        if root.function == "_&&_":
+            return impossible_part(root.args[0]) or impossible_part(root.args[1]) or _contradiction(root)
+        if root.function == "_||_":
+            left, right = impossible_part(root.args[0]), impossible_part(root.args[1])
+            return left if left and right else None
+        return _impossible_comparison(root)
+    if isinstance(root, Literal) and root.value is False:
+        return "it is false"
+    return None
+
+
+def _impossible_comparison(node: Call) -> str | None:
+    """A comparison of a field with constants that no taint can have there."""
+    if node.function == "_==_":
+        for one, other in (node.args, reversed(node.args)):
+            field = _field(one)
+            if field is not None and isinstance(other, Literal) and isinstance(other.value, str):
+                return _impossible_text(field, other.value)
+    elif node.function == "@in":
+        field, listed = _field(node.args[0]), node.args[1]
+        if field is not None and isinstance(listed, ListLiteral):
+            texts = [one.value for one in listed.elements if isinstance(one, Literal) and isinstance(one.value, str)]
+            reasons = [_impossible_text(field, text) for text in texts]
+            if len(texts) == len(listed.elements) and all(reasons):
+                return reasons[0] if reasons else "nothing is in an empty list"
+    elif node.function in _EFFECT_TESTS and node.target is not None and _field(node.target) == "effect":
+        wanted = node.args[0]
+        if isinstance(wanted, Literal) and isinstance(wanted.value, str):
+            test = _EFFECT_TESTS[node.function]
+            if not any(test(effect, wanted.value) for effect in EFFECTS):
+                return f"no effect {node.function} {wanted.value!r}"
+    return None
+
+
+_EFFECT_TESTS: dict[str, Callable[[str, str], bool]] = {
+    "startsWith": str.startswith,
+    "endsWith": str.endswith,
+    "contains": str.__contains__,
+}
+
+
+def _impossible_text(field: str, text: str) -> str | None:
+    if field == "effect" and text not in EFFECTS:
+        return f"taint.effect is never {text!r}, only NoSchedule, PreferNoSchedule or NoExecute"
+    if field == "key" and (errors := label_key_errors(text)):
+        return f"taint.key is never {text!r}, which is no label key: {errors[0]}"
+    if field == "value" and (errors := label_value_errors(text)):
+        return f"taint.value is never {text!r}, which is no label value: {errors[0]}"
+    return None
+
+
+def _contradiction(root: Call) -> str | None:
+    """Two parts of a conjunction that ask one field to be two different texts."""
+    wanted: dict[str, str] = {}
+    pending: list[Node] = [root]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Call):
+            continue
+        if node.function == "_&&_":
+            pending += reversed(node.args)
+        elif node.function == "_==_":
+            for one, other in (node.args, reversed(node.args)):
+                field = _field(one)
+                if field is None or not isinstance(other, Literal) or not isinstance(other.value, str):
+                    continue
+                if wanted.setdefault(field, other.value) != other.value:
+                    return f"taint.{field} cannot be {wanted[field]!r} and {other.value!r} at once"
+    return None
+
+
+def _field(node: Node) -> str | None:
+    if isinstance(node, Select) and isinstance(node.operand, Ident) and node.operand.name == TAINT:
+        return None if node.test_only else node.field
+    return None

@@ -1,0 +1,198 @@
+"""What only several objects together show: comparisons on pods, values on nodes, and the nodes a pod must spread over.
+
+In: every subject, once. Out, when all input is read: findings at the place of the taint, label, term or constraint,
+which name the place they clash with.
+Memory is bounded by distinct facts, not by objects: five thousand nodes have a dozen distinct taints. What exceeds the
+limits below is left out, never stored. Kubernetes: nobody looks at both sides at once; the scheduler logs it, pod by
+pod.
+Next: `rules.spread`, and `engine`, which asks for the findings at the end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from moorage.lint.node_requirements import node_requirements
+from moorage.lint.prereleases import base_of, is_distribution_build, same_base
+from moorage.lint.rules.versions import SEMVER_OPERATORS
+from moorage.lint.subject import Complaint
+from moorage.match.comparison import CANONICAL_INTEGER, INTEGER, VERSION, ValueKind
+from moorage.match.semver import SemverError, Version, parse_tolerant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.lint.finding import Place
+    from moorage.lint.subject import Subject
+
+_MOST_VALUES_PER_KEY = 200
+_MOST_KEYS = 5_000
+_NUMERIC_OPERATORS = ("Lt", "Gt")
+_RULES = {"taint": "taint-not-comparable", "label": "label-not-comparable"}
+
+
+class PlacedComplaint(msgspec.Struct, frozen=True):
+    """A complaint that knows its place already, because the document it is about is long gone."""
+
+    complaint: Complaint
+    place: Place
+    excerpt: str
+
+
+class _Comparison(msgspec.Struct, frozen=True):
+    """A toleration or node affinity that reads values of a key as numbers or versions."""
+
+    operator: str
+    value: str
+    effect: str
+    place: Place
+
+
+class _NodeValue(msgspec.Struct):
+    """A taint's or label's value that some comparison could stumble over: first place, and how many more have it."""
+
+    value: str
+    effect: str
+    place: Place
+    excerpt: str
+    others: int = 0
+
+
+class ComparedValues:
+    """Both sides of every comparison in the input: `taint` or `label`, then key, then the distinct facts."""
+
+    def __init__(self) -> None:
+        self._comparisons: dict[tuple[str, str], dict[tuple[str, str, str], _Comparison]] = {}
+        self._values: dict[tuple[str, str], dict[tuple[str, str], _NodeValue]] = {}
+
+    def add(self, subject: Subject) -> None:
+        if subject.kind == "Node":
+            self._add_node(subject)
+            return
+        if subject.pods is not None:
+            for index, toleration in enumerate(subject.pods.spec.tolerations):
+                if toleration.operator in _NUMERIC_OPERATORS or toleration.operator in SEMVER_OPERATORS:
+                    path = f"{subject.pods.spec_path}.tolerations[{index}]"
+                    wanted = (toleration.operator, toleration.value, toleration.effect)
+                    self._add_comparison(subject, "taint", toleration.key, wanted, path)
+        for path, requirement in node_requirements(subject):
+            numeric = requirement.operator in _NUMERIC_OPERATORS
+            if (numeric or requirement.operator in SEMVER_OPERATORS) and len(requirement.values) == 1:
+                self._add_comparison(
+                    subject, "label", requirement.key, (requirement.operator, requirement.values[0], ""), path
+                )
+
+    def _add_comparison(self, subject: Subject, where: str, key: str, wanted: tuple[str, str, str], path: str) -> None:
+        if not key or (len(self._comparisons) >= _MOST_KEYS and (where, key) not in self._comparisons):
+            return
+        known = self._comparisons.setdefault((where, key), {})
+        if wanted not in known and len(known) < _MOST_VALUES_PER_KEY:
+            known[wanted] = _Comparison(*wanted, subject.place(path))
+
+    def _add_node(self, subject: Subject) -> None:
+        for index, taint in enumerate(subject.view.spec.taints):
+            if _suspicious(taint.value):
+                self._add_value(subject, "taint", taint.key, taint.value, taint.effect, f"spec.taints[{index}].value")
+        for key, value in subject.view.metadata.labels.items():
+            if _suspicious(value):
+                self._add_value(subject, "label", key, value, "", f"metadata.labels[{key}]")
+
+    def _add_value(self, subject: Subject, where: str, key: str, value: str, effect: str, path: str) -> None:
+        if len(self._values) >= _MOST_KEYS and (where, key) not in self._values:
+            return
+        known = self._values.setdefault((where, key), {})
+        if fact := known.get((value, effect)):
+            fact.others += 1
+        elif len(known) < _MOST_VALUES_PER_KEY:
+            place = subject.place(path)
+            known[value, effect] = _NodeValue(value, effect, place, subject.document.line_text(place.line))
+
+    def complaints(self) -> Iterator[PlacedComplaint]:
+        for (where, key), comparisons in self._comparisons.items():
+            for fact in self._values.get((where, key), {}).values():
+                concerned = [one for one in comparisons.values() if one.effect in ("", fact.effect)]
+                yield from _not_comparable(where, fact, concerned)
+                yield from _prereleases(where, fact, concerned)
+
+
+def _suspicious(value: str) -> bool:
+    """Whether some comparison might stumble over it; plain numbers and releases need not be remembered."""
+    if value.isascii() and value.isdigit() and len(value) < 19 and (value[0] != "0" or value == "0"):
+        return False
+    version = _version_or_none(value)
+    return True if version is None else (bool(version.pre) or _unreadable(CANONICAL_INTEGER, value) is not None)
+
+
+def _version_or_none(text: str) -> Version | None:
+    try:
+        return parse_tolerant(text)
+    except SemverError:
+        return None
+
+
+def _unreadable(kind: ValueKind, text: str) -> str | None:
+    try:
+        kind.read(text)
+    except ValueError:
+        return kind.complaint(text)
+    return None
+
+
+def _not_comparable(where: str, fact: _NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
+    """One complaint for each way of reading, naming the first comparison that reads so."""
+    number = CANONICAL_INTEGER if where == "taint" else INTEGER
+    for kind, operators, wanted in ((number, _NUMERIC_OPERATORS, "number"), (VERSION, SEMVER_OPERATORS, "version")):
+        asking = [one for one in comparisons if one.operator in operators]
+        complaint = _unreadable(kind, fact.value) if asking else None
+        if complaint is None:
+            continue
+        first = asking[0]
+        what = "toleration" if where == "taint" else "node affinity"
+        yield _placed(
+            _RULES[where],
+            fact,
+            f"{where} value {complaint}: it never matches {what} {first.operator} {first.value} of "
+            f"{first.place.described}{_and_others(len(asking) - 1)}",
+            _advice(fact.value, wanted),
+        )
+
+
+def _prereleases(where: str, fact: _NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
+    version = _version_or_none(fact.value)
+    if version is None or not is_distribution_build(version):
+        return
+    for one in comparisons:
+        if one.operator not in SEMVER_OPERATORS:
+            continue
+        wanted = _version_or_none(one.value)
+        if wanted is None or not same_base(version, wanted) or wanted.pre == version.pre:
+            continue
+        base = base_of(version)
+        holds = {"SemverLt": version.compare(wanted) < 0, "SemverGt": version.compare(wanted) > 0, "SemverEq": False}
+        outcome = "matches" if holds[one.operator] else "does not match"
+        yield _placed(
+            "version-is-prerelease",
+            fact,
+            f"{fact.value} parses as a pre-release of {base} and sorts below it: it {outcome} {one.operator} "
+            f"{one.value} of {one.place.described}",
+            f"publish the release on the {where} ({base}), or compare with a version below {base} on the pod's side",
+        )
+        return
+
+
+def _placed(rule: str, fact: _NodeValue, message: str, hint: str) -> PlacedComplaint:
+    more = f" (and {fact.others} more with this value)" if fact.others else ""
+    return PlacedComplaint(Complaint(rule, fact.place.path, message + more, hint), fact.place, fact.excerpt)
+
+
+def _and_others(count: int) -> str:
+    return f" and {count} more" if count else ""
+
+
+def _advice(value: str, wanted: str) -> str:
+    from moorage.lint.canonical import canonical_number, nearest_version
+
+    better = canonical_number(value) if wanted == "number" else nearest_version(value)
+    return f'write "{better}"' if better else f"give it a value that is a {wanted}"

@@ -1,0 +1,215 @@
+"""The API server's words → what to do about it.
+
+In: a field error and the gates. Out: one sentence, or nothing where the error says it all. The rows are tried in order;
+each looks at the end of the path and at the text. Kubernetes: says what is wrong, rarely what to write instead.
+Next: `rules.rejection` puts hint and error together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.lint.canonical import canonical_number, nearest_version
+from moorage.lint.rules.versions import SEMVER_OPERATORS
+from moorage.match.numeric import MUST_BE_CANONICAL
+from moorage.model.field_error import ErrorKind
+from moorage.model.gates import (
+    SEMVER_COMPARISON_OPERATORS,
+    TAINT_TOLERATION_CEL,
+    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    Gate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from moorage.model.field_error import FieldError
+    from moorage.model.gates import GateSet
+
+NOT_AN_OPERATOR = "not a valid selector operator"
+TOO_COMPLEX = "too complex, exceeds cost limit"
+_TOLERATION_OPERATORS = ("Equal", "Exists", "Lt", "Gt", *SEMVER_OPERATORS)
+_NODE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", *SEMVER_OPERATORS)
+_LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OTHER_WORDS = {
+    ">": "Gt",
+    "<": "Lt",
+    "=": "Equal",
+    "==": "Equal",
+    "greaterthan": "Gt",
+    "lessthan": "Lt",
+    "semvergreaterthan": "SemverGt",
+    "semverlessthan": "SemverLt",
+    "semverequal": "SemverEq",
+}
+_AT_LEAST = (">=", "<=", "gte", "lte", "ge", "le", "semvergte", "semverlte", "semverge", "semverle")
+
+#: Texts that need no more than a fixed sentence, found in the error's detail.
+_SENTENCES = (
+    (
+        "operator must be Exists when `key` is empty",
+        "name the taint's key, or write operator: Exists to tolerate every taint",
+    ),
+    ("effect must be 'NoExecute' when", "only NoExecute evicts: write effect: NoExecute, or remove tolerationSeconds"),
+    ("value must be empty when `operator` is 'Exists'", "remove the value, or write operator: Equal to compare it"),
+    (
+        "expression cannot be used with",
+        "say it all in the expression: taint.key == '…' && taint.value == '…' && taint.effect == '…'",
+    ),
+    (
+        TOO_COMPLEX,
+        "the estimate assumes the longest key (317) and value (63), and texts of unknown size, such as the parts of "
+        "split(), count as the longest possible: compare taint.key and taint.value directly, with startsWith or ==",
+    ),
+    (
+        "exists in both matchLabelKeys and labelSelector",
+        "matchLabelKeys adds `key In [the pod's value]` to the labelSelector when the pod is created: remove the key "
+        "from one of them",
+    ),
+    (
+        "exists in both matchLabelKeys and mismatchLabelKeys",
+        "a pod cannot both match and mismatch: remove the key from one of them",
+    ),
+    (
+        "must not be specified when labelSelector is not set",
+        "add a labelSelector to the same term; {} selects every pod",
+    ),
+    ("must be specified single value when `operator` is", "write exactly one value, in quotes"),
+    ("taints must be unique by key and effect pair", "keep one of them; a node cannot have two values of one taint"),
+    (
+        "may not be more than 10240 bytes",
+        "split the expression into several tolerations: any one that matches is enough",
+    ),
+    ("name or generateName is required", "give the object a metadata.name"),
+    ("`selector` does not match template `labels`", "write the selector's labels under spec.template.metadata.labels"),
+    ("must evaluate to bool", "compare with something, so that the result is true or false"),
+    ("undeclared reference to 'key'", "write taint.key"),
+    ("undeclared reference to 'value'", "write taint.value"),
+    ("undeclared reference to 'effect'", "write taint.effect"),
+    ("undefined field '", "a taint has the fields taint.key, taint.value and taint.effect"),
+)
+
+
+def hint_for(error: FieldError, gates: GateSet) -> str:
+    """The hint for an error, or the empty string."""
+    if (gate := gate_needed(error, gates)) is not None:
+        return gate_hint(gate)
+    path, value = error.path, _plain(error.rendered_value)
+    if path.endswith(".operator"):
+        if hint := _operator_hint(path, value, error):
+            return hint
+    elif path.endswith(".effect") and error.kind is ErrorKind.NOT_SUPPORTED:
+        return did_you_mean(value, _EFFECTS)
+    elif path.endswith(".value") and "tolerations[" in path:
+        return _value_hint(value, error)
+    elif "].values" in path and error.kind is ErrorKind.INVALID and (hint := _version_hint(value, error.detail)):
+        return hint
+    for text, sentence in _SENTENCES:
+        if text in error.detail:
+            return sentence
+    if error.kind is ErrorKind.NOT_SUPPORTED and error.detail.startswith("supported values: "):
+        supported = error.detail.removeprefix("supported values: ").split(", ")
+        return did_you_mean(value, [_plain(one) for one in supported])
+    return ""
+
+
+def gate_needed(error: FieldError, gates: GateSet) -> Gate | None:
+    """The gate without which, and only without which, there would be no such error."""
+    path, value = error.path, _plain(error.rendered_value)
+    gate: Gate | None = None
+    if path.endswith(".expression") and error.kind is ErrorKind.FORBIDDEN and error.detail != TOO_COMPLEX:
+        gate = TAINT_TOLERATION_CEL
+    elif path.endswith(".operator") and (error.kind is ErrorKind.NOT_SUPPORTED or error.detail == NOT_AN_OPERATOR):
+        if "tolerations[" in path and value in ("Lt", "Gt"):
+            gate = TAINT_TOLERATION_COMPARISON_OPERATORS
+        elif value in SEMVER_OPERATORS and ("tolerations[" in path or _in_node_selector(path)):
+            gate = SEMVER_COMPARISON_OPERATORS
+    return gate if gate is not None and not gates.enabled(gate) else None
+
+
+def _in_node_selector(path: str) -> bool:
+    return ".matchExpressions[" in path and ("nodeSelectorTerms[" in path or ".preference." in path)
+
+
+def gate_hint(gate: Gate) -> str:
+    """How to switch a feature on, and where it exists."""
+    first = gate.accepted_from()
+    where = (
+        "no Kubernetes release has it so far, Moorage does"
+        if first is None
+        else f"Kubernetes 1.{first} and later have it"
+    )
+    return f"needs --feature-gates={gate.name}=true ({where})"
+
+
+def did_you_mean(value: str, known: Iterable[str]) -> str:
+    """The nearest known word, if one is near."""
+    from difflib import get_close_matches
+
+    by_lower = {word.lower(): word for word in known}
+    close = get_close_matches(value.lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean {by_lower[close[0]]}?" if close else ""
+
+
+def _plain(rendered: str | None) -> str:
+    """A rendered value without its quotes, as far as a hint needs it."""
+    return rendered[1:-1] if rendered and len(rendered) > 1 and rendered[0] == '"' else rendered or ""
+
+
+def _operator_hint(path: str, value: str, error: FieldError) -> str:
+    if error.kind is not ErrorKind.NOT_SUPPORTED and error.detail != NOT_AN_OPERATOR:
+        return ""
+    if value in SEMVER_OPERATORS:
+        return "the Semver operators exist in tolerations and in the matchExpressions of node affinity only"
+    if value.lower() in _AT_LEAST:
+        return "comparisons are strict: write two tolerations, one with Equal and one with Gt or Lt"
+    if "tolerations[" in path:
+        if value in ("In", "NotIn", "DoesNotExist"):
+            return f"{value} is an operator of node affinity; a toleration compares with one value, by Equal or Exists"
+        return _nearest_operator(value, _TOLERATION_OPERATORS)
+    if value in ("Equal", "=", "=="):
+        return "write In with one value"
+    return (
+        _nearest_operator(value, _NODE_OPERATORS) if _in_node_selector(path) else did_you_mean(value, _LABEL_OPERATORS)
+    )
+
+
+def _nearest_operator(value: str, known: Iterable[str]) -> str:
+    if word := _OTHER_WORDS.get(value.lower()):
+        return f"did you mean {word}?"
+    return did_you_mean(value, known)
+
+
+def _value_hint(value: str, error: FieldError) -> str:
+    if error.detail == MUST_BE_CANONICAL or "strconv.ParseInt" in error.detail:
+        if better := canonical_number(value):
+            return f'write "{better}"'
+        if _is_decimal(value):
+            return "only whole numbers can be compared: use a smaller unit on taints and tolerations (955 for 95.5 %)"
+        if error.detail.endswith("value out of range"):
+            return "only 64-bit integers can be compared: use a larger unit on taints and tolerations alike"
+        if nearest_version(value) == value.removeprefix("v") or value.count(".") > 1:
+            return "to compare versions write SemverGt, SemverLt or SemverEq"
+        return 'Lt and Gt compare whole numbers, such as "950"'
+    if error.detail == "must be non-empty":
+        return "write the number to compare with, in quotes"
+    return _version_hint(value, error.detail)
+
+
+def _is_decimal(value: str) -> bool:
+    whole, dot, fraction = value.partition(".")
+    return bool(dot) and whole.lstrip("+-").isdigit() and fraction.isdigit()
+
+
+def _version_hint(value: str, detail: str) -> str:
+    """Only for the texts of the version parser."""
+    told = ("Version string empty", "Short version", "Invalid character(s)", "leading zeroes", "Prerelease is empty")
+    if not any(
+        text in detail for text in (*told, "No Major.Minor.Patch", "Build meta data is empty", "strconv.ParseUint")
+    ):
+        return ""
+    if value[:2] in (">=", "<=") or value[:1] in (">", "<", "=", "~", "^"):
+        return "write a bare version; the operator says how to compare"
+    better = nearest_version(value)
+    return f'write a version such as "{better}"' if better else 'write a version such as "1.36.0"'

@@ -1,0 +1,63 @@
+"""What every report form is, and what it is told at the end.
+
+Next: `text`, the form for people.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.lint.finding import Finding, Severity
+    from moorage.lint.requirements import Acceptance, Requirement
+
+    Write = Callable[[str], object]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """A source that could not be read at all."""
+
+    source: str
+    reason: str
+
+
+class Outcome(msgspec.Struct):
+    """What a run amounts to."""
+
+    sources: int = 0
+    objects: int = 0
+    findings: dict[Severity, int] = msgspec.field(default_factory=dict)
+    unchecked_kinds: dict[str, int] = msgspec.field(default_factory=dict)
+    other_documents: int = 0
+    unreadable: int = 0
+    rejected_otherwise: bool = False
+    requirements: list[Requirement] = msgspec.field(default_factory=list)
+    acceptance: Acceptance | None = None
+
+    def count(self, severity: Severity) -> int:
+        return self.findings.get(severity, 0)
+
+    @property
+    def total(self) -> int:
+        return sum(self.findings.values())
+
+
+class Form(Protocol):
+    """A report in the making."""
+
+    def begin(self) -> None: ...
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        """Report one source: also without findings, because some forms count what is fine."""
+        ...
+
+    def end(self, outcome: Outcome) -> None: ...
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 error`, `2,000 errors`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

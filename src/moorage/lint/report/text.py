@@ -1,0 +1,105 @@
+"""The report for people: the place, what is wrong, the line with a caret, what to do; last what the input needs.
+
+In: findings grouped by source. Out: text for a terminal, coloured only if asked. Next: `json`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.lint.finding import Severity
+from moorage.lint.report.form import Outcome, Problem, counted
+from moorage.lint.report.printable import excerpt_with_caret, printable, printable_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moorage.lint.finding import Finding
+    from moorage.lint.report.form import Write
+
+_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
+_BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"
+_MOST_KINDS = 5
+
+
+class TextForm:
+    """Prints each finding as a small block, blocks separated by blank lines."""
+
+    def __init__(self, write: Write, *, colour: bool) -> None:
+        self._write = write
+        self._colour = colour
+
+    def begin(self) -> None:
+        pass
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        if findings:
+            self._write(f"{self._styled(printable(name), _BOLD)}\n")
+        for finding in findings:
+            self._write("\n".join(self._block(finding)) + "\n\n")
+
+    def _block(self, finding: Finding) -> list[str]:
+        place = finding.place
+        where = f"{place.line}:{place.column}" if place.line else "-"
+        kind = self._styled(f"{finding.severity}", _COLOURS[finding.severity])
+        rule = self._styled(f"[{finding.rule}]", _DIM)
+        lines = [f"  {where:<8} {kind} {rule} {printable(place.object)}".rstrip()]
+        lines += [f"    {line}" for line in printable_lines(finding.message)]
+        if place.line and finding.excerpt.strip():
+            shown, carets = excerpt_with_caret(finding.excerpt, place.column)
+            gutter = f"{place.line:>7}"
+            lines.append(f"{self._styled(gutter + ' |', _DIM)} {shown}")
+            margin = " " * len(gutter)
+            lines.append(f"{self._styled(margin + ' |', _DIM)} {self._styled(carets, _COLOURS[finding.severity])}")
+        if finding.hint:
+            first, *rest = printable_lines(finding.hint)
+            lines.append(f"    {self._styled('hint:', _CYAN)} {first}")
+            lines += [f"          {line}" for line in rest]
+        return lines
+
+    def end(self, outcome: Outcome) -> None:
+        for line in self._needs(outcome):
+            self._write(line + "\n")
+        self._write(self._summary(outcome) + "\n")
+
+    def _needs(self, outcome: Outcome) -> list[str]:
+        if not outcome.requirements or outcome.acceptance is None:
+            return []
+        lines = [self._styled("What the input needs", _BOLD)]
+        for requirement in outcome.requirements:
+            gate = requirement.gate
+            place = printable(requirement.place.described)
+            lines.append(f"  {gate.name}: {gate.feature}")
+            lines.append(f"    {requirement.versions}; elsewhere it {requirement.otherwise}. First needed by {place}.")
+        lines.append(f"  {outcome.acceptance.sentence}")
+        if outcome.rejected_otherwise:
+            lines.append("  What is rejected above for other reasons no version accepts.")
+        return [*lines, ""]
+
+    def _summary(self, outcome: Outcome) -> str:
+        checked = f"{counted(outcome.objects, 'object')} in {counted(outcome.sources, 'file')}"
+        skipped = _unchecked(outcome)
+        if not outcome.total and not outcome.unreadable:
+            return f"{self._styled('No findings', _GREEN)}: {checked} checked{skipped}."
+        parts = []
+        for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note")):
+            if number := outcome.count(severity):
+                parts.append(self._styled(counted(number, noun), _COLOURS[severity]))
+        if outcome.unreadable:
+            parts.append(self._styled(f"{outcome.unreadable:,} unreadable", _COLOURS[Severity.ERROR]))
+        pages = " Each rule has a page in docs/findings." if outcome.total else ""
+        return f"{', '.join(parts)}: {checked} checked{skipped}.{pages}"
+
+    def _styled(self, text: str, codes: str) -> str:
+        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour else text
+
+
+def _unchecked(outcome: Outcome) -> str:
+    parts = []
+    if kinds := outcome.unchecked_kinds:
+        names = sorted(kinds, key=lambda kind: (-kinds[kind], kind))
+        shown = ", ".join(printable(name) for name in names[:_MOST_KINDS]) + (", …" if len(names) > _MOST_KINDS else "")
+        parts.append(f"{sum(kinds.values()):,} of other kinds passed over ({shown})")
+    if outcome.other_documents:
+        parts.append(f"{counted(outcome.other_documents, 'other YAML document')} passed over")
+    return "".join(f", {part}" for part in parts)

@@ -1,0 +1,137 @@
+"""Which feature gates the input needs, and which Kubernetes versions would accept it as written.
+
+In: every subject, once. Out: for each feature used, the first place that uses it; and, from the gates' history, the
+versions that accept all of it, with which gates switched on. Kubernetes: pkg/features. Next: `report` prints it last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from moorage.lint.node_requirements import node_requirements
+from moorage.lint.rules.label_keys import affinity_terms
+from moorage.lint.rules.versions import SEMVER_OPERATORS
+from moorage.model.gates import (
+    MATCH_LABEL_KEYS_IN_POD_AFFINITY,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
+    SEMVER_COMPARISON_OPERATORS,
+    TAINT_TOLERATION_CEL,
+    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    Gate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.lint.finding import Place
+    from moorage.lint.subject import PodPart, Subject
+
+#: Servers that do not know these fields, or have them switched off, drop them without a word instead of refusing.
+_DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """A feature the input uses: its gate, and the first place that needs it."""
+
+    gate: Gate
+    place: Place
+
+    @property
+    def versions(self) -> str:
+        """Which Kubernetes versions have it, in words."""
+        first, by_default = self.gate.accepted_from(), self.gate.accepted_by_default_from()
+        if first is None:
+            return "no release so far"
+        if by_default is None:
+            return f"Kubernetes 1.{first} and later, off by default"
+        before = f", off by default in 1.{first} to 1.{by_default - 1}" if by_default > first else ""
+        return f"Kubernetes 1.{by_default} and later{before}"
+
+    @property
+    def otherwise(self) -> str:
+        """What other versions do with the feature."""
+        return "is dropped silently" if self.gate.name in _DROPPED_SILENTLY else "is rejected"
+
+
+class Acceptance(msgspec.Struct, frozen=True):
+    """The versions that accept all of the input: with the named gates from `first` on, by default from `by_default` on.
+
+    Both None: no release so far accepts it.
+    """
+
+    first: int | None
+    by_default: int | None
+    gates: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        if self.first is None:
+            return "No Kubernetes release so far accepts all of it as written."
+        if self.by_default == 0:
+            return "No feature gates are needed; every supported Kubernetes version accepts these features."
+        flags = "--feature-gates=" + ",".join(f"{name}=true" for name in self.gates)
+        if self.by_default is None:
+            return f"Kubernetes 1.{self.first} and later accept it as written with {flags}."
+        earlier = f", and 1.{self.first} and later with {flags}" if self.first < self.by_default else ""
+        return f"Kubernetes 1.{self.by_default} and later accept it as written{earlier}."
+
+
+class Requirements:
+    """Collects features as subjects pass by."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Requirement] = {}
+
+    def add(self, subject: Subject) -> None:
+        for gate, path in _needed(subject):
+            if gate.name not in self._found:
+                self._found[gate.name] = Requirement(gate, subject.place(path))
+
+    def __iter__(self) -> Iterator[Requirement]:
+        return iter(self._found.values())
+
+    def acceptance(self) -> Acceptance:
+        gates = [requirement.gate for requirement in self]
+        firsts = [gate.accepted_from() for gate in gates]
+        defaults = [gate.accepted_by_default_from() for gate in gates]
+        first = None if None in firsts else max((one for one in firsts if one is not None), default=0)
+        by_default = None if None in defaults else max((one for one in defaults if one is not None), default=0)
+        named = tuple(gate.name for gate in gates if not _on_by_default(gate, first))
+        return Acceptance(first, by_default if first is not None else None, named)
+
+
+def _on_by_default(gate: Gate, minor: int | None) -> bool:
+    by_default = gate.accepted_by_default_from()
+    return minor is not None and by_default is not None and by_default <= minor
+
+
+def _needed(subject: Subject) -> Iterator[tuple[Gate, str]]:
+    pods = subject.pods
+    if pods is not None:
+        yield from _needed_by_tolerations(pods)
+        if pods.spec.affinity is not None:
+            for path, term in affinity_terms(pods):
+                if term.matchLabelKeys:
+                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.matchLabelKeys"
+                elif term.mismatchLabelKeys:
+                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.mismatchLabelKeys"
+        for index, constraint in enumerate(pods.spec.topologySpreadConstraints):
+            if constraint.matchLabelKeys:
+                path = f"{pods.spec_path}.topologySpreadConstraints[{index}].matchLabelKeys"
+                yield MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, path
+    for path, requirement in node_requirements(subject):
+        if requirement.operator in SEMVER_OPERATORS:
+            yield SEMVER_COMPARISON_OPERATORS, f"{path}.operator"
+
+
+def _needed_by_tolerations(pods: PodPart) -> Iterator[tuple[Gate, str]]:
+    for index, toleration in enumerate(pods.spec.tolerations):
+        path = f"{pods.spec_path}.tolerations[{index}]"
+        if toleration.expression:
+            yield TAINT_TOLERATION_CEL, f"{path}.expression"
+        elif toleration.operator in ("Lt", "Gt"):
+            yield TAINT_TOLERATION_COMPARISON_OPERATORS, f"{path}.operator"
+        elif toleration.operator in SEMVER_OPERATORS:
+            yield SEMVER_COMPARISON_OPERATORS, f"{path}.operator"

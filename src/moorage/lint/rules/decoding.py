@@ -1,0 +1,143 @@
+"""What is wrong before there is an object: syntax, types, fields nobody knows, kinds nobody serves.
+
+In: the decoder's errors, and documents whose kind or fields do not fit. Out: `unreadable`, `not-an-object`,
+`unserved-version`, `unknown-field`, `duplicate-field`, and `rejected` for values of the wrong type.
+Kubernetes: kubectl and the API server's decoder say these; a strict server refuses unknown and duplicate fields.
+Next: `rejection`, for objects that could be decoded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moorage.lint.subject import Complaint
+from moorage.model.decode_error import DecodeError, Problem
+from moorage.model.kinds import KINDS, ConversionError, unknown_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.model.documents import Document
+    from moorage.model.kinds import KindFacts
+
+UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})
+NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
+
+#: Every kind of the API groups Moorage looks into; others in these groups are mistakes, others elsewhere are not ours.
+_SERVED = {
+    "v1": "Binding ComponentStatus ConfigMap Endpoints Event LimitRange List Namespace Node PersistentVolume "
+    "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount Status",
+    "apps/v1": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+    "batch/v1": "CronJob Job",
+}
+_SERVED_KINDS = {version: frozenset(kinds.split()) for version, kinds in _SERVED.items()}
+_GROUPS = frozenset({"", "apps", "batch", "extensions", "policy", "scheduling.k8s.io", "storage.k8s.io"})
+_VERSION_OF_KIND = {facts.kind: facts.api_version for facts in KINDS.values()} | {
+    kind: version for version, kinds in _SERVED_KINDS.items() for kind in kinds
+}
+
+
+def decode_complaint(error: DecodeError) -> Complaint:
+    """A stream or document that could not be read."""
+    if error.problem is Problem.TYPE:
+        return Complaint("rejected", error.path, error.reason, _quoting_hint(error.reason), api_server=True)
+    if error.problem in UNCHECKED:
+        return Complaint("unreadable", "", error.reason, _syntax_hint(error.reason))
+    return Complaint("not-an-object", error.path, error.reason, "every object needs an apiVersion and a kind")
+
+
+def _syntax_hint(reason: str) -> str:
+    if "invalid map key" in reason or "{{" in reason:
+        return "if this is a Helm template, render it first: helm template CHART | moorage lint -"
+    if "cannot start any token" in reason and "\\t" in reason:
+        return "indent with spaces: YAML does not allow tabs"
+    return ""
+
+
+def conversion_complaints(document: Document, error: ConversionError) -> Iterator[Complaint]:
+    """Values of the wrong type; the API server stops at the first, here all are told."""
+    kind, version = document.raw["kind"], document.raw["apiVersion"]
+    for problem in error.problems:
+        text = f'{kind} in version "{version}" cannot be handled as a {kind}: {problem.reason}'
+        yield Complaint(
+            "rejected", problem.path, text, _type_hint(document, problem.path, problem.reason), api_server=True
+        )
+
+
+def _quoting_hint(reason: str) -> str:
+    return "quote it" if reason.endswith("of type string") and "cannot unmarshal" in reason else ""
+
+
+def _type_hint(document: Document, path: str, reason: str) -> str:
+    value = _value_at(document, path)
+    wants_text = reason.endswith("of type string") or ".TaintEffect" in reason or ".TolerationOperator" in reason
+    if wants_text and isinstance(value, bool):
+        return f'quote it: "{"true" if value else "false"}" (YAML reads yes, no, on, off, true and false as booleans)'
+    if wants_text and isinstance(value, int | float):
+        return f'quote it: "{value}"'
+    if isinstance(value, str) and ("of type int" in reason or "of type bool" in reason):
+        return "write it without quotes"
+    return ""
+
+
+def _value_at(document: Document, path: str) -> Any:
+    from moorage.model.field_path import parse_field_path
+
+    value: Any = document.raw
+    for step in parse_field_path(path):
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
+    return value
+
+
+def field_complaints(document: Document, facts: KindFacts, *, strict: bool) -> Iterator[Complaint]:
+    """Fields that the kind does not have, and fields given twice."""
+    prefix = "strict decoding error: " if strict else ""
+    for unknown in unknown_fields(document.raw, facts.view):
+        hint = f"did you mean {unknown.nearest}?" if unknown.nearest else _elsewhere(unknown.path)
+        yield Complaint("unknown-field", unknown.path, f"{prefix}{unknown}", hint, api_server=True)
+    for duplicate in document.duplicates:
+        hint = "remove one of them: the last one wins"
+        yield Complaint("duplicate-field", duplicate.path, f"{prefix}{duplicate}", hint, api_server=True)
+
+
+def _elsewhere(path: str) -> str:
+    """Where the field is at home, for the fields people most often put one level too high or too low."""
+    name = path.rpartition(".")[2].partition("[")[0]
+    home = {
+        "tolerations": "the pod's spec (spec.template.spec in a workload)",
+        "affinity": "the pod's spec (spec.template.spec in a workload)",
+        "nodeSelector": "the pod's spec (spec.template.spec in a workload)",
+        "topologySpreadConstraints": "the pod's spec (spec.template.spec in a workload)",
+        "matchLabelKeys": "a pod affinity term or a topology spread constraint",
+        "mismatchLabelKeys": "a pod affinity term",
+        "taints": "a Node's spec",
+    }.get(name)
+    return f"{name} belongs into {home}" if home else ""
+
+
+def kind_complaint(document: Document) -> Complaint | None:
+    """An object no API server serves; None if it merely is of a kind Moorage does not look into."""
+    kind, version = document.raw["kind"], document.raw["apiVersion"]
+    served = _SERVED_KINDS.get(version)
+    known_version = _VERSION_OF_KIND.get(kind)
+    if served is not None:
+        if kind in served:
+            return None
+    elif known_version is None or version.rpartition("/")[0] not in _GROUPS:
+        return None
+    hint = f"write apiVersion: {known_version}" if known_version else _kind_hint(kind)
+    return Complaint(
+        "unserved-version",
+        "apiVersion" if known_version else "kind",
+        f'no matches for kind "{kind}" in version "{version}"',
+        hint,
+    )
+
+
+def _kind_hint(kind: str) -> str:
+    from moorage.lint.hints import did_you_mean
+
+    return did_you_mean(kind, _VERSION_OF_KIND)

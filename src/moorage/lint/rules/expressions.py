@@ -1,0 +1,198 @@
+"""CEL tolerations that compile, and still are not what was meant.
+
+In: a pod's tolerations with an expression. Out: `cel-constant`, `cel-tolerates-everything`, `cel-ignores-key`,
+`cel-always-fails`, `cel-expensive`, and `toleration-never-matches` where an expression can be seen to be false.
+How: the syntax tree tells what the expression reads; a few dozen taints, made from the constants in the expression and
+from taints every cluster has, tell what it answers. Each distinct expression is looked at once.
+Kubernetes: checks type and cost, nothing else. Next: `moorage.lint.engine`.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from moorage.lint.subject import Complaint, PodPart
+from moorage.model.names import label_key_errors, label_value_errors
+from moorage.model.scheduling import Taint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.match.cel.program import Program
+
+COST_LIMIT = 1_000_000
+_NEAR_THE_LIMIT = COST_LIMIT // 4
+_LONGEST = 10 * 1024
+
+#: Taints that every cluster has or gets one day, and some that nobody has.
+_COMMON_KEYS = (
+    "node-role.kubernetes.io/control-plane",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/out-of-service",
+    "dedicated",
+    "zz9.example.net/plural-z.alpha",
+)
+_COMMON_VALUES = ("", "true", "950", "5.15.0", "gpu", "10.0.0.1", "1Gi", "a.b-c_d")
+_EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
+_MOST_TEXTS = 6
+#: An expensive expression is not asked about every taint, and then nothing is said about all of them.
+_MOST_COST = 200_000
+_LONGEST_SECONDS = 0.5
+
+
+class _Verdict(msgspec.Struct, frozen=True):
+    rule: str
+    message: str
+    hint: str = ""
+
+
+def check_expressions(pods: PodPart) -> Iterator[Complaint]:
+    for index, toleration in enumerate(pods.spec.tolerations):
+        if toleration.expression and len(toleration.expression) <= _LONGEST:
+            path = f"{pods.spec_path}.tolerations[{index}].expression"
+            for verdict in _verdicts(toleration.expression):
+                yield Complaint(verdict.rule, path, verdict.message, verdict.hint)
+
+
+@lru_cache(maxsize=512)
+def _verdicts(expression: str) -> tuple[_Verdict, ...]:
+    from moorage.lint.expression_reading import fields_read, impossible_part, texts_in
+    from moorage.match.cel.environment import TAINT_ENVIRONMENT
+    from moorage.match.cel.parser import parse
+    from moorage.match.cel.program import compile_predicate
+    from moorage.match.cel.syntax import Source
+
+    program = compile_predicate(expression, TAINT_ENVIRONMENT)
+    root = [] if isinstance(program, list) else parse(Source(expression))
+    if isinstance(program, list) or isinstance(root, list) or program.exceeds_cost_limit:
+        return ()  # the rejection says why
+    fields = fields_read(root)
+    verdicts = list(_expensive(program))
+    if not fields:
+        return (*_constant(program), *verdicts)
+    if why := impossible_part(root):
+        verdicts.append(_Verdict("toleration-never-matches", f"no taint can match the expression: {why}"))
+        return tuple(verdicts)
+    answers = _Answers(program, texts_in(root))
+    if answers.always_true:
+        verdicts.append(_everything(f"it was true for all {answers.tried} taints tried"))
+    elif answers.always_failed:
+        verdicts.append(
+            _Verdict(
+                "cel-always-fails",
+                f"every evaluation fails, so nothing is tolerated: {answers.first_failure} (for the taint "
+                f"{answers.first_failed_taint}, as for all {answers.tried} taints tried)",
+                "guard it, for instance with isSemver(taint.value) && …, and see that constants parse: "
+                "semver('v1.2') fails, semver('v1.2', true) does not",
+            )
+        )
+    elif "key" not in fields and "taint" not in fields:
+        example = f", such as {answers.first_true}" if answers.first_true else ""
+        verdicts.append(
+            _Verdict(
+                "cel-ignores-key",
+                f"the expression does not look at taint.key, so it tolerates taints of any key{example}",
+                f"begin with taint.key == '…' && ({_shortened(expression)})",
+            )
+        )
+    return tuple(verdicts)
+
+
+def _expensive(program: Program) -> Iterator[_Verdict]:
+    cost = program.estimate.max
+    if _NEAR_THE_LIMIT <= cost <= COST_LIMIT:
+        yield _Verdict(
+            "cel-expensive",
+            f"the estimated cost is {cost:,} of at most {COST_LIMIT:,}: a little more, and the API server refuses it",
+            "compare taint.key first and with ==, and avoid comprehensions over split() and findAll()",
+        )
+
+
+def _constant(program: Program) -> Iterator[_Verdict]:
+    answer, failure, _ = _evaluated(program, Taint("dedicated", "", "NoSchedule"))
+    if failure is not None:
+        message = f"the expression does not look at the taint, and fails every time: {failure}"
+        yield _Verdict("cel-constant", message, "it tolerates nothing: compare taint.key and taint.value")
+        return
+    effect = "tolerates every taint" if answer else "tolerates nothing"
+    message = f"the expression does not look at the taint: it is always {'true' if answer else 'false'} and {effect}"
+    hint = "write operator: Exists without a key if every taint is meant" if answer else "remove the toleration"
+    yield _Verdict("cel-constant", message, hint)
+    if answer:
+        yield _everything("it is always true")
+
+
+def _everything(why: str) -> _Verdict:
+    return _Verdict(
+        "cel-tolerates-everything",
+        f"the expression tolerates every taint ({why}), also node.kubernetes.io/unreachable:NoExecute: such a pod is "
+        "never evicted from a dead node",
+        "say which keys are meant, or write operator: Exists without a key, which says plainly that all are",
+    )
+
+
+def _evaluated(program: Program, taint: Taint) -> tuple[bool, str | None, int]:
+    """The answer, or the failure in its words; and the cost."""
+    from moorage.match.cel.values import CelError
+
+    try:
+        answer, cost = program.evaluate_with_cost(taint)
+    except CelError as error:
+        return False, str(error), error.cost
+    return answer, None, cost
+
+
+class _Answers:
+    """What a program says about taints that tell most expressions apart; asking ends once it has said yes and no."""
+
+    def __init__(self, program: Program, texts: list[str]) -> None:
+        self.tried = 0
+        self.first_true = ""
+        self.first_failure = ""
+        self.first_failed_taint = ""
+        trues = failures = spent = 0
+        until = time.monotonic() + _LONGEST_SECONDS
+        for taint in _taints_around(texts):
+            answer, failure, cost = _evaluated(program, taint)
+            self.tried += 1
+            spent += cost
+            if failure is not None:
+                failures += 1
+                # The failure for a value that looks like a version tells more than the one for an empty value.
+                if not self.first_failure or taint.value == "5.15.0":
+                    self.first_failure, self.first_failed_taint = failure, _shown(taint)
+            elif answer:
+                trues += 1
+                self.first_true = self.first_true or _shown(taint)
+            if (trues and trues < self.tried) or spent > _MOST_COST or time.monotonic() > until:
+                break
+        else:
+            self.always_true, self.always_failed = trues == self.tried, failures == self.tried
+            return
+        self.always_true = self.always_failed = False
+
+
+def _taints_around(texts: list[str]) -> Iterator[Taint]:
+    """Common taints first, then combinations with the constants of the expression."""
+    known = texts[:_MOST_TEXTS]
+    keys = [text for text in known if not label_key_errors(text)]
+    keys += [longer for text in known if not label_key_errors(longer := f"{text}x")]
+    values = [text for text in known if not label_value_errors(text)]
+    yield Taint(_COMMON_KEYS[0], "", "NoSchedule")
+    for key, value in product([*keys, *_COMMON_KEYS], [*values, *_COMMON_VALUES]):
+        for effect in _EFFECTS:
+            yield Taint(key, value, effect)
+
+
+def _shown(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def _shortened(expression: str) -> str:
+    return expression if len(expression) <= 80 and "\n" not in expression else "…"

@@ -1,0 +1,139 @@
+"""matchLabelKeys and mismatchLabelKeys in templates: conflicts that wait for the first pod, and keys no pod will have.
+
+In: pods and templates with such keys. Out: `template-pods-rejected`, `match-label-key-absent`,
+`pod-template-hash-absent`.
+Kubernetes: merges the keys into the selector when a pod is created and validates afterwards; a template is validated
+unmerged, so its mistakes show only in the events of the ReplicaSet. A key the pod has no label for is skipped silently.
+Next: `rollout`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moorage.lint.hints import hint_for
+from moorage.lint.rules.rejection import written_path
+from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PodPart, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from moorage.model.gates import GateSet
+    from moorage.model.scheduling import PodAffinityTerm
+
+POD_TEMPLATE_HASH = "pod-template-hash"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_INSTEAD = {
+    "StatefulSet": "controller-revision-hash",
+    "DaemonSet": "controller-revision-hash",
+    "Job": "batch.kubernetes.io/controller-uid",
+    "CronJob": "batch.kubernetes.io/controller-uid",
+}
+
+
+def affinity_terms(pods: PodPart) -> Iterator[tuple[str, PodAffinityTerm]]:
+    """All pod affinity and anti-affinity terms, with their paths."""
+    affinity = pods.spec.affinity
+    if affinity is None:
+        return
+    for name, part in (("podAffinity", affinity.podAffinity), ("podAntiAffinity", affinity.podAntiAffinity)):
+        if part is None:
+            continue
+        path = f"{pods.spec_path}.affinity.{name}"
+        for index, term in enumerate(part.requiredDuringSchedulingIgnoredDuringExecution):
+            yield f"{path}.{_REQUIRED}[{index}]", term
+        for index, weighted in enumerate(part.preferredDuringSchedulingIgnoredDuringExecution):
+            yield f"{path}.{_PREFERRED}[{index}].podAffinityTerm", weighted.podAffinityTerm
+
+
+def label_keys(pods: PodPart) -> list[tuple[str, str]]:
+    """All keys of the two lists, each with its path."""
+    found: list[tuple[str, str]] = []
+    for path, term in affinity_terms(pods):
+        found += [(f"{path}.matchLabelKeys[{i}]", key) for i, key in enumerate(term.matchLabelKeys)]
+        found += [(f"{path}.mismatchLabelKeys[{i}]", key) for i, key in enumerate(term.mismatchLabelKeys)]
+    for index, constraint in enumerate(pods.spec.topologySpreadConstraints):
+        path = f"{pods.spec_path}.topologySpreadConstraints[{index}].matchLabelKeys"
+        found += [(f"{path}[{i}]", key) for i, key in enumerate(constraint.matchLabelKeys)]
+    return found
+
+
+def check_absent_keys(subject: Subject, pods: PodPart) -> Iterator[Complaint]:
+    labels = pods.metadata.labels
+    given = CONTROLLER_LABELS[subject.kind]
+    for path, key in label_keys(pods):
+        if key in labels or key in given:
+            continue
+        if key == POD_TEMPLATE_HASH and subject.kind not in ("Pod", "Deployment"):
+            yield _hash_absent(subject.kind, path)
+        else:
+            whose = "the pod has" if subject.kind == "Pod" else f"the pods of this {subject.kind} will have"
+            yield Complaint(
+                "match-label-key-absent",
+                path,
+                f"{whose} no label {key!r}, so this key is silently ignored",
+                f"add the label{_nearest(key, labels)}, or remove the key",
+            )
+
+
+def _hash_absent(kind: str, path: str) -> Complaint:
+    instead = _INSTEAD.get(kind)
+    return Complaint(
+        "pod-template-hash-absent",
+        path,
+        f"only a Deployment gives its pods the label {POD_TEMPLATE_HASH!r}; the pods of a {kind} do not have it, so "
+        "this key is silently ignored",
+        f"a {kind} tells its revisions apart by {instead}: write that instead" if instead else "remove the key",
+    )
+
+
+def _nearest(key: str, labels: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, labels, n=1, cutoff=0.6)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def check_hidden_conflicts(
+    subject: Subject, pods: PodPart, gates: GateSet, known: Collection[str]
+) -> Iterator[Complaint]:
+    """Admit a pod made from the template, and report what the API server did not already say about the template.
+
+    `known` are the errors of the template itself, as texts.
+    """
+    if not pods.path or not label_keys(pods):
+        return
+    from moorage.admit.admission import Rejected, admit
+
+    result = admit(pod_from_template(subject, pods), None, gates)
+    if not isinstance(result, Rejected):
+        return
+    for error in result.errors:
+        text = str(error)
+        if f"{pods.path}{text}" not in known:
+            yield Complaint(
+                "template-pods-rejected",
+                f"{pods.path}{written_path(error.path)}",
+                f"the {subject.kind} is accepted, but its pods will be refused: {text}",
+                hint_for(error, gates),
+                api_server=True,
+            )
+
+
+def pod_from_template(subject: Subject, pods: PodPart) -> dict[str, Any]:
+    """The pod a controller would send, with the labels it adds."""
+    template: Any = subject.document.raw
+    for step in pods.path.rstrip(".").split("."):
+        template = template[step]
+    labels = dict.fromkeys(CONTROLLER_LABELS[subject.kind], "0")
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "pod",
+            "namespace": subject.view.metadata.namespace or "default",
+            "labels": pods.metadata.labels | labels,
+        },
+        "spec": template["spec"],
+    }

@@ -1,0 +1,184 @@
+"""Tolerations that do nothing: no taint can match them, or the others already do all they do.
+
+In: a pod's tolerations. Out: `toleration-never-matches`, `toleration-redundant`.
+Kubernetes: accepts both without a word; the taint-eviction controller takes the first toleration that matches a taint,
+which is why order and tolerationSeconds count. Next: `eviction`, for what tolerationSeconds does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.lint.possible_taints import ANY_OTHER_KEY, possible_taints
+from moorage.lint.subject import Complaint, PodPart
+from moorage.match.tolerations import ORDERED_OPERATORS, compile_toleration, describe_toleration
+from moorage.model.gates import gates_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from moorage.match.tolerations import TolerationMatcher
+    from moorage.model.scheduling import Taint, Toleration
+
+#: Whether a toleration is of use does not depend on which gates happen to be on.
+_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
+#: Beyond this the comparison of all with all is left out; nobody wrote these by hand.
+_MOST_TOLERATIONS = 60
+
+_BECAUSE = {
+    "Lt": "a taint's value is a label value, which cannot be negative, so none is below {value}",
+    "Gt": "no 64-bit integer is above {value}",
+    "SemverLt": "no version is below {value}",
+    "SemverGt": "no version is above {value}",
+    "SemverEq": "no taint can have it: written out, the version {value} is not a label value",
+}
+
+
+def check_never_matches(pods: PodPart) -> Iterator[Complaint]:
+    for index, toleration in enumerate(pods.spec.tolerations):
+        if toleration.operator not in ORDERED_OPERATORS or toleration.expression or not toleration.key:
+            continue
+        matcher = compile_toleration(toleration, _ALL_GATES)
+        if matcher.never is None and not any(map(matcher.match, possible_taints((toleration,)))):
+            yield Complaint(
+                "toleration-never-matches",
+                f"{pods.spec_path}.tolerations[{index}].value",
+                f"no taint can match {describe_toleration(toleration)}: "
+                + _BECAUSE[toleration.operator].format(value=toleration.value),
+                _advice(toleration),
+            )
+
+
+def _advice(toleration: Toleration) -> str:
+    if toleration.operator == "Lt":
+        return "write a threshold above 0, or operator Exists if every value is meant"
+    return "write operator Exists if every value is meant, or remove the toleration"
+
+
+def check_redundant(pods: PodPart) -> Iterator[Complaint]:
+    tolerations = pods.spec.tolerations
+    if not 1 < len(tolerations) <= _MOST_TOLERATIONS or not _may_overlap(tolerations):
+        return
+    made_by_server = bool(pods.metadata.ownerReferences)
+    for found in _Overlaps(tolerations).redundant():
+        toleration = tolerations[found.index]
+        if made_by_server and toleration.key.startswith("node.kubernetes.io/"):
+            continue  # added by the DaemonSet controller and by admission, nothing the author can change
+        at = f"{pods.spec_path}.tolerations[{found.index}]"
+        yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
+
+
+def _may_overlap(tolerations: Sequence[Toleration]) -> bool:
+    keys = [toleration.key for toleration in tolerations if not toleration.expression]
+    return "" in keys or len(set(keys)) < len(keys)
+
+
+class _Redundancy:
+    """A toleration without effect, and the ones that make it so."""
+
+    def __init__(self, index: int, covered_by: list[int]) -> None:
+        self.index = index
+        self.covered_by = covered_by
+
+    def sentence(self, tolerations: Sequence[Toleration]) -> str:
+        mine = tolerations[self.index]
+        others = [tolerations[index] for index in self.covered_by]
+        named = _joined(f"tolerations[{index}] ({_shown(tolerations[index])})" for index in self.covered_by)
+        if others == [mine]:
+            return f"the same toleration is already in tolerations[{self.covered_by[0]}]"
+        if mine.tolerationSeconds is not None and any(o.tolerationSeconds != mine.tolerationSeconds for o in others):
+            return (
+                f"its tolerationSeconds: {mine.tolerationSeconds} never counts: {named} "
+                f"come{'s' if len(others) == 1 else ''} first and match{'es' if len(others) == 1 else ''} every taint "
+                f"that {_shown(mine)} matches"
+            )
+        verb = "matches" if len(others) == 1 else "together match"
+        return f"{named} {verb} every taint that {_shown(mine)} matches"
+
+    def advice(self, tolerations: Sequence[Toleration]) -> str:
+        mine = tolerations[self.index]
+        if mine.tolerationSeconds is not None and any(
+            tolerations[index].tolerationSeconds != mine.tolerationSeconds for index in self.covered_by
+        ):
+            return "put it before the ones that match more: the first toleration that matches a taint is the one used"
+        return "remove it, or narrow the others if it was meant to decide"
+
+
+class _Overlaps:
+    """Which tolerations match which of the possible taints, and which are still needed."""
+
+    def __init__(self, tolerations: Sequence[Toleration]) -> None:
+        self._tolerations = tolerations
+        self._seconds = [toleration.tolerationSeconds for toleration in tolerations]
+        matchers: list[tuple[int, TolerationMatcher]] = []
+        for index, toleration in enumerate(tolerations):
+            if not toleration.expression:
+                matcher = compile_toleration(toleration, _ALL_GATES)
+                if matcher.never is None:
+                    matchers.append((index, matcher))
+        self._needed = [index for index, _ in matchers]
+        #: For each toleration: the taints it matches, each with everything that matches it, in the pod's order.
+        self._matched_by: dict[int, list[tuple[Taint, list[int]]]] = {index: [] for index in self._needed}
+        for taint in possible_taints(tolerations):
+            matching = [index for index, matcher in matchers if matcher.match(taint)]
+            for index in matching:
+                self._matched_by[index].append((taint, matching))
+
+    def redundant(self) -> list[_Redundancy]:
+        """Drop one after the other, last first; what a single other one covers goes before what several cover."""
+        found: list[_Redundancy] = []
+        for single in (True, False):
+            for index in reversed(self._needed.copy()):
+                covering = self._covering(index, single=single)
+                if covering:
+                    self._needed.remove(index)
+                    found.append(_Redundancy(index, covering))
+        return sorted(found, key=lambda redundancy: redundancy.index)
+
+    def _covering(self, index: int, *, single: bool) -> list[int]:
+        """The tolerations that do all that this one does, or nothing if it is needed."""
+        rows = [
+            (taint, [other for other in matching if other != index and other in self._needed])
+            for taint, matching in self._matched_by[index]
+        ]
+        if not rows or not all(self._replaced(index, taint, others) for taint, others in rows):
+            return []
+        alone = [other for other in self._needed if all(other in others for _, others in rows)]
+        if alone:
+            return alone[:1]
+        if single:
+            return []
+        chosen = list(dict.fromkeys(others[0] for _, others in rows))
+        for candidate in list(chosen):
+            rest = [other for other in chosen if other != candidate]
+            if all(any(other in rest for other in others) for _, others in rows):
+                chosen = rest
+        return sorted(chosen)
+
+    def _replaced(self, index: int, taint: Taint, others: list[int]) -> bool:
+        """Whether nothing changes for this taint without the toleration."""
+        if not others:
+            return False
+        first = others[0]
+        if taint.effect != "NoExecute" or first < index:
+            return True
+        if self._seconds[first] != self._seconds[index]:
+            return False
+        between = range(index + 1, first)
+        return not any(self._tolerations[at].expression and self._seconds[at] != self._seconds[index] for at in between)
+
+
+def _shown(toleration: Toleration) -> str:
+    """`sla Gt 5 :NoSchedule`, as short as it can be said."""
+    what = "every taint" if not toleration.key or toleration.key == ANY_OTHER_KEY else toleration.key
+    operator = toleration.operator or "Equal"
+    if operator != "Exists":
+        what = f"{what} {operator} {toleration.value or chr(34) * 2}"
+    elif toleration.key:
+        what = f"{what} Exists"
+    return f"{what}:{toleration.effect}" if toleration.effect else what
+
+
+def _joined(parts: Iterator[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,71 @@
+"""Files, directories and standard input → sources to read, one at a time, always in the same order.
+
+In: the paths of the command line. Out: `Source`s, lazily, so that any number of files costs no memory; a path that
+cannot be read is a `Source` with its `problem`, not an end. Next: `engine` reads each source and forgets it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+EXTENSIONS = (".yaml", ".yml", ".json")
+_DEEPEST = 200
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Something to read. `explicit`: the user named it, so that it must hold objects; a directory may hold others."""
+
+    name: str
+    path: str = STDIN
+    explicit: bool = True
+    problem: str = ""
+
+
+def sources_of(paths: Iterable[str]) -> Iterator[Source]:
+    """Every source of the given paths, directories searched for manifests in the order of their names."""
+    for path in paths:
+        if path == STDIN:
+            yield Source(STDIN_NAME)
+        elif Path(path).is_dir():
+            yield from _in_directory(path, ())
+        else:
+            yield Source(path, path)
+
+
+def _in_directory(directory: str, above: tuple[tuple[int, int], ...]) -> Iterator[Source]:
+    """Search a directory; `above` are the directories on the way to it, so that a link back up ends here."""
+    try:
+        status = os.stat(directory)  # noqa: PTH116 (a path stays as the user wrote it: `./a` is not `a`)
+        identity = (status.st_dev, status.st_ino)
+        if identity in above:
+            return
+        if len(above) > _DEEPEST:
+            yield Source(directory, directory, problem=f"more than {_DEEPEST} directories deep")
+            return
+        with os.scandir(directory) as entries:
+            found = sorted((entry.name, entry.is_dir(), entry.is_file()) for entry in entries)
+    except OSError as error:
+        yield Source(directory, directory, problem=reason_of(error))
+        return
+    for name, is_directory, is_file in found:
+        if name.startswith("."):
+            continue
+        path = os.path.join(directory, name)  # noqa: PTH118
+        if is_directory:
+            yield from _in_directory(path, (*above, identity))
+        elif is_file and name.lower().endswith(EXTENSIONS):
+            yield Source(path, path, explicit=False)
+
+
+def reason_of(error: OSError) -> str:
+    """`No such file or directory`, without the number and the path that `str(error)` has around it."""
+    return error.strerror or str(error) or type(error).__name__

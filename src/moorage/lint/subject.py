@@ -1,0 +1,87 @@
+"""What a rule looks at: an object, its pods' specification, and a way to name places in it.
+
+In: a decoded document and its typed view. Out: `Subject`, and `PodPart` for the kinds that are pods or make pods.
+Next: `rules`, one file for each theme.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from moorage.lint.finding import Place
+
+if TYPE_CHECKING:
+    from moorage.model.documents import Document
+    from moorage.model.meta import ObjectMeta
+    from moorage.model.pod import PodSpec
+
+#: Labels that the controllers of a kind put on the pods they make, beside those of the template.
+CONTROLLER_LABELS: dict[str, tuple[str, ...]] = {
+    "Pod": (),
+    "Deployment": ("pod-template-hash",),
+    "ReplicaSet": (),
+    "StatefulSet": (
+        "controller-revision-hash",
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+    ),
+    "DaemonSet": ("controller-revision-hash", "pod-template-generation"),
+    "Job": (
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+        "batch.kubernetes.io/job-completion-index",
+        "controller-uid",
+        "job-name",
+    ),
+}
+CONTROLLER_LABELS["CronJob"] = CONTROLLER_LABELS["Job"]
+_TEMPLATE_PATHS = {"Pod": "", "CronJob": "spec.jobTemplate.spec.template."}
+
+
+class Complaint(msgspec.Struct, frozen=True):
+    """What a rule says, before it is known where in which file: the path leads there."""
+
+    rule: str
+    path: str
+    message: str
+    hint: str = ""
+    api_server: bool = False
+
+
+class PodPart(msgspec.Struct, frozen=True):
+    """The metadata and specification of the pods an object is or makes; `path` leads to it and ends in a dot."""
+
+    metadata: ObjectMeta
+    spec: PodSpec
+    path: str
+
+    @property
+    def spec_path(self) -> str:
+        return f"{self.path}spec"
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """An object with its kind and, where there is one, its pods."""
+
+    document: Document
+    kind: str
+    view: Any
+    pods: PodPart | None
+    name: str
+
+    def place(self, path: str) -> Place:
+        """Where a path is in the input: the field itself, or the nearest thing around it that is written down."""
+        location = self.document.location(path)
+        return Place(self.document.source, location.line, location.column, self.name, path)
+
+
+def pod_part_of(kind: str, view: Any) -> PodPart | None:
+    """The pods of a typed view, None for kinds that have none."""
+    if kind not in CONTROLLER_LABELS:
+        return None
+    if kind == "Pod":
+        return PodPart(view.metadata, view.spec, "")
+    template = view.spec.jobTemplate.spec.template if kind == "CronJob" else view.spec.template
+    return PodPart(template.metadata, template.spec, _TEMPLATE_PATHS.get(kind, "spec.template."))
