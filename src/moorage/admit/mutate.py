@@ -119,7 +119,7 @@ def _copy_apparmor_annotations(pod: Raw) -> None:
         return
     pod_profile = (spec.get("securityContext") or {}).get("appArmorProfile")
     for container in _containers(spec):
-        profile = _apparmor_profile(annotations.get(APPARMOR_CONTAINER_PREFIX + container.get("name", "")))
+        profile = _apparmor_profile(annotations.get(APPARMOR_CONTAINER_PREFIX + (container.get("name") or "")))
         context = container.get("securityContext") or {}
         if profile is not None and context.get("appArmorProfile") is None and profile != pod_profile:
             part(container, "securityContext")["appArmorProfile"] = profile

@@ -177,7 +177,7 @@ def _validate_gated(munged: PodSpec, old: PodSpec) -> tuple[list[FieldError], Po
 def _validate_selector_grows(new: Mapping[str, str], old: Mapping[str, str]) -> list[FieldError]:
     if all(new.get(key) == value for key, value in old.items()):
         return []
-    return [invalid("spec.nodeSelector", AsJSON(dict(new)), SELECTOR_ONLY_GROWS)]
+    return [invalid("spec.nodeSelector", AsJSON(dict(new) or None), SELECTOR_ONLY_GROWS)]
 
 
 def _validate_affinity_tightens(new: NodeAffinity | None, old: NodeAffinity | None) -> list[FieldError]:

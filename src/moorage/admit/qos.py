@@ -7,6 +7,7 @@ In: a raw pod spec with its defaults. Out: `Guaranteed`, `Burstable` or `BestEff
 from collections.abc import Mapping
 from typing import Any
 
+from moorage.admit.defaults.resources import amount_text
 from moorage.admit.raw import Raw, items
 from moorage.model.quantity import Quantity, parse_quantity
 
@@ -38,7 +39,7 @@ def _add_positive(total: dict[str, Quantity], amounts: Mapping[str, Any] | None)
     found = 0
     for name in _COUNTED:
         if amounts and amounts.get(name) is not None:
-            amount = parse_quantity(str(amounts[name]))
+            amount = parse_quantity(amount_text(amounts[name]))
             if amount.sign() > 0:
                 found += 1
                 total[name] = amount.add(total[name]) if name in total else amount

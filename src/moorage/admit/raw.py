@@ -33,8 +33,15 @@ def part(document: Raw, name: str) -> Raw:
 
 
 def items(document: Raw, name: str) -> list[Raw]:
-    """The list of objects at `name`, or an empty one that is not part of the document."""
-    return document.get(name) or []
+    """The list of objects at `name`, or an empty one that is not part of the document.
+
+    A null among them becomes what Go makes of it, an empty object.
+    """
+    found: list[Any] = document.get(name) or []
+    for index, item in enumerate(found):
+        if item is None:
+            found[index] = {}
+    return found
 
 
 def fill_empty(document: Raw, values: Raw) -> None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from moorage.admit.raw import Raw, items
+from moorage.model.go_text import go_json
 from moorage.model.quantity import Quantity, parse_quantity
 
 _MILLI = -3
@@ -25,9 +26,16 @@ def round_up_lists(requirements: Raw | None, *names: str) -> None:
         if not amounts:
             continue
         for resource, amount in amounts.items():
-            rounded = _rounded_up(str(amount))
+            rounded = _rounded_up(amount_text(amount))
             if rounded is not None:
                 amounts[resource] = rounded
+
+
+def amount_text(amount: Any) -> str:
+    """An amount as quantities are read: a number may stand without quotes, and a null is nothing of it."""
+    if isinstance(amount, str):
+        return amount.strip()
+    return "0" if amount is None else go_json(amount)
 
 
 @lru_cache(maxsize=4096)
@@ -112,7 +120,7 @@ def aggregate_containers(spec: Raw, which: str) -> dict[str, Quantity]:
 
 def _amounts(container: Raw, which: str) -> dict[str, Quantity]:
     amounts: Mapping[str, Any] = (container.get("resources") or {}).get(which) or {}
-    return {name: parse_quantity(str(amount)) for name, amount in amounts.items()}
+    return {name: parse_quantity(amount_text(amount)) for name, amount in amounts.items()}
 
 
 def _add(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:

@@ -1,0 +1,169 @@
+"""The way into the cluster, in one call: a document is decoded, defaulted, mutated, validated.
+
+In: the new raw object, the old one if this is an update, the API server's gates. Out: `Admitted` with the object as
+it would be stored, or `Rejected` with all the reasons and the `Status` made of them; warnings in either case. Nothing
+that was handed in is changed. Kubernetes: what happens between the URL handler and etcd. Differs: objects of kinds
+Moorage does not know are admitted as they are. Next: `registry` for what each kind asks; `moorage.lint` and the
+server.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from moorage.admit.plugins.priority import Priority
+from moorage.admit.raw import Raw, copy_document, part
+from moorage.admit.registry import REGISTRY, KindRow
+from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
+from moorage.admit.status import bad_request_status, forbidden_status, invalid_status
+from moorage.admit.warnings import name_warnings, pod_warnings
+from moorage.model.field_error import FieldError
+from moorage.model.gates import GateSet
+from moorage.model.kinds import ConversionError, KindFacts, TypeProblem, kind_of, view_of
+from moorage.model.pod import Pod, PodTemplateSpec
+from moorage.model.view import View
+
+#: The plugins every cluster runs, in upstream's order. Where there are PriorityClasses, `Priority` must be given them.
+STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """The object as it would be stored, and its view, so that nobody need convert it again."""
+
+    object: Raw
+    view: View | None
+    warnings: tuple[str, ...] = ()
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """Why not: field errors (422), a plugin's refusal (403), or fields of the wrong type (400); never two of them."""
+
+    kind: KindFacts
+    name: str
+    errors: tuple[FieldError, ...] = ()
+    forbidden: str = ""
+    problems: tuple[TypeProblem, ...] = ()
+    warnings: tuple[str, ...] = ()
+    object: Raw | None = None
+    view: View | None = None
+
+    @property
+    def status(self) -> Raw:
+        """The `Status` that a client of the API gets."""
+        if self.problems:
+            return bad_request_status(self.kind, [problem.reason for problem in self.problems])
+        if self.forbidden:
+            return forbidden_status(self.kind, self.name, self.forbidden)
+        return invalid_status(self.kind, self.name, self.errors)
+
+
+def admit(
+    new: Raw,
+    old: Raw | None,
+    gates: GateSet,
+    *,
+    plugins: Sequence[Plugin] = STANDARD_PLUGINS,
+    request: Request | None = ANY_REQUEST,
+) -> Admitted | Rejected:
+    """Admit an object, created if `old` is None and else updated. `old` is what is stored.
+
+    `plugins=()` leaves out the admission plugins; `request=None` leaves metadata as they are in the document, so that a
+    missing namespace or a name yet to be generated is an error.
+    """
+    facts = kind_of(new)
+    row = None if facts is None else REGISTRY.get(facts.kind)
+    if facts is None or row is None:
+        return Admitted(copy_document(new), None)
+    try:
+        view_of(new)
+        if old is not None:
+            view_of(old)
+    except ConversionError as error:
+        return Rejected(facts, _name(new), problems=error.problems)
+    raw = copy_document(new)
+    old_view = None
+    if old is not None:
+        # As the real one when it reads from its store: the old object may be older than some default.
+        old = copy_document(old)
+        row.default(old)
+        old_view = view_of(old)
+    try:
+        _complete(raw, old, gates, facts, row, plugins, request)
+    except Forbidden as refusal:
+        return Rejected(facts, _name(raw), forbidden=str(refusal), object=raw)
+    view = view_of(raw)
+    errors = _validate(row, view, old_view, gates)
+    warnings = tuple(_warnings(facts, view, old_view))
+    if errors:
+        return Rejected(facts, _name(raw), tuple(errors), warnings=warnings, object=raw, view=view)
+    if row.has_generation and old_view is not None and _spec_changed(view, old_view):
+        part(raw, "metadata")["generation"] = _generation(old_view) + 1
+        view = view_of(raw)
+    return Admitted(raw, view, warnings)
+
+
+def _complete(
+    raw: Raw,
+    old: Raw | None,
+    gates: GateSet,
+    facts: KindFacts,
+    row: KindRow,
+    plugins: Sequence[Plugin],
+    request: Request | None,
+) -> None:
+    """Everything that changes the object, in the order in which the API server does it."""
+    if request is not None:
+        complete_metadata(raw, old, request, namespaced=facts.namespaced)
+    row.default(raw)
+    for plugin in plugins:
+        plugin.admit(facts.kind, raw, old)
+    row.prepare(raw, old, gates)
+
+
+def _validate(row: KindRow, view: Any, old_view: Any, gates: GateSet) -> list[FieldError]:
+    options = row.options(gates, old_view)
+    if old_view is None:
+        return row.validate(view, options)
+    return row.validate_update(view, old_view, options)
+
+
+def _warnings(facts: KindFacts, view: Any, old_view: Any) -> list[str]:
+    if old_view is None:
+        warnings = name_warnings(facts.kind, view.metadata.name)
+        if isinstance(view, Pod):
+            return warnings + pod_warnings(view.metadata, view.spec, "")
+    else:
+        warnings = []
+    if facts.template is None:
+        return warnings
+    template, old_template = _template(view, facts), _template(old_view, facts)
+    if template is None or template == old_template:
+        return warnings
+    return warnings + pod_warnings(template.metadata, template.spec, ".".join(facts.template))
+
+
+def _template(view: Any, facts: KindFacts) -> PodTemplateSpec | None:
+    if view is None:
+        return None
+    for step in facts.template or ():
+        view = getattr(view, step)
+    template: PodTemplateSpec = view
+    return template
+
+
+def _spec_changed(view: Any, old_view: Any) -> bool:
+    return bool(view.spec != old_view.spec)
+
+
+def _generation(view: Any) -> int:
+    generation: int = view.metadata.generation
+    return generation
+
+
+def _name(raw: Raw) -> str:
+    metadata = raw.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,54 @@
+"""What the API server knows besides the document: the namespace of the URL, a name to generate, a UID.
+
+In: a raw object, the old one on update. Out: the same, its metadata completed in place. Kubernetes: the generic
+registry, before the strategy is asked (FillObjectMetaSystemFields, name generation, BeforeCreate and BeforeUpdate).
+Differs: randomness and time are the caller's; without them the result is the same every time. Next: `defaults`.
+"""
+
+import msgspec
+
+from moorage.admit.raw import Raw, part
+
+_LONGEST_GENERATED_BASE = 58
+#: Fields of the old object that an update which leaves them out does not mean to clear.
+_KEPT_IF_ABSENT = ("uid", "resourceVersion", "deletionGracePeriodSeconds")
+#: Fields that no update changes, whatever it says.
+_ALWAYS_KEPT = ("generation", "creationTimestamp", "deletionTimestamp")
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request. `timestamp` is RFC 3339 or empty, for no creationTimestamp at all."""
+
+    namespace: str = "default"
+    name_suffix: str = "xxxxx"
+    uid: str = "00000000-0000-0000-0000-000000000000"
+    timestamp: str = ""
+
+
+ANY_REQUEST = Request()
+
+
+def complete_metadata(new: Raw, old: Raw | None, request: Request, *, namespaced: bool) -> None:
+    metadata = part(new, "metadata")
+    if namespaced and not metadata.get("namespace"):
+        metadata["namespace"] = request.namespace
+    if old is not None:
+        _keep(metadata, old.get("metadata") or {})
+        return
+    base = metadata.get("generateName")
+    if base and not metadata.get("name"):
+        metadata["name"] = base[:_LONGEST_GENERATED_BASE] + request.name_suffix
+    metadata["uid"] = request.uid
+    if request.timestamp:
+        metadata["creationTimestamp"] = request.timestamp
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+        metadata.pop(name, None)
+
+
+def _keep(metadata: Raw, old: Raw) -> None:
+    for name in _KEPT_IF_ABSENT:
+        if metadata.get(name) in (None, "") and old.get(name) is not None:
+            metadata[name] = old[name]
+    for name in _ALWAYS_KEPT:
+        if old.get(name) is not None:
+            metadata[name] = old[name]

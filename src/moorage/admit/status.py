@@ -1,0 +1,54 @@
+"""A rejection as clients of the API see it: a `Status` object.
+
+In: field errors, a plugin's refusal, or the reasons why a document does not decode; and what kind of object it was.
+Out: a raw `Status`. Kubernetes: apimachinery, api/errors (NewInvalid, NewForbidden, NewBadRequest). Next:
+`moorage.lint` shows the message; a server sends the whole.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.admit.raw import Raw
+from moorage.model.field_error import FieldError
+from moorage.model.go_text import go_quote
+from moorage.model.kinds import KindFacts
+
+UNPROCESSABLE, FORBIDDEN, BAD_REQUEST = 422, 403, 400
+
+
+def invalid_message(kind: KindFacts, name: str, errors: Iterable[FieldError]) -> str:
+    """All errors in one line, each text once."""
+    texts = list(dict.fromkeys(map(str, errors)))
+    aggregate = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return f"{_qualified(kind.kind, kind.group)} {go_quote(name)} is invalid: {aggregate}"
+
+
+def invalid_status(kind: KindFacts, name: str, errors: Sequence[FieldError]) -> Raw:
+    causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
+    details: Raw = {"name": name, "group": kind.group, "kind": kind.kind, "causes": causes}
+    return _failure(invalid_message(kind, name, errors), "Invalid", UNPROCESSABLE, details)
+
+
+def forbidden_status(kind: KindFacts, name: str, reason: str) -> Raw:
+    whom = f"{_qualified(kind.plural, kind.group)} {go_quote(name)}" if name else _qualified(kind.plural, kind.group)
+    details: Raw = {"name": name, "group": kind.group, "kind": kind.plural}
+    return _failure(f"{whom} is forbidden: {reason}", "Forbidden", FORBIDDEN, details)
+
+
+def bad_request_status(kind: KindFacts, reasons: Sequence[str]) -> Raw:
+    """The real server names the first reason; so does this, and adds the others."""
+    version = kind.api_version.rpartition("/")[2]
+    message = f'{kind.kind} in version "{version}" cannot be handled as a {kind.kind}: {"; ".join(reasons)}'
+    return _failure(message, "BadRequest", BAD_REQUEST, None)
+
+
+def _qualified(name: str, group: str) -> str:
+    return f"{name}.{group}" if group else name
+
+
+def _failure(message: str, reason: str, code: int, details: Raw | None) -> Raw:
+    status: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    status |= {"message": message, "reason": reason}
+    if details is not None:
+        status["details"] = {name: value for name, value in details.items() if value}
+    status["code"] = code
+    return status
