@@ -76,6 +76,13 @@ class Type:
         return f"Type({self})"
 
     @property
+    def declared_name(self) -> str:
+        """The type by its run-time names: `google.protobuf.Duration` where `str()` says `duration`."""
+        if not self.parameters:
+            return f"<{self.name}>" if self.kind is Kind.TYPE_PARAM else self.name
+        return f"{self.name}({', '.join(parameter.declared_name for parameter in self.parameters)})"
+
+    @property
     def is_dyn(self) -> bool:
         """Whether the type is only known when the expression runs."""
         return self.kind is Kind.DYN or self.kind is Kind.ANY

@@ -42,7 +42,12 @@ MAX_RESULT_SIZE = 10_000_000
 
 
 class CelError(Exception):
-    """Evaluation failed; `str(error)` is cel-go's text (`no such key: x`, `division by zero`, …)."""
+    """Evaluation failed; `str(error)` is cel-go's text (`no such key: x`, `division by zero`, …).
+
+    Whoever runs a program finds in `cost` what was charged until then.
+    """
+
+    cost: int = 0
 
 
 class CelCancelled(CelError):
@@ -180,6 +185,10 @@ class CelMap:
         copy = CelMap()
         copy._slots = {**self._slots, _slot(key): (key, value)}
         return copy
+
+    def insert_in_place(self, key: Any, value: Any) -> None:
+        """Add an entry to a map that nobody else has seen yet."""
+        self._slots[_slot(key)] = (key, value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CelMap) or len(self) != len(other):

@@ -1,0 +1,349 @@
+"""Calls: evaluate the arguments, charge, call the implementation.
+
+Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn, the
+overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the call from
+being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first failure.
+
+Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs), interpreter/runtimecost.go.
+Next on the path: loops.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.attributes import FieldStep
+from moorage.match.cel.dispatch import accepts, choose, is_singleton, no_such_overload
+from moorage.match.cel.functions import STRING_FACTOR
+from moorage.match.cel.steps import COST_LIMIT, Run, State, Step, charge, charge_in_turn, kept
+from moorage.match.cel.types import Kind
+from moorage.match.cel.values import CelError, equal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.match.cel.functions import Overload
+    from moorage.match.cel.types import Type
+
+# Functions Kubernetes charges by name, whichever overload the values turn out to need.
+_CHARGED_BY_NAME = frozenset(
+    "isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join find findAll cidr "
+    "isIP isCIDR ip ip.isCanonical containsIP containsCIDR quantity isQuantity semver isSemver validate".split()
+)
+# Of two arguments, but implemented by cel-go as functions of any number.
+_STOPS_EARLY = frozenset(("string_format",))
+_PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
+_ANYTHING = frozenset((Kind.TYPE_PARAM, Kind.DYN, Kind.ANY))
+# ceil(size × 0.1) in double precision for the sizes that occur.
+_TENTHS = tuple(math.ceil(size * STRING_FACTOR) for size in range(2048))
+
+
+def tenth(size: int) -> int:
+    """ceil(size × 0.1), as cel-go rounds it."""
+    return _TENTHS[size] if size < 2048 else math.ceil(size * STRING_FACTOR)
+
+
+def build_call(function: str, overloads: Sequence[Overload], args: list[Step], types: list[Type] | None) -> Step:
+    """The step of a call. `types` are the arguments' types if the expression was checked, else None."""
+    checked = types is not None
+    if checked and len(overloads) == 1:
+        overload = overloads[0]
+        quick = _quick(overload, args)
+        if quick is not None:
+            return Step(quick)
+        assert types is not None
+        known = all(map(_is_known, overload.params, types))
+        implementation = overload.implementation if known else _guarded(function, overload)
+        cost = overload.cost
+    else:
+        fitting = [overload for overload in overloads if len(overload.params) == len(args)]
+        if not fitting:
+            return Step(_unknown_function(function, [arg.run for arg in args]))
+        implementation = _dispatching(function, fitting)
+        cost = fitting[0].cost if function in _CHARGED_BY_NAME else None
+    runs = [arg.run for arg in args]
+    if _is_lenient(function, overloads, args, checked):
+        if len(runs) == 1:
+            return Step(_unary(implementation, cost, runs[0]))
+        if len(runs) == 2:
+            return Step(_binary(implementation, cost, runs[0], runs[1]))
+    return Step(_variadic(implementation, cost, runs))
+
+
+def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Step], checked: bool) -> bool:
+    """Whether all arguments are evaluated even if the first fails."""
+    if len(args) == 2 and function in _PATTERN_FUNCTIONS and args[1].is_constant:
+        return False
+    if is_singleton(function):
+        return True
+    return checked and len(overloads) == 1 and overloads[0].id not in _STOPS_EARLY
+
+
+def _is_known(param: Type, type_: Type) -> bool:
+    return param.kind in _ANYTHING or (param.kind is type_.kind and param.name == type_.name)
+
+
+def _guarded(function: str, overload: Overload) -> Callable[..., Any]:
+    params = overload.params
+    implementation = overload.implementation
+
+    def call(*args: Any) -> Any:
+        if all(map(accepts, params, args)):
+            return implementation(*args)
+        raise no_such_overload(function, args)
+
+    return call if not is_singleton(function) else _dispatching(function, [overload])
+
+
+def _dispatching(function: str, overloads: Sequence[Overload]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        return choose(function, overloads, args).implementation(*args)
+
+    return call
+
+
+def _unknown_function(function: str, runs: list[Run]) -> Run:
+    def run(state: State) -> Any:
+        args = [run(state) for run in runs]
+        charge(state, 1)
+        raise no_such_overload(function, args)
+
+    return run
+
+
+def _unary(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, first: Run) -> Run:
+    def run(state: State) -> Any:
+        try:
+            a = first(state)
+        except CelError as error:
+            charge(state, 1 if cost is None else cost((kept(error),)))
+            raise
+        state[0] += 1 if cost is None else cost((a,))
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return implementation(a)
+
+    return run
+
+
+def _binary(
+    implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, first: Run, second: Run
+) -> Run:
+    def first_failed(state: State, error: CelError) -> None:
+        try:
+            b = second(state)
+        except CelError as other:
+            b = kept(other)
+        charge(state, 1 if cost is None else cost((error, b)))
+
+    def run(state: State) -> Any:
+        try:
+            a = first(state)
+        except CelError as error:
+            first_failed(state, kept(error))
+            raise
+        try:
+            b = second(state)
+        except CelError as error:
+            charge(state, 1 if cost is None else cost((a, kept(error))))
+            raise
+        state[0] += 1 if cost is None else cost((a, b))
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return implementation(a, b)
+
+    return run
+
+
+def _variadic(
+    implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, runs: list[Run]
+) -> Run:
+    last = len(runs) - 1
+
+    def run(state: State) -> Any:
+        args: list[Any] = []
+        for index, evaluate in enumerate(runs):
+            try:
+                args.append(evaluate(state))
+            except CelError as error:
+                if index == last:
+                    args.append(kept(error))
+                    charge(state, 1 if cost is None else cost(args))
+                raise
+        charge(state, 1 if cost is None else cost(args))
+        return implementation(*args)
+
+    return run
+
+
+# -- the commonest calls, with everything known beforehand
+
+
+def _quick(overload: Overload, args: list[Step]) -> Run | None:
+    """A closure made for comparing a field of an object, or any string, with a constant string."""
+    if len(args) != 2 or not args[1].is_constant or type(args[1].value) is not str:
+        return None
+    left, constant = args[0], args[1].value
+    if not isinstance(left, FieldStep):
+        return None
+    if overload.id == "equals":
+        return _field_equals(left, constant)
+    if overload.id == "not_equals":
+        return _field_differs(left, constant)
+    if overload.id in ("starts_with_string", "ends_with_string"):
+        return _field_affix(left, constant, overload.implementation)
+    return None
+
+
+def _field_equals(field: FieldStep, constant: str) -> Run:
+    get, slot, size = field.get, field.slot, len(constant)
+
+    def run(state: State) -> Any:
+        value = get(state[slot])
+        length = len(value)
+        cost = tenth(length if length < size else size)
+        state[0] += 2 + cost
+        if state[0] > COST_LIMIT:
+            state[0] -= 2 + cost
+            charge_in_turn(state, 1, 1, cost)
+        return value == constant
+
+    return run
+
+
+def _field_differs(field: FieldStep, constant: str) -> Run:
+    equals = _field_equals(field, constant)
+
+    def run(state: State) -> Any:
+        return not equals(state)
+
+    return run
+
+
+def _field_affix(field: FieldStep, constant: str, test: Callable[..., Any]) -> Run:
+    get, slot = field.get, field.slot
+
+    def run(state: State) -> Any:
+        value = get(state[slot])
+        cost = tenth(len(value))
+        state[0] += 2 + cost
+        if state[0] > COST_LIMIT:
+            state[0] -= 2 + cost
+            charge_in_turn(state, 1, 1, cost)
+        return test(value, constant)
+
+    return run
+
+
+# -- operators that do not evaluate all of their arguments
+
+
+def build_and(left: Run, right: Run) -> Run:
+    """`&&`: a false wins over everything, an error over a true."""
+
+    def left_failed(state: State, error: CelError) -> Any:
+        try:
+            b = right(state)
+        except CelError as other:
+            kept(other)
+            raise error from None
+        if b is False:
+            return False
+        raise error
+
+    def run(state: State) -> Any:
+        try:
+            a = left(state)
+        except CelError as error:
+            return left_failed(state, kept(error))
+        if a is False:
+            return False
+        if a is not True:
+            return left_failed(state, CelError("no such overload"))
+        b = right(state)
+        if b is True or b is False:
+            return b
+        raise CelError("no such overload")
+
+    return run
+
+
+def build_or(left: Run, right: Run) -> Run:
+    """`||`: a true wins over everything, an error over a false."""
+
+    def left_failed(state: State, error: CelError) -> Any:
+        try:
+            b = right(state)
+        except CelError as other:
+            kept(other)
+            raise error from None
+        if b is True:
+            return True
+        raise error
+
+    def run(state: State) -> Any:
+        try:
+            a = left(state)
+        except CelError as error:
+            return left_failed(state, kept(error))
+        if a is True:
+            return True
+        if a is not False:
+            return left_failed(state, CelError("no such overload"))
+        b = right(state)
+        if b is True or b is False:
+            return b
+        raise CelError("no such overload")
+
+    return run
+
+
+def build_not_strictly_false(arg: Run) -> Run:
+    """Whether a loop goes on: after anything but a plain false."""
+
+    def run(state: State) -> Any:
+        try:
+            value = arg(state)
+        except CelError as error:
+            kept(error)
+            value = True
+        state[0] += 1
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return value is not False
+
+    return run
+
+
+def build_or_else(optional: Run, otherwise: Run, unwrap: bool) -> Run:
+    """`or` and `orValue`: the alternative is evaluated only if needed, and the call costs nothing."""
+
+    def run(state: State) -> Any:
+        value = optional(state)
+        present = getattr(value, "present", None)
+        if present is None:
+            return value
+        if not present:
+            return otherwise(state)
+        return value.value if unwrap else value
+
+    return run
+
+
+def build_in_constants(item: Run, constants: list[Any]) -> Run:
+    """`x in [constants]`: a look-up that costs nothing beyond x."""
+    if all(type(constant) is str for constant in constants):
+        strings = frozenset(constants)
+
+        def run_strings(state: State) -> Any:
+            value = item(state)
+            return type(value) is str and value in strings
+
+        return run_strings
+
+    def run(state: State) -> Any:
+        value = item(state)
+        return any(equal(value, constant) for constant in constants)
+
+    return run

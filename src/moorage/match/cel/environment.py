@@ -1,0 +1,148 @@
+"""What an expression may refer to: variables, object types, type names and functions. All of it is data.
+
+In come declarations; out comes an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries are one
+explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in.
+
+Kubernetes: apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
+Differs: the functions of the authorizer library are not offered, there being no authorizer variable to call them on.
+Next on the path: program.py, which compiles expressions in an environment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from moorage.match.cel import types
+from moorage.match.cel.functions import Function
+from moorage.match.cel.libraries import (
+    authz,
+    cidr,
+    ip,
+    kubernetes_lists,
+    lists,
+    named_format,
+    quantity,
+    regex,
+    semver,
+    sets,
+    strings,
+    urls,
+)
+from moorage.match.cel.standard import STANDARD_FUNCTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectField:
+    """A field of an object type, with the largest size its value may have (for cost estimates)."""
+
+    type: types.Type
+    max_size: int | None = None
+
+
+STANDARD_TYPE_NAMES: dict[str, types.Type] = {
+    type_.name: type_
+    for type_ in (
+        types.BOOL,
+        types.BYTES,
+        types.DOUBLE,
+        types.DURATION,
+        types.INT,
+        types.LIST,
+        types.MAP,
+        types.NULL,
+        types.STRING,
+        types.TIMESTAMP,
+        types.TYPE,
+        types.UINT,
+        types.OPTIONAL,
+        types.IP,
+        types.CIDR,
+    )
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Everything there is to know about names.
+
+    `homogeneous` demands elements of one type in list and map literals, and valid durations, timestamps and patterns.
+    `predicate` demands a result that is true or false, and a text of at most 10 KiB.
+    """
+
+    function_rows: tuple[Function, ...]
+    variables: dict[str, types.Type] = field(default_factory=dict)
+    objects: dict[str, dict[str, ObjectField]] = field(default_factory=dict)
+    container: str = ""
+    homogeneous: bool = True
+    predicate: bool = False
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """All functions by name; rows of one name from several libraries are joined in order."""
+        merged: dict[str, Function] = {}
+        for row in self.function_rows:
+            before = merged.get(row.name)
+            merged[row.name] = row if before is None else Function(row.name, before.overloads + row.overloads)
+        return merged
+
+    @cached_property
+    def type_names(self) -> dict[str, types.Type]:
+        """Names that stand for types."""
+        return STANDARD_TYPE_NAMES | {name: types.struct(name) for name in self.objects}
+
+    def candidates(self, name: str) -> list[str]:
+        """The names a name may stand for within the container, innermost first; a leading dot makes it absolute."""
+        if name.startswith("."):
+            return [name[1:]]
+        found = []
+        container = self.container
+        while container:
+            found.append(f"{container}.{name}")
+            container = container.rpartition(".")[0]
+        found.append(name)
+        return found
+
+    def function(self, name: str) -> Function | None:
+        """The function of that name, if any."""
+        if not self.container and not name.startswith("."):
+            return self.functions.get(name)
+        for candidate in self.candidates(name):
+            if candidate in self.functions:
+                return self.functions[candidate]
+        return None
+
+
+KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
+    *STANDARD_FUNCTIONS,
+    *urls.FUNCTIONS,
+    *regex.FUNCTIONS,
+    *kubernetes_lists.FUNCTIONS,
+    *authz.FUNCTIONS,
+    *quantity.FUNCTIONS,
+    *strings.FUNCTIONS,
+    *sets.FUNCTIONS,
+    *ip.FUNCTIONS,
+    *cidr.FUNCTIONS,
+    *named_format.FUNCTIONS,
+    *semver.FUNCTIONS,
+    *lists.FUNCTIONS,
+)
+
+TAINT_ENVIRONMENT = Environment(
+    KUBERNETES_FUNCTIONS,
+    variables={"taint": types.struct("kubernetes.Taint")},
+    objects={
+        "kubernetes.Taint": {
+            "key": ObjectField(types.STRING, 317),
+            "value": ObjectField(types.STRING, 63),
+            "effect": ObjectField(types.STRING, 16),
+        }
+    },
+    predicate=True,
+)
+
+
+def taint_environment() -> Environment:
+    """The environment tolerations' expressions are written in: one variable, `taint`."""
+    return TAINT_ENVIRONMENT

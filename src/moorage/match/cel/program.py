@@ -1,0 +1,162 @@
+"""An expression, compiled: the front door of CEL.
+
+In come a source text and an environment; out comes a `Program`, or the issues that keep it from being one. A program is
+immutable and may be shared between threads. `evaluate` answers for a taint, `run` for any bindings.
+
+Kubernetes: cel.Env.Compile, EstimateCost and Program, as dynamic-resource-allocation/cel/compile.go calls them.
+Differs: evaluation is also limited in time and in the size of results, and Python's stack is never exhausted.
+Next on the path: cache.py keeps programs; toleration matching asks them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.checker import check
+from moorage.match.cel.compiler import Compiler
+from moorage.match.cel.cost_estimate import estimate_cost
+from moorage.match.cel.functions import Interval
+from moorage.match.cel.parser import parse
+from moorage.match.cel.steps import COST, COST_LIMIT, FIRST_SLOT, Run, State
+from moorage.match.cel.syntax import NO_POSITION, Issue, Source
+from moorage.match.cel.types import ANY, BOOL, DYN
+from moorage.match.cel.validators import validate_literals
+from moorage.match.cel.values import CelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moorage.match.cel.environment import Environment
+    from moorage.match.cel.types import Type
+
+MAX_LENGTH = 10 * 1024
+TOO_LONG = f"may not be more than {MAX_LENGTH} bytes"
+# Starts the message about an expression that is well-typed but whose constants cannot be computed: `int('x') == 1`.
+NOT_INSTANTIATED = "program instantiation failed: "
+TOO_COMPLEX = "too complex, exceeds cost limit"
+# Frames of Python's stack an expression of the greatest depth needs to be parsed, checked and run; few need a tenth.
+_FRAMES_PER_LEVEL = 8
+_SHALLOW = 40
+
+
+class Program:
+    """A compiled expression with the type of its result and the least and greatest cost it may have."""
+
+    __slots__ = ("_names", "_run", "_slots", "_template", "estimate", "result_type", "source")
+
+    def __init__(self, source: str, run: Run, slots: dict[str, int], size: int, type_: Type, estimate: Interval) -> None:
+        self.source = source
+        self.result_type = type_
+        self.estimate = estimate
+        self._run = run
+        self._slots = slots
+        # Names without a value read as the error that says so.
+        self._template: State = [0] * FIRST_SLOT + [None] * (size - FIRST_SLOT)
+        for name, slot in slots.items():
+            self._template[slot] = CelError(f"no such attribute(s): {name}")
+        self._names = tuple(slots.items())
+
+    @property
+    def exceeds_cost_limit(self) -> bool:
+        """Whether evaluation might cost more than is allowed, so that admission refuses the expression."""
+        return self.estimate.max > COST_LIMIT
+
+    def evaluate(self, taint: Any) -> bool:
+        """Whether the expression holds for a taint (anything with key, value and effect); raises CelError."""
+        return self.evaluate_with_cost(taint)[0]
+
+    def evaluate_with_cost(self, taint: Any) -> tuple[bool, int]:
+        """The answer for a taint and what it cost. A CelError raised carries the cost as its attribute `cost`."""
+        state = self._template.copy()
+        for _, slot in self._names:
+            state[slot] = taint
+        return self._finish(state), state[COST]
+
+    def run(self, bindings: Mapping[str, Any]) -> Any:
+        """The value for given values of the variables; raises CelError."""
+        return self.run_with_cost(bindings)[0]
+
+    def run_with_cost(self, bindings: Mapping[str, Any]) -> tuple[Any, int]:
+        """The value for given values of the variables, and what it cost."""
+        state = self._template.copy()
+        for name, slot in self._names:
+            if name in bindings:
+                state[slot] = bindings[name]
+        return self._finish(state), state[COST]
+
+    def _finish(self, state: State) -> Any:
+        try:
+            return self._run(state)
+        except CelError as error:
+            raise _with_cost(error, state[COST]) from None
+        except (TypeError, AttributeError, ValueError, ArithmeticError, LookupError):
+            # A value whose type the checker was deceived about by way of dyn.
+            raise _with_cost(CelError("no such overload"), state[COST]) from None
+        except (RecursionError, MemoryError):
+            raise _with_cost(CelError("expression needs too much memory"), state[COST]) from None
+
+
+def _with_cost(error: CelError, cost: int) -> CelError:
+    fresh = type(error)(*error.args)
+    fresh.cost = cost
+    return fresh
+
+
+def compile_expression(source: str, environment: Environment, *, checked: bool = True) -> Program | list[Issue]:
+    """Compile an expression, or say why not.
+
+    `checked=False` skips the type checker: everything is looked up while running, and nothing can be estimated.
+    """
+    if environment.predicate and len(source.encode("utf-8", "surrogatepass")) > MAX_LENGTH:
+        return [Issue(0, 0, TOO_LONG)]
+    text = Source(source)
+    _make_room(_nesting_bound(source))
+    try:
+        program = _compile(text, environment, checked)
+    except RecursionError:
+        return [text.issue(NO_POSITION, "max recursion depth exceeded")]
+    if environment.predicate and isinstance(program, Program) and program.result_type not in (BOOL, ANY):
+        return [Issue(0, 0, f"must evaluate to bool or the unknown type, not {program.result_type.declared_name}")]
+    return program
+
+
+def _compile(source: Source, environment: Environment, checked: bool) -> Program | list[Issue]:
+    root = parse(source)
+    if isinstance(root, list):
+        return root
+    estimate = Interval(0, 0)
+    if checked:
+        problems = check(root, environment)
+        if not problems and environment.homogeneous:
+            problems = validate_literals(root)
+        if problems:
+            return [source.issue(position, message) for position, message in problems]
+        estimate = estimate_cost(root, environment)
+    compiler = Compiler(environment, checked)
+    try:
+        step = compiler.compile(root)
+    except CelError as error:
+        return [Issue(0, 0, f"{NOT_INSTANTIATED}{error}")]
+    type_ = root.type if checked else DYN
+    return Program(source.text, step.run, compiler.slots, compiler.next_slot, type_, estimate)
+
+
+def render_issues(source: str, issues: list[Issue]) -> str:
+    """The issues as Kubernetes words them."""
+    if len(issues) == 1 and issues[0].line == 0:
+        return issues[0].message
+    return f"compilation failed: {Source(source).render(issues)}"
+
+
+def _nesting_bound(source: str) -> int:
+    """No expression is nested more deeply than it has these characters."""
+    return sum(map(source.count, "([{.?:+-*/%<>=n"))
+
+
+def _make_room(levels: int) -> None:
+    """Let Python's stack hold a deep expression. The limit is only ever raised, and only as far as the grammar allows."""
+    if levels > _SHALLOW:
+        wanted = 1000 + min(levels, 1000) * _FRAMES_PER_LEVEL
+        if sys.getrecursionlimit() < wanted:
+            sys.setrecursionlimit(wanted)

@@ -1,0 +1,25 @@
+"""The standard library of CEL, as rows: operators, conversions, text, time, lists, maps and optionals.
+
+Kubernetes: cel-go common/stdlib and cel/library.go. Next on the path: environment.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.match.cel.standard.aggregates import AGGREGATES
+from moorage.match.cel.standard.calendar import TIME_FUNCTIONS
+from moorage.match.cel.standard.conversions import CONVERSIONS
+from moorage.match.cel.standard.operators import OPERATORS
+from moorage.match.cel.standard.text import TEXT_FUNCTIONS
+
+if TYPE_CHECKING:
+    from moorage.match.cel.functions import Function
+
+STANDARD_FUNCTIONS: tuple[Function, ...] = (
+    *OPERATORS,
+    *AGGREGATES,
+    *CONVERSIONS,
+    *TEXT_FUNCTIONS,
+    *TIME_FUNCTIONS,
+)

@@ -1,0 +1,233 @@
+"""Timestamps and durations: text, calendar fields, time zones, as Go's package time has them.
+
+Kubernetes: Go's time.ParseDuration, time.Parse(RFC3339) and time.Time; cel-go common/stdlib/standard.go for the accessors.
+Differs: the proleptic calendar is computed with integers, so no year is out of reach. Time zones come from the system.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from moorage.match.cel.functions import Function
+from moorage.match.cel.standard.operators import MAX_SECONDS, MIN_SECONDS
+from moorage.match.cel.standard.rows import function, overload
+from moorage.match.cel.types import DURATION, INT, STRING, TIMESTAMP
+from moorage.match.cel.values import INT_MAX, INT_MIN, CelError, Duration, Timestamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from zoneinfo import ZoneInfo
+
+_NANOS = 1_000_000_000
+_UNITS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": _NANOS,
+    "m": 60 * _NANOS,
+    "h": 3600 * _NANOS,
+}
+_DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
+_RFC3339 = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?"
+    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+)
+
+
+def parse_duration(text: str) -> Duration | None:
+    """`1h30m`, `-1.5s`, `0`: the duration, or None."""
+    body = text[1:] if text[:1] in ("+", "-") else text
+    if body == "0":
+        return Duration(0)
+    if not body:
+        return None
+    total = 0
+    position = 0
+    while position < len(body):
+        match = _DURATION_PART.match(body, position)
+        if match is None:
+            return None
+        whole, fraction, unit = match.groups()
+        if not whole and not fraction:
+            return None
+        scale = _UNITS[unit]
+        total += int(whole or "0") * scale
+        if fraction:
+            # Go reads as many digits of the fraction as fit an int64 and multiplies in double precision.
+            digits = fraction[:18]
+            total += int(float(int(digits)) * (float(scale) / 10.0 ** len(digits)))
+        if total > 2**63:
+            return None
+        position = match.end()
+    nanos = -total if text.startswith("-") else total
+    return Duration(nanos) if INT_MIN <= nanos <= INT_MAX else None
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Days from 1970-01-01 to a date of the proleptic Gregorian calendar."""
+    year -= month <= 2
+    era = year // 400
+    year_of_era = year - era * 400
+    day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
+
+
+def civil_from_days(days: int) -> tuple[int, int, int]:
+    """The date so many days after 1970-01-01."""
+    days += 719468
+    era = days // 146097
+    day_of_era = days - era * 146097
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted = (5 * day_of_year + 2) // 153
+    month = shifted + (3 if shifted < 10 else -9)
+    return year_of_era + era * 400 + (month <= 2), month, day_of_year - (153 * shifted + 2) // 5 + 1
+
+
+def _days_in_month(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def parse_timestamp(text: str) -> Timestamp | None:
+    """An RFC 3339 timestamp, or None; raises if it is one, but of the year 0."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    fraction, sign, offset_hours, offset_minutes = match.groups()[6:]
+    if not 1 <= month <= 12 or not 1 <= day <= _days_in_month(year, month):
+        return None
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    offset = 0
+    if sign is not None:
+        if int(offset_hours) > 24 or int(offset_minutes) > 60:
+            return None
+        offset = int(offset_hours) * 3600 + int(offset_minutes) * 60
+        offset = -offset if sign == "-" else offset
+    nanos = int((fraction or "0")[:9].ljust(9, "0"))
+    seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset
+    return make_timestamp(seconds, nanos, offset)
+
+
+def make_timestamp(seconds: int, nanos: int = 0, offset: int = 0) -> Timestamp:
+    """A timestamp from seconds since 1970, within the years 1 to 9999."""
+    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        raise CelError("timestamp overflow")
+    return Timestamp(seconds * _NANOS + nanos, offset)
+
+
+class Moment(NamedTuple):
+    """A timestamp as a calendar and a clock show it."""
+
+    year: int
+    month: int
+    day: int
+    day_of_year: int
+    weekday: int
+    hour: int
+    minute: int
+    second: int
+    nanos: int
+
+
+def moment(timestamp: Timestamp, offset_seconds: int) -> Moment:
+    """What calendar and clock show at an offset from UTC; the weekday counts from Sunday = 0."""
+    seconds, nanos = divmod(timestamp.nanos, _NANOS)
+    days, of_day = divmod(seconds + offset_seconds, 86400)
+    year, month, day = civil_from_days(days)
+    day_of_year = days - days_from_civil(year, 1, 1)
+    hour, rest = divmod(of_day, 3600)
+    return Moment(year, month, day, day_of_year, (days + 4) % 7, hour, rest // 60, rest % 60, nanos)
+
+
+def format_timestamp(timestamp: Timestamp) -> str:
+    """RFC 3339 with as many digits of a second as are needed, in the offset the timestamp was written with."""
+    at = moment(timestamp, timestamp.offset_seconds)
+    text = f"{at.year:04d}-{at.month:02d}-{at.day:02d}T{at.hour:02d}:{at.minute:02d}:{at.second:02d}"
+    if at.nanos:
+        text += f".{at.nanos:09d}".rstrip("0")
+    if timestamp.offset_seconds == 0:
+        return text + "Z"
+    sign = "-" if timestamp.offset_seconds < 0 else "+"
+    minutes = abs(timestamp.offset_seconds) // 60
+    return f"{text}{sign}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> ZoneInfo | None:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def offset_in_zone(timestamp: Timestamp, zone: str) -> int:
+    """Seconds east of UTC at a time in `Europe/Berlin` or at `+02:00`."""
+    if ":" in zone:
+        hours, _, minutes = zone.partition(":")
+        offset = _atoi(hours) * 60
+        return (offset - _atoi(minutes) if zone.startswith("-") else offset + _atoi(minutes)) * 60
+    if zone in ("", "UTC"):
+        return 0
+    found = _zone(zone)
+    if found is None:
+        raise CelError(f"unknown time zone {zone}")
+    # Python's dates end a day before CEL's may, once shifted; no zone changes its offset out there.
+    seconds = min(max(timestamp.nanos // _NANOS, MIN_SECONDS + 86400), MAX_SECONDS - 86400)
+    utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    offset_then = utc.astimezone(found).utcoffset()
+    return 0 if offset_then is None else int(offset_then.total_seconds())
+
+
+def _atoi(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise CelError(f'strconv.Atoi: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def _accessor(name: str, suffix: str, read: Callable[[Moment], int], of_duration: int | None = None) -> Function:
+    """A getter on timestamps, with and without a time zone, and on durations if they have it."""
+
+    def in_utc(timestamp: Timestamp) -> int:
+        return read(moment(timestamp, 0))
+
+    def in_zone(timestamp: Timestamp, zone: str) -> int:
+        return read(moment(timestamp, offset_in_zone(timestamp, zone)))
+
+    rows = [
+        overload(f"timestamp_to_{suffix}", (TIMESTAMP,), INT, in_utc, member=True),
+        overload(f"timestamp_to_{suffix}_with_tz", (TIMESTAMP, STRING), INT, in_zone, member=True),
+    ]
+    if of_duration is not None:
+        unit = of_duration
+
+        def whole_units(duration: Duration) -> int:
+            count = abs(duration.nanos) // unit
+            return -count if duration.nanos < 0 else count
+
+        rows.append(overload(f"duration_to_{suffix}", (DURATION,), INT, whole_units, member=True))
+    return function(name, *rows)
+
+
+TIME_FUNCTIONS: tuple[Function, ...] = (
+    _accessor("getFullYear", "year", lambda at: at.year),
+    _accessor("getMonth", "month", lambda at: at.month - 1),
+    _accessor("getDayOfYear", "day_of_year", lambda at: at.day_of_year),
+    _accessor("getDayOfMonth", "day_of_month", lambda at: at.day - 1),
+    _accessor("getDate", "day_of_month_1_based", lambda at: at.day),
+    _accessor("getDayOfWeek", "day_of_week", lambda at: at.weekday),
+    _accessor("getHours", "hours", lambda at: at.hour, 3600 * _NANOS),
+    _accessor("getMinutes", "minutes", lambda at: at.minute, 60 * _NANOS),
+    _accessor("getSeconds", "seconds", lambda at: at.second, _NANOS),
+    _accessor("getMilliseconds", "milliseconds", lambda at: at.nanos // 1_000_000, 1_000_000),
+)

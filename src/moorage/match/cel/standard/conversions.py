@@ -1,0 +1,276 @@
+"""Conversions between types: int(), uint(), double(), bool(), string(), bytes(), timestamp(), duration(), type(), dyn().
+
+Kubernetes: cel-go common/stdlib/standard.go and the ConvertToType methods of common/types; Go's strconv for numbers in text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.functions import (
+    STRING_FACTOR,
+    CallEstimate,
+    EstimateContext,
+    Function,
+    Interval,
+    Node,
+    Overload,
+)
+from moorage.match.cel.standard.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
+from moorage.match.cel.standard.rows import function, overload, receiver_size_cost
+from moorage.match.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    T,
+    Type,
+    type_of,
+)
+from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, Timestamp, UInt, type_of_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_INT = re.compile(r"[+-]?[0-9]+")
+_UINT = re.compile(r"[0-9]+")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.I)
+_HEX_DOUBLE = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
+_BOOLS = dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True) | dict.fromkeys(
+    ("0", "f", "F", "FALSE", "false", "False"), False
+)
+
+
+def conversion_error(source: Type, target: Type) -> CelError:
+    """What every failed conversion says."""
+    return CelError(f"type conversion error from '{source.name}' to '{target.name}'")
+
+
+def _int_from_double(value: float) -> int:
+    if math.isnan(value) or value <= -(2.0**63) or value >= 2.0**63:
+        raise CelError("integer overflow")
+    return int(value)
+
+
+def _int_from_uint(value: UInt) -> int:
+    if value > INT_MAX:
+        raise CelError("integer overflow")
+    return int(value)
+
+
+def _int_from_string(text: str) -> int:
+    # Go refuses what does not fit; a number with thousands of digits need not be computed to know that.
+    if len(text) <= 4300 and _INT.fullmatch(text) and INT_MIN <= (value := int(text)) <= INT_MAX:
+        return value
+    raise conversion_error(STRING, INT)
+
+
+def _uint_from_string(text: str) -> UInt:
+    if len(text) <= 4300 and _UINT.fullmatch(text) and (value := int(text)) <= UINT_MAX:
+        return UInt(value)
+    raise conversion_error(STRING, UINT)
+
+
+def _uint_from_int(value: int) -> UInt:
+    if value < 0:
+        raise CelError("unsigned integer overflow")
+    return UInt(value)
+
+
+def _uint_from_double(value: float) -> UInt:
+    if math.isnan(value) or value < 0 or value >= 2.0**64:
+        raise CelError("unsigned integer overflow")
+    return UInt(int(value))
+
+
+def _double_from_string(text: str) -> float:
+    if _DOUBLE.fullmatch(text):
+        value = float(text)
+        if math.isinf(value) and not text.lower().lstrip("+-").startswith("inf"):
+            raise conversion_error(STRING, DOUBLE)
+        return value
+    if _HEX_DOUBLE.fullmatch(text):
+        try:
+            return float.fromhex(text)
+        except OverflowError:
+            raise conversion_error(STRING, DOUBLE) from None
+    raise conversion_error(STRING, DOUBLE)
+
+
+def _bool_from_string(text: str) -> bool:
+    value = _BOOLS.get(text)
+    if value is None:
+        raise conversion_error(STRING, BOOL)
+    return value
+
+
+def _string_from_bytes(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+def format_double(value: float) -> str:
+    """Go's %g: the shortest digits that read back the same, with an exponent below 1e-4 and from 1e6 on."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    digits, exponent = _shortest(value)
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    if exponent < -4 or exponent >= 6:
+        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+        return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    if exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+    if len(digits) <= exponent + 1:
+        return f"{sign}{digits.ljust(exponent + 1, '0')}"
+    return f"{sign}{digits[: exponent + 1]}.{digits[exponent + 1 :]}"
+
+
+def _shortest(value: float) -> tuple[str, int]:
+    """The significant digits of repr(), and the exponent of the first."""
+    mantissa, _, exponent_text = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    exponent = int(exponent_text or "0") + len(whole) - 1
+    digits = whole + fraction
+    leading = len(digits) - len(digits.lstrip("0"))
+    digits = digits.lstrip("0").rstrip("0")
+    return (digits, exponent - leading) if digits else ("0", 0)
+
+
+def _string_from_duration(value: Duration) -> str:
+    return f"{format_seconds(value)}s"
+
+
+def format_seconds(value: Duration) -> str:
+    """A duration in seconds, in decimal notation, with no more digits than a double needs."""
+    negative = value.nanos < 0
+    whole, nanos = divmod(abs(value.nanos), 1_000_000_000)
+    seconds = float(whole) + float(nanos) / 1e9
+    digits, exponent = _shortest(seconds)
+    if exponent < 0:
+        text = f"0.{'0' * (-exponent - 1)}{digits}"
+    elif len(digits) <= exponent + 1:
+        text = digits.ljust(exponent + 1, "0")
+    else:
+        text = f"{digits[: exponent + 1]}.{digits[exponent + 1 :]}"
+    return f"-{text}" if negative else text
+
+
+def _timestamp_from_string(text: str) -> Timestamp:
+    value = parse_timestamp(text)
+    if value is None:
+        raise conversion_error(STRING, TIMESTAMP)
+    return value
+
+
+def _duration_from_string(text: str) -> Duration:
+    value = parse_duration(text)
+    if value is None:
+        raise conversion_error(STRING, DURATION)
+    return value
+
+
+def _duration_from_int(_: int) -> Duration:
+    # Declared by cel-go's checker, refused by its integers.
+    raise conversion_error(INT, DURATION)
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+def _bytes_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
+    size = context.size(args[0])
+    # A code point takes up to four bytes; upstream lets the product wrap around, which no known size reaches.
+    return CallEstimate(size.by_factor(STRING_FACTOR), Interval(size.min, (size.max * 4) % 2**64))
+
+
+def _text_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
+    size = context.size(args[0])
+    return CallEstimate(size.by_factor(STRING_FACTOR), Interval(size.min // 4, size.max))
+
+
+CONVERSIONS: tuple[Function, ...] = (
+    function("type", overload("type", (T,), type_of(T), type_of_value)),
+    function(
+        "bool",
+        overload("bool_to_bool", (BOOL,), BOOL, _identity),
+        overload("string_to_bool", (STRING,), BOOL, _bool_from_string),
+    ),
+    function(
+        "bytes",
+        overload("bytes_to_bytes", (BYTES,), BYTES, _identity),
+        Overload(
+            "string_to_bytes",
+            (STRING,),
+            BYTES,
+            lambda text: text.encode("utf-8", "surrogatepass"),
+            estimate=_bytes_estimate,
+            cost=receiver_size_cost,
+        ),
+    ),
+    function(
+        "double",
+        overload("double_to_double", (DOUBLE,), DOUBLE, _identity),
+        overload("int64_to_double", (INT,), DOUBLE, float),
+        overload("string_to_double", (STRING,), DOUBLE, _double_from_string),
+        overload("uint64_to_double", (UINT,), DOUBLE, float),
+    ),
+    function(
+        "duration",
+        overload("duration_to_duration", (DURATION,), DURATION, _identity),
+        overload("int64_to_duration", (INT,), DURATION, _duration_from_int),
+        overload("string_to_duration", (STRING,), DURATION, _duration_from_string),
+    ),
+    function("dyn", overload("to_dyn", (T,), DYN, _identity)),
+    function(
+        "int",
+        overload("int64_to_int64", (INT,), INT, _identity),
+        overload("double_to_int64", (DOUBLE,), INT, _int_from_double),
+        overload("duration_to_int64", (DURATION,), INT, lambda duration: duration.nanos),
+        overload("string_to_int64", (STRING,), INT, _int_from_string),
+        overload("timestamp_to_int64", (TIMESTAMP,), INT, lambda timestamp: timestamp.nanos // 1_000_000_000),
+        overload("uint64_to_int64", (UINT,), INT, _int_from_uint),
+    ),
+    function(
+        "string",
+        overload("string_to_string", (STRING,), STRING, _identity),
+        overload("bool_to_string", (BOOL,), STRING, lambda value: "true" if value else "false"),
+        Overload(
+            "bytes_to_string",
+            (BYTES,),
+            STRING,
+            _string_from_bytes,
+            estimate=_text_estimate,
+            cost=receiver_size_cost,
+        ),
+        overload("double_to_string", (DOUBLE,), STRING, format_double),
+        overload("duration_to_string", (DURATION,), STRING, _string_from_duration),
+        overload("int64_to_string", (INT,), STRING, str),
+        overload("timestamp_to_string", (TIMESTAMP,), STRING, format_timestamp),
+        overload("uint64_to_string", (UINT,), STRING, lambda value: str(int(value))),
+    ),
+    function(
+        "timestamp",
+        overload("timestamp_to_timestamp", (TIMESTAMP,), TIMESTAMP, _identity),
+        overload("int64_to_timestamp", (INT,), TIMESTAMP, make_timestamp),
+        overload("string_to_timestamp", (STRING,), TIMESTAMP, _timestamp_from_string),
+    ),
+    function(
+        "uint",
+        overload("uint64_to_uint64", (UINT,), UINT, _identity),
+        overload("double_to_uint64", (DOUBLE,), UINT, _uint_from_double),
+        overload("int64_to_uint64", (INT,), UINT, _uint_from_int),
+        overload("string_to_uint64", (STRING,), UINT, _uint_from_string),
+    ),
+)

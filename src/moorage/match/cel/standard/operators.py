@@ -1,0 +1,360 @@
+"""Arithmetic, comparison and logic, with Go's overflow rules.
+
+Kubernetes: cel-go common/stdlib/standard.go, common/types/overflow.go and the Add, Compare, … methods of common/types.
+`&&`, `||`, `?:`, `==` and indexing have rows here for their types and costs; compiler.py evaluates them itself.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, Overload
+from moorage.match.cel.standard.rows import (
+    function,
+    overload,
+    smaller_size_cost,
+    smaller_size_estimate,
+    sum_of_sizes_cost,
+)
+from moorage.match.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    FORMAT,
+    INT,
+    LIST_OF_T,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    URL,
+    Kind,
+    T,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+    type_param,
+)
+from moorage.match.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    UINT_MAX,
+    CelError,
+    Duration,
+    OpaqueValue,
+    Timestamp,
+    UInt,
+    compare_numbers,
+    equal,
+    require_result_size,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MIN_SECONDS = -62135596800
+MAX_SECONDS = 253402300799
+_NANOS = 1_000_000_000
+
+
+def _int(value: int) -> int:
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise CelError("integer overflow")
+
+
+def _uint(value: int) -> UInt:
+    if 0 <= value <= UINT_MAX:
+        return UInt(value)
+    raise CelError("unsigned integer overflow")
+
+
+def _add_int(a: int, b: int) -> int:
+    return _int(a + b)
+
+
+def _subtract_int(a: int, b: int) -> int:
+    return _int(a - b)
+
+
+def _multiply_int(a: int, b: int) -> int:
+    return _int(a * b)
+
+
+def _divide_int(a: int, b: int) -> int:
+    if b == 0:
+        raise CelError("division by zero")
+    quotient = abs(a) // abs(b)
+    return _int(quotient if (a < 0) == (b < 0) else -quotient)
+
+
+def _modulo_int(a: int, b: int) -> int:
+    if b == 0:
+        raise CelError("modulus by zero")
+    if a == INT_MIN and b == -1:
+        raise CelError("integer overflow")
+    remainder = abs(a) % abs(b)
+    return -remainder if a < 0 else remainder
+
+
+def _divide_uint(a: int, b: int) -> UInt:
+    if b == 0:
+        raise CelError("division by zero")
+    return UInt(int(a) // int(b))
+
+
+def _modulo_uint(a: int, b: int) -> UInt:
+    if b == 0:
+        raise CelError("modulus by zero")
+    return UInt(int(a) % int(b))
+
+
+def _divide_double(a: float, b: float) -> float:
+    if b != 0.0:
+        return a / b
+    if a == 0.0 or a != a:
+        return math.nan
+    return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def _multiply_double(a: float, b: float) -> float:
+    return a * b
+
+
+def _add_duration(a: Duration, b: Duration) -> Duration:
+    return Duration(_int(a.nanos + b.nanos))
+
+
+def _subtract_duration(a: Duration, b: Duration) -> Duration:
+    return Duration(_int(a.nanos - b.nanos))
+
+
+def shift_timestamp(start: Timestamp, nanos: int) -> Timestamp:
+    """A timestamp moved by nanoseconds, if that is still one."""
+    moved = start.nanos + nanos
+    if not MIN_SECONDS <= moved // _NANOS <= MAX_SECONDS:
+        raise CelError("timestamp overflow")
+    return Timestamp(moved, start.offset_seconds)
+
+
+def _between_timestamps(a: Timestamp, b: Timestamp) -> Duration:
+    return Duration(_int(a.nanos - b.nanos))
+
+
+def _before(a: Timestamp, b: Duration) -> Timestamp:
+    return shift_timestamp(a, _int(-b.nanos))
+
+
+def _concat(a: Any, b: Any) -> Any:
+    require_result_size(len(a) + len(b))
+    return a + b
+
+
+def _negate_duration(a: Duration) -> Duration:
+    return Duration(_int(-a.nanos))
+
+
+def _ordered(test: Callable[[int, int], bool]) -> Callable[[Any, Any], bool]:
+    """A comparison of numbers of any types from one of their three-way comparison."""
+
+    def compare(a: Any, b: Any) -> bool:
+        order = compare_numbers(a, b)
+        if order is None:
+            raise CelError("NaN values cannot be ordered")
+        return test(order, 0)
+
+    return compare
+
+
+def _of_nanos(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda a, b: test(a.nanos, b.nanos)
+
+
+_COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], bool]], ...] = (
+    ("_<_", "less", operator.lt),
+    ("_<=_", "less_equals", operator.le),
+    ("_>_", "greater", operator.gt),
+    ("_>=_", "greater_equals", operator.ge),
+)
+_NUMBERS: tuple[tuple[str, Type], ...] = (("int64", INT), ("uint64", UINT), ("double", DOUBLE))
+
+
+def _comparison(name: str, prefix: str, test: Callable[[Any, Any], bool]) -> Function:
+    rows = [overload(f"{prefix}_bool", (BOOL, BOOL), BOOL, test)]
+    for left_name, left in _NUMBERS:
+        others = [pair for pair in _NUMBERS if pair[1] is not left]
+        order = [(left_name, left), *sorted(others, key=lambda pair: pair[0])]
+        for right_name, right in order:
+            id_ = f"{prefix}_{left_name}" if left is right else f"{prefix}_{left_name}_{right_name}"
+            exact = left is right and left is not DOUBLE
+            rows.append(overload(id_, (left, right), BOOL, test if exact else _ordered(test)))
+    for word, type_ in (("string", STRING), ("bytes", BYTES)):
+        rows.append(
+            Overload(
+                f"{prefix}_{word}",
+                (type_, type_),
+                BOOL,
+                test,
+                estimate=smaller_size_estimate,
+                cost=smaller_size_cost,
+            )
+        )
+    for word, type_ in (("timestamp", TIMESTAMP), ("duration", DURATION)):
+        rows.append(overload(f"{prefix}_{word}", (type_, type_), BOOL, _of_nanos(test)))
+    return function(name, *rows)
+
+
+def _equality_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
+    """Kubernetes' own types are compared in one step; named formats and URLs by their length."""
+    left, right = args[0].type, args[1].type
+    if left.name == right.name:
+        if left.kind is Kind.OPAQUE and left.name in ("net.IP", "net.CIDR"):
+            return CallEstimate(Interval(1, 1))
+        if left.kind is Kind.STRUCT:
+            if left == FORMAT:
+                return CallEstimate(Interval(1, 64).by_factor(0.1))
+            if left == URL:
+                size = args[1].size
+                return CallEstimate(Interval(1, 1 if size is None else size.max).by_factor(0.1))
+            if left.name.startswith("kubernetes.") and left.name in _UNIT_COST_TYPES:
+                return CallEstimate(Interval(1, 1))
+    return smaller_size_estimate(context, None, args)
+
+
+_UNIT_COST_TYPES = frozenset(
+    f"kubernetes.{name}"
+    for name in (
+        "Quantity",
+        "Semver",
+        "authorization.Authorizer",
+        "authorization.PathCheck",
+        "authorization.GroupCheck",
+        "authorization.ResourceCheck",
+        "authorization.Decision",
+    )
+)
+
+
+def equality_cost(args: Sequence[Any]) -> int:
+    """What `==` charges."""
+    return 1 if isinstance(args[0], OpaqueValue) else smaller_size_cost(args)
+
+
+def _not_equal(a: Any, b: Any) -> bool:
+    return not equal(a, b)
+
+
+def _not(value: bool) -> bool:
+    return not value
+
+
+def not_strictly_false(value: Any) -> bool:
+    """Whether a loop goes on: anything but a plain false, even an error."""
+    return value is not False
+
+
+def evaluated_by_the_compiler(*_: Any) -> Any:
+    """Stands in rows of operators that compiler.py evaluates itself."""
+    raise CelError("no such overload")
+
+
+_V = type_param("V")
+_K = type_param("K")
+_MAP_OF_KV = map_of(_K, _V)
+
+
+def _sum_rows() -> Function:
+    return function(
+        "_+_",
+        Overload("add_bytes", (BYTES, BYTES), BYTES, _concat, cost=sum_of_sizes_cost),
+        overload("add_double", (DOUBLE, DOUBLE), DOUBLE, operator.add),
+        overload("add_duration_duration", (DURATION, DURATION), DURATION, _add_duration),
+        overload(
+            "add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda d, t: shift_timestamp(t, d.nanos)
+        ),
+        overload(
+            "add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda t, d: shift_timestamp(t, d.nanos)
+        ),
+        overload("add_int64", (INT, INT), INT, _add_int),
+        overload("add_list", (LIST_OF_T, LIST_OF_T), LIST_OF_T, _concat),
+        Overload("add_string", (STRING, STRING), STRING, _concat, cost=sum_of_sizes_cost),
+        overload("add_uint64", (UINT, UINT), UINT, lambda a, b: _uint(a + b)),
+    )
+
+
+OPERATORS: tuple[Function, ...] = (
+    function("_?_:_", overload("conditional", (BOOL, T, T), T, evaluated_by_the_compiler)),
+    function("_&&_", overload("logical_and", (BOOL, BOOL), BOOL, evaluated_by_the_compiler)),
+    function("_||_", overload("logical_or", (BOOL, BOOL), BOOL, evaluated_by_the_compiler)),
+    function("!_", overload("logical_not", (BOOL,), BOOL, _not)),
+    function(
+        "@not_strictly_false",
+        Overload("not_strictly_false", (BOOL,), BOOL, not_strictly_false, strict=False),
+    ),
+    function("_==_", Overload("equals", (T, T), BOOL, equal, estimate=_equality_estimate, cost=equality_cost)),
+    function(
+        "_!=_", Overload("not_equals", (T, T), BOOL, _not_equal, estimate=smaller_size_estimate, cost=smaller_size_cost)
+    ),
+    _sum_rows(),
+    function(
+        "_/_",
+        overload("divide_double", (DOUBLE, DOUBLE), DOUBLE, _divide_double),
+        overload("divide_int64", (INT, INT), INT, _divide_int),
+        overload("divide_uint64", (UINT, UINT), UINT, _divide_uint),
+    ),
+    function(
+        "_%_",
+        overload("modulo_int64", (INT, INT), INT, _modulo_int),
+        overload("modulo_uint64", (UINT, UINT), UINT, _modulo_uint),
+    ),
+    function(
+        "_*_",
+        overload("multiply_double", (DOUBLE, DOUBLE), DOUBLE, _multiply_double),
+        overload("multiply_int64", (INT, INT), INT, _multiply_int),
+        overload("multiply_uint64", (UINT, UINT), UINT, lambda a, b: _uint(int(a) * int(b))),
+    ),
+    function(
+        "-_",
+        overload("negate_double", (DOUBLE,), DOUBLE, operator.neg),
+        overload("negate_int64", (INT,), INT, lambda a: _int(-a)),
+    ),
+    function(
+        "_-_",
+        overload("subtract_double", (DOUBLE, DOUBLE), DOUBLE, operator.sub),
+        overload("subtract_duration_duration", (DURATION, DURATION), DURATION, _subtract_duration),
+        overload("subtract_int64", (INT, INT), INT, _subtract_int),
+        overload("subtract_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, _before),
+        overload("subtract_timestamp_timestamp", (TIMESTAMP, TIMESTAMP), DURATION, _between_timestamps),
+        overload("subtract_uint64", (UINT, UINT), UINT, lambda a, b: _uint(int(a) - int(b))),
+    ),
+    *(_comparison(name, prefix, test) for name, prefix, test in _COMPARISONS),
+    function(
+        "_[_]",
+        overload("index_list", (list_of(_V), INT), _V, evaluated_by_the_compiler),
+        overload("index_map", (_MAP_OF_KV, _K), _V, evaluated_by_the_compiler),
+        overload("optional_list_index_int", (optional_of(list_of(_V)), INT), optional_of(_V), evaluated_by_the_compiler),
+        overload("optional_map_index_value", (optional_of(_MAP_OF_KV), _K), optional_of(_V), evaluated_by_the_compiler),
+    ),
+    function(
+        "_[?_]",
+        overload("list_optindex_optional_int", (list_of(_V), INT), optional_of(_V), evaluated_by_the_compiler),
+        overload(
+            "optional_list_optindex_optional_int",
+            (optional_of(list_of(_V)), INT),
+            optional_of(_V),
+            evaluated_by_the_compiler,
+        ),
+        overload("map_optindex_optional_value", (_MAP_OF_KV, _K), optional_of(_V), evaluated_by_the_compiler),
+        overload(
+            "optional_map_optindex_optional_value",
+            (optional_of(_MAP_OF_KV), _K),
+            optional_of(_V),
+            evaluated_by_the_compiler,
+        ),
+    ),
+)
+# Durations can be negated when their type is only known at run time: cel-go declares no overload for it.
+NEGATE_DURATION = overload("negate_duration", (DURATION,), DURATION, _negate_duration)

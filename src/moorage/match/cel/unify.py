@@ -1,0 +1,125 @@
+"""May a value of one type stand where another is wanted? Type variables are bound on the way.
+
+In come two types (or two lists of them) and the bindings known so far; out comes a new set of bindings, or None.
+
+Kubernetes: cel-go checker/types.go. Differs: no wrapper types. Next on the path: checker.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.match.cel.types import DYN, Kind, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Bindings = dict[str, Type]
+
+_NULLABLE = frozenset((Kind.OPAQUE, Kind.STRUCT, Kind.ANY, Kind.DURATION, Kind.TIMESTAMP, Kind.NULL))
+_WILDCARDS = frozenset((Kind.DYN, Kind.ANY, Kind.ERROR))
+_CONTAINERS = frozenset((Kind.OPAQUE, Kind.LIST, Kind.MAP))
+
+
+def assign(bindings: Bindings, given: Type, wanted: Type) -> Bindings | None:
+    """The bindings under which `given` is assignable to `wanted`, or None."""
+    copy = dict(bindings)
+    return copy if _assignable(copy, given, wanted) else None
+
+
+def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]) -> Bindings | None:
+    """The bindings under which each type given is assignable to the one wanted in its place, or None."""
+    if len(given) != len(wanted):
+        return None
+    copy = dict(bindings)
+    for one, other in zip(given, wanted, strict=True):
+        if not _assignable(copy, one, other):
+            return None
+    return copy
+
+
+def substitute(bindings: Bindings, type_: Type, free_to_dyn: bool = False) -> Type:
+    """The type with bound type variables replaced; free ones become dyn if asked for."""
+    if not type_.has_type_param:
+        return type_
+    if type_.kind is Kind.TYPE_PARAM:
+        bound = bindings.get(type_.name)
+        if bound is not None:
+            return substitute(bindings, bound, free_to_dyn)
+        return DYN if free_to_dyn else type_
+    parameters = tuple(substitute(bindings, parameter, free_to_dyn) for parameter in type_.parameters)
+    return Type(type_.kind, type_.name, parameters)
+
+
+def most_general(first: Type, second: Type) -> Type:
+    """The less specific of two types that unify."""
+    return first if _less_specific(first, second) else second
+
+
+def _assignable(bindings: Bindings, given: Type, wanted: Type) -> bool:
+    given_kind = given.kind
+    wanted_kind = wanted.kind
+    if wanted_kind is Kind.TYPE_PARAM:
+        valid, bound = _bind(bindings, given, wanted)
+        if valid:
+            return True
+        if bound:
+            return False
+    if given_kind is Kind.TYPE_PARAM:
+        return _bind(bindings, wanted, given)[0]
+    if given_kind in _WILDCARDS or wanted_kind in _WILDCARDS:
+        return True
+    if given_kind is Kind.NULL:
+        return wanted_kind in _NULLABLE
+    if wanted_kind is Kind.NULL:
+        return given_kind in _NULLABLE
+    if given_kind is not wanted_kind:
+        return False
+    if given_kind is Kind.TYPE:
+        return True
+    if given_kind in _CONTAINERS:
+        if given.name != wanted.name or len(given.parameters) != len(wanted.parameters):
+            return False
+        return all(_assignable(bindings, a, b) for a, b in zip(given.parameters, wanted.parameters, strict=True))
+    return given == wanted
+
+
+def _bind(bindings: Bindings, type_: Type, variable: Type) -> tuple[bool, bool]:
+    """Bind a variable to a type if nothing speaks against it: (whether it fits, whether it was bound before)."""
+    if type_ == variable:
+        return True, True
+    bound = bindings.get(variable.name)
+    if bound is not None:
+        if type_ == bound:
+            return True, True
+        if _assignable(bindings, type_, bound):
+            general = most_general(type_, bound)
+            if not _occurs(bindings, variable, general):
+                bindings[variable.name] = general
+            return True, True
+        return False, True
+    if not _occurs(bindings, variable, type_):
+        bindings[variable.name] = type_
+        return True, False
+    return False, False
+
+
+def _occurs(bindings: Bindings, variable: Type, within: Type) -> bool:
+    if variable == within:
+        return True
+    if within.kind is Kind.TYPE_PARAM:
+        bound = bindings.get(within.name)
+        return bound is not None and _occurs(bindings, variable, bound)
+    return any(_occurs(bindings, variable, parameter) for parameter in within.parameters)
+
+
+def _less_specific(first: Type, second: Type) -> bool:
+    if first.is_dyn or first.kind is Kind.TYPE_PARAM:
+        return True
+    if second.is_dyn or second.kind is Kind.TYPE_PARAM or first.kind is not second.kind:
+        return False
+    if first.kind in _CONTAINERS:
+        if first.name != second.name or len(first.parameters) != len(second.parameters):
+            return False
+        return all(_less_specific(a, b) for a, b in zip(first.parameters, second.parameters, strict=True))
+    return first.kind is Kind.TYPE or first == second
