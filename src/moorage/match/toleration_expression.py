@@ -10,15 +10,13 @@ Next: `tolerations`, which imports this module only when the first expression oc
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from moorage.match.cel import compile_expression, taint_environment
-from moorage.match.cel.syntax import Issue
-from moorage.match.cel.values import CelError
+from moorage.match.cel import CelError, Issue, compile_expression, taint_environment
 from moorage.model.scheduling import Taint
 
 #: Called with the expression, the taint and the error's text whenever an evaluation failed.
 EvaluationFailed: TypeAlias = Callable[[str, Taint, str], None]
 
-NOT_TRUE = "the expression is false"
+NOT_TRUE = "the expression is not true"
 
 
 class Program(Protocol):
@@ -28,7 +26,7 @@ class Program(Protocol):
 
 
 class Programs(Protocol):
-    """Where compiled expressions come from: a cache, or the compiler itself."""
+    """Where compiled expressions are kept: `moorage.match.cel.ProgramCache`."""
 
     def get(self, source: str) -> Program | Sequence[Issue]: ...
 
@@ -45,7 +43,7 @@ class TaintExpression:
 
     def match(self, taint: Taint) -> bool:
         try:
-            return self._evaluate(taint)
+            return self._evaluate(taint) is True
         except CelError as error:
             if self._on_failed is not None:
                 self._on_failed(self._source, taint, str(error))
@@ -54,7 +52,7 @@ class TaintExpression:
     def why_false(self, taint: Taint) -> str | None:
         """Why it does not match, or None. A failure is told here, and not reported a second time."""
         try:
-            return None if self._evaluate(taint) else NOT_TRUE
+            return None if self._evaluate(taint) is True else NOT_TRUE
         except CelError as error:
             return f"the expression failed: {error}"
 
@@ -65,5 +63,7 @@ def compile_taint_expression(
     """The compiled expression, or why it does not compile."""
     program = programs.get(source) if programs is not None else compile_expression(source, taint_environment())
     if isinstance(program, Sequence):
-        return f"the expression does not compile: {program[0].message}"
+        first = program[0]
+        where = f"{first.line}:{first.column}: " if first.line > 0 else ""
+        return f"the expression does not compile: {where}{first.message}"
     return TaintExpression(source, program, on_failed)
