@@ -60,12 +60,14 @@ def drop_disabled_fields(spec: Raw, old: Raw | None, gates: GateSet) -> None:
         _drop_label_keys(items(spec, constraints))
     if old.get("schedulingGroup") is None:
         spec.pop("schedulingGroup", None)
-    for name in _DISABLED_PROJECTIONS:
+    projections = list(_projections(spec))
+    for name in _DISABLED_PROJECTIONS if projections else ():
         if not any(source.get(name) is not None for source in _projections(old)):
-            for source in _projections(spec):
+            for source in projections:
                 source.pop(name, None)
-    if not any(_stop_signal(container) for container in _containers(old)):
-        for container in _containers(spec):
+    with_signal = [container for container in _containers(spec) if "lifecycle" in container and _stop_signal(container)]
+    if with_signal and not any(map(_stop_signal, _containers(old))):
+        for container in with_signal:
             _drop_stop_signal(container)
 
 
@@ -105,10 +107,9 @@ def _stop_signal(container: Raw) -> bool:
 
 
 def _drop_stop_signal(container: Raw) -> None:
-    if _stop_signal(container):
-        del container["lifecycle"]["stopSignal"]
-        if not container["lifecycle"]:
-            del container["lifecycle"]
+    del container["lifecycle"]["stopSignal"]
+    if not container["lifecycle"]:
+        del container["lifecycle"]
 
 
 def _copy_apparmor_annotations(pod: Raw) -> None:

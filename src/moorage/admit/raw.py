@@ -6,21 +6,15 @@ The document is truth in Moorage, so what admission adds is written here and not
 
 from typing import Any, TypeAlias
 
+import msgspec
+
 Raw: TypeAlias = dict[str, Any]
 
 
 def copy_document(document: Raw) -> Raw:
-    """Copy deeply. Documents are trees of bounded depth: decoding has seen to that."""
-    return {name: _copied(value) for name, value in document.items()}
-
-
-def _copied(value: Any) -> Any:
-    kind = type(value)
-    if kind is dict:
-        return {name: _copied(item) for name, item in value.items()}
-    if kind is list:
-        return [_copied(item) for item in value]
-    return value
+    """Copy deeply; what was one object in two places, by a YAML anchor, becomes two."""
+    copied: Raw = msgspec.to_builtins(document)
+    return copied
 
 
 def part(document: Raw, name: str) -> Raw:
@@ -38,9 +32,8 @@ def items(document: Raw, name: str) -> list[Raw]:
     A null among them becomes what Go makes of it, an empty object.
     """
     found: list[Any] = document.get(name) or []
-    for index, item in enumerate(found):
-        if item is None:
-            found[index] = {}
+    if None in found:
+        found[:] = [{} if item is None else item for item in found]
     return found
 
 
