@@ -42,6 +42,7 @@ RULES = (
     Rule("duplicate-field", _W, "The same field is given twice; the last one wins, or the object is refused."),
     # What the API server says.
     Rule("rejected", _E, "The API server refuses the object."),
+    Rule("api-server-warning", _W, "The API server accepts the object, and warns."),
     Rule("template-pods-rejected", _E, "The template is accepted, but every pod made from it will be refused."),
     # Tolerations.
     Rule("toleration-never-matches", _W, "No taint a node can have matches this toleration."),

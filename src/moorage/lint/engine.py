@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from moorage.admit.admission import Rejected, admit
+from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
 from moorage.lint.facts import ComparedValues
 from moorage.lint.finding import Finding, Place, Severity
@@ -28,14 +28,14 @@ from moorage.lint.rules.decoding import (
 from moorage.lint.rules.eviction import check_seconds
 from moorage.lint.rules.expressions import check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
-from moorage.lint.rules.rejection import rejections
+from moorage.lint.rules.rejection import errors_of_existing, rejections, warnings_given
 from moorage.lint.rules.rollout import check_rollout
 from moorage.lint.rules.spread import Domains
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant
 from moorage.lint.rules.versions import check_versions
 from moorage.lint.subject import Complaint, PodPart, Subject, pod_part_of
 from moorage.model.documents import DecodeError, Document, read_documents
-from moorage.model.kinds import ConversionError, kind_of, view_of
+from moorage.model.kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MOST_KINDS = 1_000
+#: Which PriorityClasses the cluster has is not known here, and default tolerations are nothing to complain about.
+_PLUGINS = ()
 
 
 class Linter:
@@ -105,14 +107,13 @@ class Linter:
         self.outcome.objects += 1
         name = _identity(document.raw, facts)
         complaints = list(field_complaints(document, facts, strict=self._strict))
-        try:
-            view = view_of(document.raw)
-        except ConversionError as error:
+        result = admit(document.raw, None, self._gates, plugins=_PLUGINS)
+        if result.view is None:
             self.outcome.rejected_otherwise = True
-            complaints += conversion_complaints(document, error)
+            complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
-            subject = Subject(document, facts.kind, view, pod_part_of(facts.kind, view), name)
-            complaints += self._judge(subject)
+            subject = Subject(document, facts.kind, result.view, pod_part_of(facts.kind, result.view), name)
+            complaints += self._judge(subject, result)
         for complaint in complaints:
             location = document.location(complaint.path)
             place = Place(document.source, location.line, location.column, name, complaint.path)
@@ -131,10 +132,12 @@ class Linter:
         place = Place(document.source, location.line, location.column, name, complaint.path)
         yield self._finding(complaint, place, document.line_text(location.line))
 
-    def _judge(self, subject: Subject) -> Iterator[Complaint]:
+    def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
         """The API server's verdict first, then the linter's checks in the order of the catalogue."""
-        result = admit(subject.document.raw, None, self._gates)
         errors = result.errors if isinstance(result, Rejected) else ()
+        if errors and subject.view.metadata.uid:
+            errors = errors_of_existing(subject.document.raw, errors, self._gates)
+        yield from warnings_given(result.warnings)
         if errors:
             self.outcome.rejected_otherwise |= any(gate_needed(error, self._gates) is None for error in errors)
             yield from rejections(errors, self._gates)

@@ -85,7 +85,11 @@ class ComparedValues:
                 )
 
     def _add_comparison(self, subject: Subject, where: str, key: str, wanted: tuple[str, str, str], path: str) -> None:
-        if not key or (len(self._comparisons) >= _MOST_KEYS and (where, key) not in self._comparisons):
+        if (
+            not key
+            or not _readable(where, *wanted[:2])
+            or (len(self._comparisons) >= _MOST_KEYS and (where, key) not in self._comparisons)
+        ):
             return
         known = self._comparisons.setdefault((where, key), {})
         if wanted not in known and len(known) < _MOST_VALUES_PER_KEY:
@@ -130,6 +134,13 @@ def _version_or_none(text: str) -> Version | None:
         return parse_tolerant(text)
     except SemverError:
         return None
+
+
+def _readable(where: str, operator: str, value: str) -> bool:
+    """Whether the pod's side can be compared at all; if not, the API server has said so."""
+    if operator in SEMVER_OPERATORS:
+        return _unreadable(VERSION, value) is None
+    return _unreadable(CANONICAL_INTEGER if where == "taint" else INTEGER, value) is None
 
 
 def _unreadable(kind: ValueKind, text: str) -> str | None:

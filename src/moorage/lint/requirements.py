@@ -50,6 +50,12 @@ class Requirement(msgspec.Struct, frozen=True):
         return f"Kubernetes 1.{by_default} and later{before}"
 
     @property
+    def sentence(self) -> str:
+        if self.gate.accepted_from() is None:
+            return "No Kubernetes release has it so far: it is rejected everywhere but in Moorage."
+        return f"{self.versions}; elsewhere it {self.otherwise}."
+
+    @property
     def otherwise(self) -> str:
         """What other versions do with the feature."""
         return "is dropped silently" if self.gate.name in _DROPPED_SILENTLY else "is rejected"

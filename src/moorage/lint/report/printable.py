@@ -40,7 +40,7 @@ def excerpt_with_caret(line: str, column: int) -> tuple[str, str]:
     cut_before = start - _BEFORE if start > _WIDEST - _BEFORE else 0
     shown = line[cut_before : cut_before + _WIDEST]
     left = printable(shown[: start - cut_before].replace("\t", "    "))
-    marked = _until_comment(shown[start - cut_before :].rstrip())
+    marked = _marked(line[:start], shown[start - cut_before :].rstrip())
     rest = shown[start - cut_before + len(marked) :].rstrip()
     prefix = "…" if cut_before else ""
     suffix = "…" if cut_before + _WIDEST < len(line) else ""
@@ -49,11 +49,26 @@ def excerpt_with_caret(line: str, column: int) -> tuple[str, str]:
     return f"{prefix}{left}{middle}{right}{suffix}", carets
 
 
-def _until_comment(text: str) -> str:
-    """The text without a YAML comment at its end, as far as that can be told from one line."""
-    if " #" not in text or '"' in text or "'" in text:
-        return text
-    return text[: text.index(" #")].rstrip()
+def _marked(before: str, text: str) -> str:
+    """How far the thing that starts here reaches: to the end of a flow entry, to a comment, or to the line's end."""
+    in_flow = text[:1] in "{[" or before.count("{") > before.count("}") or before.count("[") > before.count("]")
+    depth, quote = 0, ""
+    for index, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == "#" and index and text[index - 1] == " ":
+            return text[:index].rstrip()
+        elif in_flow and character in "{[":
+            depth += 1
+        elif in_flow and character in "}]":
+            depth -= 1
+            if depth <= 0:
+                return text[: index + (depth == 0)]
+        elif in_flow and character == "," and depth == 0:
+            return text[:index]
+    return text
 
 
 def _width(text: str) -> int:

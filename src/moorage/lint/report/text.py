@@ -70,7 +70,7 @@ class TextForm:
             gate = requirement.gate
             place = printable(requirement.place.described)
             lines.append(f"  {gate.name}: {gate.feature}")
-            lines.append(f"    {requirement.versions}; elsewhere it {requirement.otherwise}. First needed by {place}.")
+            lines.append(f"    {requirement.sentence} First needed by {place}.")
         lines.append(f"  {outcome.acceptance.sentence}")
         if outcome.rejected_otherwise:
             lines.append("  What is rejected above for other reasons no version accepts.")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from moorage.lint.subject import Complaint
 from moorage.model.decode_error import DecodeError, Problem
-from moorage.model.kinds import KINDS, ConversionError, unknown_fields
+from moorage.model.kinds import KINDS, unknown_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from moorage.model.documents import Document
-    from moorage.model.kinds import KindFacts
+    from moorage.model.kinds import KindFacts, TypeProblem
 
 UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})
 NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
@@ -54,10 +54,10 @@ def _syntax_hint(reason: str) -> str:
     return ""
 
 
-def conversion_complaints(document: Document, error: ConversionError) -> Iterator[Complaint]:
+def conversion_complaints(document: Document, problems: Iterable[TypeProblem]) -> Iterator[Complaint]:
     """Values of the wrong type; the API server stops at the first, here all are told."""
     kind, version = document.raw["kind"], document.raw["apiVersion"]
-    for problem in error.problems:
+    for problem in problems:
         text = f'{kind} in version "{version}" cannot be handled as a {kind}: {problem.reason}'
         yield Complaint(
             "rejected", problem.path, text, _type_hint(document, problem.path, problem.reason), api_server=True

@@ -63,12 +63,11 @@ def check_expressions(pods: PodPart) -> Iterator[Complaint]:
 @lru_cache(maxsize=512)
 def _verdicts(expression: str) -> tuple[_Verdict, ...]:
     from moorage.lint.expression_reading import fields_read, impossible_part, texts_in
-    from moorage.match.cel.environment import TAINT_ENVIRONMENT
+    from moorage.match.cel import compile_expression, taint_environment
     from moorage.match.cel.parser import parse
-    from moorage.match.cel.program import compile_predicate
     from moorage.match.cel.syntax import Source
 
-    program = compile_predicate(expression, TAINT_ENVIRONMENT)
+    program = compile_expression(expression, taint_environment())
     root = [] if isinstance(program, list) else parse(Source(expression))
     if isinstance(program, list) or isinstance(root, list) or program.exceeds_cost_limit:
         return ()  # the rejection says why

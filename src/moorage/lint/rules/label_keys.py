@@ -106,7 +106,7 @@ def check_hidden_conflicts(
         return
     from moorage.admit.admission import Rejected, admit
 
-    result = admit(pod_from_template(subject, pods), None, gates)
+    result = admit(pod_from_template(subject, pods), None, gates, plugins=())
     if not isinstance(result, Rejected):
         return
     for error in result.errors:

@@ -56,12 +56,13 @@ def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
         if not _selects_own_pods(term, pods, namespace):
             continue
         path = f"{pods.spec_path}.affinity.podAntiAffinity.{_REQUIRED}[{index}]"
-        where = f"a {term.topologyKey} without one" if occupied is not None else "a node without one"
+        waits = (
+            f"without a free {term.topologyKey}, the rolling update waits forever" if occupied else "it waits forever"
+        )
         complaint = Complaint(
             "rollout-deadlock",
             path,
-            f"a new pod may not run where an old pod of this {subject.kind} runs, and {why}: without {where}, the "
-            "rolling update waits forever",
+            f"a new pod may not run where an old pod of this {subject.kind} runs, and {why}: {waits}",
             f"add to this term (or let the strategy free a place first: maxUnavailable: 1, maxSurge: 0):\n"
             f"  matchLabelKeys:\n  - {revision_key}\n"
             "The old pods still carry the old rule: the update that adds it needs a free place once more.",
