@@ -86,10 +86,14 @@ def _tolerations_of(document: Any) -> tuple[Toleration, ...]:
     if not isinstance(document, list):
         word = _JSON_WORDS[type(document)]
         raise msgspec.ValidationError(f"json: cannot unmarshal {word} into Go value of type []core.Toleration")
-    named = [
-        {_TOLERATION_FIELDS[name.lower()]: value for name, value in item.items() if name.lower() in _TOLERATION_FIELDS}
-        if isinstance(item, dict)
-        else item or {}
-        for item in document
-    ]
+    named = [_toleration_of(item) for item in document]
     return msgspec.convert(named, tuple[Toleration, ...])
+
+
+def _toleration_of(item: Any) -> Any:
+    if item is None:
+        return {}
+    if not isinstance(item, dict):
+        return item
+    known = ((_TOLERATION_FIELDS.get(name.lower()), value) for name, value in item.items() if value is not None)
+    return {name: value for name, value in known if name is not None}
