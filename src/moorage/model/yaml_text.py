@@ -20,14 +20,14 @@ from yaml._yaml import CParser
 from moorage.model.decode_error import DecodeError, Problem
 from moorage.model.plain_scalar import NUMERIC_START, WORDS, JsonScalar, NotJson, resolve_plain
 
-MAX_DEPTH = 500  # levels of nesting; the deepest real manifests have some forty
+MAX_DEPTH = 200  # levels of nesting; the deepest real manifests have some forty, and Python recurses through a thousand
 MAX_NODES_BY_ALIAS = 500_000  # nodes a document may grow to when its aliases are expanded
 
 _TAG = "tag:yaml.org,2002:"
 # Nesting costs one opening bracket or at least half a column of indentation, so text without
 # many of either cannot be deep, and the exact count can be left out.
-_MANY_BRACKETS = 200
-_DEEP_INDENT = re.compile(rb"^[ \t?-]{150}", re.MULTILINE)
+_MANY_BRACKETS = 100
+_DEEP_INDENT = re.compile(rb"^[ \t?-]{50}", re.MULTILINE)
 
 
 class _Composer(CParser):
@@ -59,15 +59,15 @@ def compose_documents(text: bytes, source: str, first_line: int) -> Iterator[Nod
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: bytes, source: str, first_line: int) -> DecodeError:
     mark = error.problem_mark or error.context_mark
-    reason = f"yaml: {error.problem or error.context}"
-    if error.context and error.problem:
-        reason += f" {error.context}"
-        if error.context_mark and mark and error.context_mark.line != mark.line:
-            reason += f" that starts in line {error.context_mark.line + first_line}"
     line, column = (mark.line, mark.column + 1) if mark else (0, 1)
     lines = text.rstrip().split(b"\n")
     if line >= len(lines):  # at the end of the text, which libyaml counts as a line of its own
         line, column = len(lines) - 1, len(lines[-1]) + 1
+    reason = f"yaml: {error.problem or error.context}"
+    if error.context and error.problem:
+        reason += f" {error.context}"
+        if error.context_mark and error.context_mark.line != line:
+            reason += f" that starts in line {error.context_mark.line + first_line}"
     return DecodeError(reason, problem=Problem.SYNTAX, source=source, line=line + first_line, column=column)
 
 
@@ -209,7 +209,7 @@ class YamlConstructor:
     def _explicitly_tagged(self, node: ScalarNode, tag: str, text: str) -> JsonScalar:
         if tag == "binary":
             try:
-                return b64decode(text).decode("utf-8")
+                return b64decode("".join(text.split()), validate=True).decode("utf-8")
             except (binascii.Error, ValueError):
                 raise self._error(node, "!!binary value contains invalid base64 data") from None
         if tag not in ("bool", "int", "float", "null"):

@@ -1,0 +1,64 @@
+from io import BytesIO
+
+import msgspec
+import pytest
+
+from moorage.model.documents import Document, read_documents
+from moorage.model.kinds import KINDS, ConversionError, KindFacts, decode_errors, kind_of, unknown_fields, view_of
+from moorage.model.pod import Pod
+from moorage.model.shapes import struct_shape
+
+
+@pytest.mark.parametrize("facts", KINDS.values(), ids=lambda facts: facts.kind)
+def test_every_kind_has_a_view_of_its_name_that_holds_its_pod_template(facts: KindFacts) -> None:
+    assert facts.view.__name__ == facts.kind
+    view = view_of({"apiVersion": facts.api_version, "kind": facts.kind, "metadata": {"name": "x"}})
+    assert isinstance(view, facts.view)
+    if facts.template is not None:
+        found: object = view
+        for step in facts.template:
+            found = getattr(found, step)
+        assert type(found).__name__ == "PodTemplateSpec"
+
+
+@pytest.mark.parametrize("facts", KINDS.values(), ids=lambda facts: facts.kind)
+def test_every_field_of_every_kind_has_a_shape(facts: KindFacts) -> None:
+    pending, seen = [struct_shape(facts.view)], set()
+    while pending:
+        shape = pending.pop()
+        if shape.go_name in seen:
+            continue
+        seen.add(shape.go_name)
+        assert shape.known
+        for below in shape.nested.values():
+            while not hasattr(below, "go_name"):
+                below = below.item if hasattr(below, "item") else below.value
+            pending.append(below)
+
+
+def test_what_a_view_prints_is_what_it_reads() -> None:
+    raw = {"apiVersion": "v1", "kind": "Pod", "spec": {"tolerations": [{"key": "a", "expression": "true"}]}}
+    view = view_of(raw)
+    assert view_of(msgspec.to_builtins(view, enc_hook=str)) == view
+
+
+def test_other_kinds_are_none_of_our_business() -> None:
+    assert kind_of({"apiVersion": "v1", "kind": "Service"}) is None
+    assert view_of({"apiVersion": "v1", "kind": "Service"}) is None
+    assert kind_of({}) is None
+
+
+def test_groups() -> None:
+    assert KINDS["apps/v1", "Deployment"].group == "apps"
+    assert KINDS["v1", "Pod"].group == ""
+
+
+def test_conversion_problems_get_their_lines() -> None:
+    (document,) = read_documents(BytesIO(b"apiVersion: v1\nkind: Pod\nspec:\n  priority: high\n  color: red\n"), "f")
+    assert isinstance(document, Document)
+    with pytest.raises(ConversionError) as caught:
+        view_of(document.raw)
+    (error,) = decode_errors(document, caught.value)
+    assert (error.path, error.line, error.column) == ("spec.priority", 4, 3)
+    (unknown,) = unknown_fields(document.raw, Pod)
+    assert document.location(unknown.path) == (5, 3)
