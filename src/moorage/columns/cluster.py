@@ -1,0 +1,260 @@
+"""The cluster: nodes, the pods on them, and the counts that follow both.
+
+In: events (a node or namespace appeared, changed, went; a pod was placed on or left a node). Out: columns for the
+plugins of `moorage.schedule`, and `as_if_gone`, the same cluster without some of its pods for as long as a block runs,
+which is how preemption and what-if look ahead. Nothing is ever rebuilt per pod.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.counts import PodCounts
+from moorage.columns.interning import Interner
+from moorage.columns.node_table import NodeTable
+from moorage.columns.resources import PODS
+from moorage.columns.shape import HostPort, Shape, shape_key
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+
+LabelClass = tuple[str, tuple[tuple[str, str], ...], bool]  # namespace, labels, being deleted
+# Given a pod's namespace and labels and whether it is being deleted: is it to be counted?
+PodPredicate = Callable[[str, Mapping[str, str], bool], bool]
+
+
+class PodRecord:
+    """A pod as the cluster knows it: who it is, its shape, and its slot (-1 while it has no node)."""
+
+    __slots__ = ("key", "pod", "shape", "slot")
+
+    def __init__(self, key: str, pod: Pod, shape: Shape) -> None:
+        self.key = key
+        self.pod = pod
+        self.shape = shape
+        self.slot = -1
+
+    @property
+    def priority(self) -> int:
+        return self.shape.priority
+
+
+class _Counted:
+    """A registered predicate and its counts."""
+
+    __slots__ = ("counts", "predicate")
+
+    def __init__(self, predicate: PodPredicate, counts: PodCounts) -> None:
+        self.predicate = predicate
+        self.counts = counts
+
+
+class Cluster:
+    """Nodes and pods as columns. `seed` decides ties between equally good nodes."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.nodes = NodeTable(seed)
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        self.pods: dict[str, PodRecord] = {}
+        self.pods_on: list[dict[str, PodRecord]] = []
+        self.shapes: list[Shape] = []
+        self.on_new_shape: list[Callable[[Shape], None]] = []
+        self.port_users: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
+        self.claim_users: dict[tuple[str, str], dict[int, int]] = {}
+        self._non_zero_cpu = self.nodes.slots.array(np.int64)
+        self._non_zero_memory = self.nodes.slots.array(np.int64)
+        self._shape_of: dict[bytes, Shape] = {}
+        self._classes: Interner[LabelClass] = Interner()
+        self._class_counts: list[list[PodCounts]] = []
+        self._counted: dict[Hashable, _Counted] = {}
+        self._owned: dict[Hashable, PodCounts] = {}
+
+    @property
+    def non_zero_cpu(self) -> NDArray[np.int64]:
+        """CPU asked for per slot, with a default for containers that ask for none; scoring reads it."""
+        return self._non_zero_cpu.values
+
+    @property
+    def non_zero_memory(self) -> NDArray[np.int64]:
+        return self._non_zero_memory.values
+
+    # -- shapes -------------------------------------------------------------------------------------------------
+
+    def shape_of(self, pod: Pod) -> Shape:
+        """The pod's shape, made on first sight."""
+        key = shape_key(pod)
+        shape = self._shape_of.get(key)
+        if shape is None:
+            shape = self._shape_of[key] = self._new_shape(pod)
+        return shape
+
+    def _new_shape(self, pod: Pod) -> Shape:
+        metadata = pod.metadata
+        label_class: LabelClass = (
+            metadata.namespace,
+            tuple(sorted(metadata.labels.items())),
+            metadata.deletionTimestamp is not None,
+        )
+        code = self._classes.intern(label_class)
+        if code == len(self._class_counts):
+            self._class_counts.append([c.counts for c in self._counted.values() if _is_counted(c, label_class)])
+        shape = Shape(len(self.shapes), pod, code)
+        shape.tracked = list(self._class_counts[code])
+        self.shapes.append(shape)
+        for notify in self.on_new_shape:
+            notify(shape)
+        return shape
+
+    def record(self, key: str, pod: Pod) -> PodRecord:
+        return PodRecord(key, pod, self.shape_of(pod))
+
+    # -- nodes and namespaces -----------------------------------------------------------------------------------
+
+    def add_node(self, node: Node) -> int:
+        slot = self.nodes.add(node)
+        while slot >= len(self.pods_on):
+            self.pods_on.append({})
+        return slot
+
+    def update_node(self, node: Node) -> None:
+        slot = self.nodes.slot_of[node.metadata.name]
+        for column, old, new in self.nodes.update(node):
+            for counts in self._all_counts():
+                counts.relabel(column, slot, old, new)
+
+    def remove_node(self, name: str) -> list[PodRecord]:
+        """Take a node out; returns the pods that were on it, which are on no node now."""
+        slot = self.nodes.slot_of[name]
+        stranded = list(self.pods_on[slot].values())
+        for record in stranded:
+            self.remove_pod(record)
+        self.nodes.remove(name)
+        return stranded
+
+    def set_namespace(self, name: str, labels: Mapping[str, str]) -> None:
+        """Note a namespace's labels, which namespaceSelectors read; counts that depend on them are made anew."""
+        if self.namespaces.get(name) == labels:
+            return
+        self.namespaces[name] = labels
+        for key, counted in list(self._counted.items()):
+            self._recount(key, counted.predicate)
+
+    # -- pods ---------------------------------------------------------------------------------------------------
+
+    def add_pod(self, record: PodRecord, slot: int) -> None:
+        """The pod is on the node from now on."""
+        record.slot = slot
+        self.pods[record.key] = record
+        self.pods_on[slot][record.key] = record
+        self._count(record.shape, slot, 1)
+
+    def remove_pod(self, record: PodRecord) -> None:
+        """The pod is no longer on its node."""
+        slot = record.slot
+        del self.pods_on[slot][record.key]
+        del self.pods[record.key]
+        record.slot = -1
+        self._count(record.shape, slot, -1)
+
+    def _count(self, shape: Shape, slot: int, by: int) -> None:
+        nodes = self.nodes
+        nodes.changes.note(slot)
+        nodes.free(PODS)[slot] -= by
+        for resource, value in shape.requests.items():
+            nodes.free(resource)[slot] -= by * value
+        self._non_zero_cpu.values[slot] += by * shape.non_zero_cpu
+        self._non_zero_memory.values[slot] += by * shape.non_zero_memory
+        for counts in shape.tracked:
+            counts.change(slot, by)
+        remaining = shape.slots.get(slot, 0) + by
+        if remaining:
+            shape.slots[slot] = remaining
+        else:
+            del shape.slots[slot]
+        for port in shape.host_ports:
+            self._use_port(port, slot, by)
+        for claim in shape.claims:
+            users = self.claim_users.setdefault((shape.namespace, claim), {})
+            users[slot] = users.get(slot, 0) + by
+            if not users[slot]:
+                del users[slot]
+
+    def _use_port(self, port: HostPort, slot: int, by: int) -> None:
+        address, protocol, number = port
+        addresses = self.port_users.setdefault((protocol, number), {}).setdefault(slot, {})
+        addresses[address] = addresses.get(address, 0) + by
+        if not addresses[address]:
+            del addresses[address]
+
+    @contextmanager
+    def as_if_gone(self, records: Iterable[PodRecord]) -> Iterator[None]:
+        """The cluster without these pods, inside the block; whatever the block removes or adds must be undone by it."""
+        gone = [(record, record.slot) for record in records]
+        for record, _ in gone:
+            self.remove_pod(record)
+        try:
+            yield
+        finally:
+            for record, slot in gone:
+                self.add_pod(record, slot)
+
+    @contextmanager
+    def as_if_placed(self, records: Iterable[tuple[PodRecord, int]]) -> Iterator[None]:
+        """The cluster with these pods on these slots, inside the block: nominated pods count as if they ran."""
+        placed = list(records)
+        for record, slot in placed:
+            self.add_pod(record, slot)
+        try:
+            yield
+        finally:
+            for record, _ in placed:
+                self.remove_pod(record)
+
+    # -- counts -------------------------------------------------------------------------------------------------
+
+    def count_pods(self, key: Hashable, predicate: PodPredicate) -> PodCounts:
+        """Pods per slot for which the predicate holds, kept from now on. Equal keys must mean equal predicates."""
+        counted = self._counted.get(key)
+        return counted.counts if counted is not None else self._recount(key, predicate)
+
+    def count_owners(self, key: Hashable) -> PodCounts:
+        """Pods per slot whose shape has been declared, with `own`, to own something: an affinity term, say."""
+        counts = self._owned.get(key)
+        if counts is None:
+            counts = self._owned[key] = PodCounts(self.nodes.slots.array(np.int32))
+        return counts
+
+    def own(self, shape: Shape, key: Hashable) -> PodCounts:
+        counts = self.count_owners(key)
+        shape.tracked.append(counts)
+        for slot, pods in shape.slots.items():
+            counts.change(slot, pods)
+        return counts
+
+    def _recount(self, key: Hashable, predicate: PodPredicate) -> PodCounts:
+        old = self._counted.get(key)
+        counts = PodCounts(self.nodes.slots.array(np.int32))
+        self._counted[key] = _Counted(predicate, counts)
+        for code, label_class in enumerate(self._classes.values):
+            if old is not None and old.counts in self._class_counts[code]:
+                self._class_counts[code].remove(old.counts)
+            if predicate(label_class[0], dict(label_class[1]), label_class[2]):
+                self._class_counts[code].append(counts)
+        for shape in self.shapes:
+            if old is not None and old.counts in shape.tracked:
+                shape.tracked.remove(old.counts)
+            if counts in self._class_counts[shape.label_class]:
+                shape.tracked.append(counts)
+                for slot, pods in shape.slots.items():
+                    counts.change(slot, pods)
+        return counts
+
+    def _all_counts(self) -> Iterator[PodCounts]:
+        yield from (counted.counts for counted in self._counted.values())
+        yield from self._owned.values()
+
+
+def _is_counted(counted: _Counted, label_class: LabelClass) -> bool:
+    namespace, labels, deleting = label_class
+    return counted.predicate(namespace, dict(labels), deleting)

@@ -1,0 +1,189 @@
+"""All nodes as columns in stable slots, updated in place, event by event.
+
+In: typed `Node` views and, from `cluster`, pods coming and going. Out: arrays by slot (alive, unschedulable, free and
+allocatable amounts, taint sets), label columns made when first asked for, and images. A change is noted in a log, from
+which whoever keeps something per slot learns what to repair. Kubernetes: the scheduler's NodeInfo and snapshot, which
+is copied for each pod; this is not.
+"""
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.label_column import LabelColumn
+from moorage.columns.resources import amounts
+from moorage.columns.slots import SlotArray, Slots
+from moorage.columns.taint_sets import TaintSets
+from moorage.model.node import Node
+
+_LOG_LIMIT = 1 << 16
+
+
+class ChangeLog:
+    """The slots that changed, in order. A reader keeps a position and asks what came after it."""
+
+    __slots__ = ("_base", "_slots")
+
+    def __init__(self) -> None:
+        self._base = 0
+        self._slots: list[int] = []
+
+    @property
+    def position(self) -> int:
+        return self._base + len(self._slots)
+
+    def note(self, slot: int) -> None:
+        self._slots.append(slot)
+        if len(self._slots) > _LOG_LIMIT:
+            drop = len(self._slots) // 2
+            del self._slots[:drop]
+            self._base += drop
+
+    def since(self, position: int) -> list[int] | None:
+        """The slots that changed after a position; None if that is too long ago to tell."""
+        if position < self._base:
+            return None
+        return self._slots[position - self._base :]
+
+
+class NodeTable:
+    """The nodes. Slots are handed out once and stay valid for as long as their node lives."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.slots = Slots()
+        self.slot_of: dict[str, int] = {}
+        self.nodes: list[Node | None] = [None] * self.slots.capacity
+        self.changes = ChangeLog()
+        # Moves when a node is added, removed or changed in anything but the pods it holds.
+        self.generation = 0
+        self._alive = self.slots.array(np.bool_)
+        self._unschedulable = self.slots.array(np.bool_)
+        self._taints = self.slots.array(np.int32)
+        self._tie = self.slots.array(np.int64)
+        self.taint_sets = TaintSets()
+        self._labels: dict[str, LabelColumn] = {}
+        self._allocatable: dict[str, SlotArray] = {}
+        self._free: dict[str, SlotArray] = {}
+        self.images: dict[str, dict[int, int]] = {}
+
+    # -- columns ------------------------------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        return self._alive.values
+
+    @property
+    def unschedulable(self) -> NDArray[np.bool_]:
+        return self._unschedulable.values
+
+    @property
+    def taints(self) -> NDArray[np.int32]:
+        """Each slot's code in `taint_sets`."""
+        return self._taints.values
+
+    @property
+    def tie(self) -> NDArray[np.int64]:
+        """A number below 2³² for each slot, by seed and name: between equal scores the largest wins."""
+        return self._tie.values
+
+    def label(self, key: str) -> LabelColumn:
+        """The column of one label key, made on first use and kept from then on."""
+        column = self._labels.get(key)
+        if column is None:
+            column = self._labels[key] = LabelColumn(key, self.slots.array(np.int32))
+            for slot, node in self:
+                column.set(slot, node.metadata.labels.get(key))
+        return column
+
+    def allocatable(self, resource: str) -> NDArray[np.int64]:
+        return self._resource(self._allocatable, resource).values
+
+    def free(self, resource: str) -> NDArray[np.int64]:
+        """What is left of a resource: allocatable less what the pods on the node ask for; may be negative."""
+        return self._resource(self._free, resource).values
+
+    def _resource(self, arrays: dict[str, SlotArray], resource: str) -> SlotArray:
+        array = arrays.get(resource)
+        if array is None:
+            array = arrays[resource] = self.slots.array(np.int64)
+        return array
+
+    # -- events -------------------------------------------------------------------------------------------------
+
+    def add(self, node: Node) -> int:
+        """Put a new node into a slot. Its name must not be taken."""
+        slot = self.slots.take()
+        if slot >= len(self.nodes):
+            self.nodes.extend([None] * (self.slots.capacity - len(self.nodes)))
+        self.slot_of[node.metadata.name] = slot
+        self._alive.values[slot] = True
+        self._tie.values[slot] = random.Random(f"{self.seed}/{node.metadata.name}").getrandbits(32)
+        self._write(slot, node)
+        return slot
+
+    def update(self, node: Node) -> list[tuple[LabelColumn, int, int]]:
+        """Overwrite a node; returns the label columns whose code changed, with old and new code."""
+        return self._write(self.slot_of[node.metadata.name], node)
+
+    def remove(self, name: str) -> int:
+        """Free a node's slot. Its pods must have been removed."""
+        slot = self.slot_of[name]
+        self._write(slot, Node())
+        del self.slot_of[name]
+        self._alive.values[slot] = False
+        self.nodes[slot] = None
+        self.slots.give_back(slot)
+        return slot
+
+    def _write(self, slot: int, node: Node) -> list[tuple[LabelColumn, int, int]]:
+        old = self.nodes[slot]
+        self.nodes[slot] = node
+        self.generation += 1
+        self.changes.note(slot)
+        self._unschedulable.values[slot] = node.spec.unschedulable
+        self._taints.values[slot] = self.taint_sets.intern(node.spec.taints)
+        self._write_allocatable(slot, node)
+        self._write_images(slot, old, node)
+        moved = []
+        for column in self._labels.values():
+            before = int(column.codes[slot])
+            if column.set(slot, node.metadata.labels.get(column.key)):
+                moved.append((column, before, int(column.codes[slot])))
+        return moved
+
+    def _write_allocatable(self, slot: int, node: Node) -> None:
+        new = amounts(node.status.allocatable)
+        for resource in new.keys() | self._allocatable.keys():
+            array = self._resource(self._allocatable, resource)
+            value = new.get(resource, 0)
+            difference = value - int(array.values[slot])
+            if difference:
+                array.values[slot] = value
+                self._resource(self._free, resource).values[slot] += difference
+
+    def _write_images(self, slot: int, old: Node | None, new: Node) -> None:
+        if old is not None:
+            for image in old.status.images:
+                for name in image.names:
+                    self.images.get(name, {}).pop(slot, None)
+        for image in new.status.images:
+            for name in image.names:
+                self.images.setdefault(name, {})[slot] = image.sizeBytes
+
+    def __iter__(self) -> Iterator[tuple[int, Node]]:
+        for slot in self.slot_of.values():
+            node = self.nodes[slot]
+            if node is not None:
+                yield slot, node
+
+    def __len__(self) -> int:
+        return len(self.slot_of)
+
+    def node(self, slot: int) -> Node:
+        node = self.nodes[slot]
+        if node is None:
+            raise LookupError(f"slot {slot} holds no node")
+        return node

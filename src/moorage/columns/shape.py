@@ -1,0 +1,123 @@
+"""Pod shapes: all that scheduling reads of a pod, and nothing else.
+
+Ten thousand pods of a few Deployments have a few shapes. What plugins prepare, masks and scores are kept per shape,
+so a second pod of a shape costs what changed since the first.
+"""
+
+from typing import Any
+
+import msgspec
+
+from moorage.columns.resources import CPU, MEMORY, NON_ZERO_DEFAULTS, Amounts, pod_requests
+from moorage.model.meta import ObjectMeta
+from moorage.model.pod import Container, Pod, PodSpec
+from moorage.model.quantity import Quantity
+
+HostPort = tuple[str, str, int]  # (IP, protocol, port)
+
+
+class Shape:
+    """One shape: the spec it stands for and the numbers derived from it once. Compared by identity."""
+
+    __slots__ = (
+        "claims",
+        "controller",
+        "host_ports",
+        "images",
+        "label_class",
+        "labels",
+        "namespace",
+        "non_zero_cpu",
+        "non_zero_memory",
+        "number",
+        "priority",
+        "requests",
+        "slots",
+        "spec",
+        "tracked",
+    )
+
+    def __init__(self, number: int, pod: Pod, label_class: int) -> None:
+        spec = pod.spec
+        self.number = number
+        self.spec: PodSpec = spec
+        self.namespace = pod.metadata.namespace
+        self.labels = pod.metadata.labels
+        self.label_class = label_class
+        self.controller = controller_of(pod.metadata)
+        self.priority = spec.priority or 0
+        self.requests: Amounts = {name: value for name, value in pod_requests(spec).items() if value > 0}
+        non_zero = pod_requests(spec, NON_ZERO_DEFAULTS)
+        self.non_zero_cpu = non_zero[CPU]
+        self.non_zero_memory = non_zero[MEMORY]
+        self.host_ports = host_ports(spec)
+        self.images = tuple(container.image for container in (*spec.initContainers, *spec.containers))
+        self.claims = tuple(
+            volume.persistentVolumeClaim.claimName
+            for volume in spec.volumes
+            if volume.persistentVolumeClaim is not None
+        )
+        # Kept by the cluster: how many pods of this shape each slot holds, and the counts they are counted in.
+        self.slots: dict[int, int] = {}
+        self.tracked: list[Any] = []
+
+
+def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:
+    """The kind and name of the object that controls the pod, whose selector default spreading follows."""
+    for owner in metadata.ownerReferences:
+        if owner.controller:
+            return owner.kind, owner.name
+    return None
+
+
+def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    """The ports a pod needs of its node; sidecars run beside the containers, so theirs count too."""
+    running = [*spec.containers, *(c for c in spec.initContainers if c.restartPolicy == "Always")]
+    return tuple(
+        (port.hostIP or "0.0.0.0", port.protocol or "TCP", port.hostPort)
+        for container in running
+        for port in container.ports
+        if port.hostPort > 0
+    )
+
+
+def shape_key(pod: Pod) -> bytes:
+    """Equal for two pods exactly when scheduling cannot tell them apart."""
+    spec = pod.spec
+    labels = pod.metadata.labels
+    return _encode(
+        (
+            pod.metadata.namespace,
+            sorted(labels.items()) if len(labels) > 1 else list(labels.items()),
+            controller_of(pod.metadata),
+            pod.metadata.deletionTimestamp is not None,
+            [_container_key(container) for container in spec.containers],
+            [_container_key(container) for container in spec.initContainers],
+            spec.resources,
+            spec.overhead,
+            spec.tolerations,
+            spec.affinity,
+            spec.nodeSelector,
+            spec.topologySpreadConstraints,
+            spec.volumes,
+            spec.resourceClaims,
+            spec.schedulingGates,
+            spec.priority,
+            spec.preemptionPolicy,
+            spec.schedulerName,
+            spec.hostNetwork,
+        )
+    )
+
+
+def _container_key(container: Container) -> tuple[Any, ...]:
+    return container.image, container.resources, container.ports, container.restartPolicy
+
+
+def _encode_quantity(value: Any) -> Any:
+    if isinstance(value, Quantity):
+        return str(value)
+    raise TypeError(f"cannot encode {type(value).__name__}")
+
+
+_encode = msgspec.msgpack.Encoder(enc_hook=_encode_quantity).encode

@@ -1,0 +1,61 @@
+"""Arrays with one element per node slot, which grow together.
+
+A slot is a node's index for as long as it lives; a removed node's slot is used again. `Slots` hands them out and grows
+every array it made, so that a column never has to know how large the cluster has become.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[Any]
+
+
+class SlotArray:
+    """One growing array, `values`, whose first axis is the slot."""
+
+    __slots__ = ("_fill", "values")
+
+    def __init__(self, capacity: int, dtype: Any, fill: int, width: int | None = None) -> None:
+        self._fill = fill
+        shape = capacity if width is None else (capacity, width)
+        self.values: Column = np.full(shape, fill, dtype=dtype)
+
+    def grow(self, capacity: int) -> None:
+        old = self.values
+        self.values = np.full((capacity, *old.shape[1:]), self._fill, dtype=old.dtype)
+        self.values[: len(old)] = old
+
+    def widen(self, width: int) -> None:
+        old = self.values
+        self.values = np.full((len(old), width), self._fill, dtype=old.dtype)
+        self.values[:, : old.shape[1]] = old
+
+
+class Slots:
+    """Which slots are taken, and the arrays that must have room for them."""
+
+    def __init__(self, capacity: int = 64) -> None:
+        self.capacity = capacity
+        self._free: list[int] = []
+        self._next = 0
+        self._arrays: list[SlotArray] = []
+
+    def array(self, dtype: Any, fill: int = 0, width: int | None = None) -> SlotArray:
+        made = SlotArray(self.capacity, dtype, fill, width)
+        self._arrays.append(made)
+        return made
+
+    def take(self) -> int:
+        if self._free:
+            return self._free.pop()
+        if self._next == self.capacity:
+            self.capacity *= 2
+            for array in self._arrays:
+                array.grow(self.capacity)
+        self._next += 1
+        return self._next - 1
+
+    def give_back(self, slot: int) -> None:
+        self._free.append(slot)

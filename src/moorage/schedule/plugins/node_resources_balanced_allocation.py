@@ -1,0 +1,105 @@
+"""NodeResourcesBalancedAllocation: a node whose resources would be used in more equal parts is preferred.
+
+Kubernetes: noderesources/balanced_allocation.go. Compares the spread of the used fractions with and without the pod.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from moorage.columns.shape import Shape
+from moorage.schedule.plugin import MAX_SCORE, SKIP, Mask, Plugin, Prepared, Scores
+
+DEFAULT_RESOURCES = (CPU, MEMORY)
+_ALWAYS = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
+_HALF = MAX_SCORE // 2
+_Want = tuple[tuple[str, int], ...]  # (resource, amount)
+
+
+class NodeResourcesBalancedAllocation(Plugin[_Want]):
+    """See the module. A pod that asks for none of the resources does not change the balance: skipped."""
+
+    name = "NodeResourcesBalancedAllocation"
+
+    def __init__(self, resources: Sequence[str] = DEFAULT_RESOURCES) -> None:
+        self._resources = tuple(resources)
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        wants = tuple((name, shape.requests.get(name, 0)) for name in self._resources)
+        if not any(value for _, value in wants):
+            return SKIP
+        return Prepared(tuple((name, value) for name, value in wants if name in _ALWAYS or value), filters=False)
+
+    def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
+        nodes = cluster.nodes
+        before, after = [], []
+        for resource, value in want:
+            capacity = nodes.allocatable(resource)
+            used = capacity - nodes.free(resource)
+            before.append(_fractions(used, capacity))
+            after.append(_fractions(used + value, capacity))
+        return _HALF + (_HALF + _balances(after) - _balances(before)) // 2
+
+    def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
+        nodes = cluster.nodes
+        before, after = [], []
+        for resource, value in want:
+            capacity = int(nodes.allocatable(resource)[slot])
+            if capacity == 0:
+                continue
+            used = capacity - int(nodes.free(resource)[slot])
+            before.append(min(used / capacity, 1.0))
+            after.append(min((used + value) / capacity, 1.0))
+        return _HALF + (_HALF + _balance(after) - _balance(before)) // 2
+
+
+def _balance(fractions: list[float]) -> int:
+    """100 when all fractions are equal, less by their standard deviation."""
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        mean = sum(fractions) / len(fractions)
+        deviation = sqrt(sum((fraction - mean) * (fraction - mean) for fraction in fractions) / len(fractions))
+    return int((1 - deviation) * MAX_SCORE)
+
+
+def _fractions(used: Scores, capacity: Scores) -> NDArray[np.float64]:
+    """Used fractions, at most 1; NaN where a node has none of the resource."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fractions = np.where(capacity == 0, np.nan, used / capacity)
+    return np.minimum(fractions, 1.0)
+
+
+def _balances(fractions: list[NDArray[np.float64]]) -> Scores:
+    present = [~np.isnan(fraction) for fraction in fractions]
+    filled = [np.where(there, fraction, 0.0) for fraction, there in zip(fractions, present, strict=True)]
+    count: Scores = np.sum(present, axis=0, dtype=np.int64)
+    if len(fractions) == 2:
+        deviation = np.where(count == 2, np.abs((filled[0] - filled[1]) / 2), 0.0)
+    else:
+        deviation = _deviations(filled, present, count)
+    scores: Scores = ((1 - deviation) * MAX_SCORE).astype(np.int64)
+    return scores
+
+
+def _deviations(
+    fractions: list[NDArray[np.float64]], present: list[NDArray[np.bool_]], count: Scores
+) -> NDArray[np.float64]:
+    """Standard deviations, summed in the order of the resources so that one node and all nodes round alike."""
+    mean = np.zeros_like(fractions[0])
+    for fraction in fractions:
+        mean = mean + fraction
+    mean = mean / np.maximum(count, 1)
+    squares = np.zeros_like(mean)
+    for fraction, there in zip(fractions, present, strict=True):
+        squares = squares + np.where(there, (fraction - mean) * (fraction - mean), 0.0)
+    deviation: NDArray[np.float64] = np.sqrt(squares / np.maximum(count, 1))
+    for slot in np.flatnonzero(count == 2).tolist():
+        first, second = (f[slot] for f, there in zip(fractions, present, strict=True) if there[slot])
+        deviation[slot] = abs((first - second) / 2)
+    return np.where(count < 2, 0.0, deviation)

@@ -1,0 +1,102 @@
+"""TaintToleration: tolerations × node taints → which nodes remain, and which are preferred.
+
+A node remains if every taint with effect NoSchedule or NoExecute is tolerated; among those that remain, one with fewer
+untolerated PreferNoSchedule taints is preferred. Kubernetes: pkg/scheduler/framework/plugins/tainttoleration.
+Differs: names the taint in the reason; Semver* and CEL behind their gates; evaluated once per distinct list of taints.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import Shape
+from moorage.columns.taint_sets import TaintSet
+from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.model.gates import GateSet
+from moorage.model.scheduling import Taint
+from moorage.schedule.plugin import Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.verdict import Verdict, unresolvable
+
+_HARD = frozenset({"NoSchedule", "NoExecute"})
+_SOFT = "PreferNoSchedule"
+
+
+def untolerated_reason(taint: Taint) -> str:
+    return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+
+
+class _Want:
+    """The compiled tolerations and, per taint set met so far, the first untolerated taint and the soft count."""
+
+    __slots__ = ("all", "first", "passes", "soft", "soft_counts")
+
+    def __init__(self, every: TolerationSet, soft: TolerationSet) -> None:
+        self.all = every
+        self.soft = soft
+        self.first: list[Taint | None] = []
+        self.passes: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.soft_counts: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def learn(self, sets: list[TaintSet]) -> None:
+        """Evaluate the taint sets that appeared since the last time."""
+        if len(self.first) == len(sets):
+            return
+        for taints in sets[len(self.first) :]:
+            hard = (taint for taint in taints if taint.effect in _HARD)
+            self.first.append(next((taint for taint in hard if not self.all.tolerates(taint)), None))
+        self.passes = np.fromiter((taint is None for taint in self.first), np.bool_, len(sets))
+        counts = [sum(t.effect == _SOFT and not self.soft.tolerates(t) for t in taints) for taints in sets]
+        self.soft_counts = np.array(counts, np.int64)
+
+
+class TaintToleration(Plugin[_Want]):
+    """See the module."""
+
+    name = "TaintToleration"
+    normalization = Normalization.DOWN
+
+    def __init__(self, gates: GateSet, programs: Any = None) -> None:
+        self._gates = gates
+        self._programs = programs
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        tolerations = shape.spec.tolerations
+        soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
+        return Prepared(
+            _Want(
+                compile_tolerations(tolerations, self._gates, self._programs),
+                compile_tolerations(soft, self._gates, self._programs),
+            )
+        )
+
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        want.learn(cluster.nodes.taint_sets.sets)
+        return want.passes[cluster.nodes.taints]
+
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        want.learn(cluster.nodes.taint_sets.sets)
+        return bool(want.passes[cluster.nodes.taints[slot]])
+
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        want.learn(cluster.nodes.taint_sets.sets)
+        taint = want.first[cluster.nodes.taints[slot]]
+        if taint is None:
+            return None
+        return unresolvable(untolerated_reason(taint), want.all.explain(taint) or "")
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: Iterable[int]) -> Counter[str]:
+        want.learn(cluster.nodes.taint_sets.sets)
+        codes = Counter(cluster.nodes.taints[np.fromiter(slots, np.int64)].tolist())
+        return Counter({untolerated_reason(taint): n for code, n in codes.items() if (taint := want.first[code])})
+
+    def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
+        want.learn(cluster.nodes.taint_sets.sets)
+        return want.soft_counts[cluster.nodes.taints]
+
+    def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
+        want.learn(cluster.nodes.taint_sets.sets)
+        return int(want.soft_counts[cluster.nodes.taints[slot]])
