@@ -8,7 +8,7 @@ Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
@@ -33,7 +33,7 @@ from moorage.lint.rules.rollout import check_rollout
 from moorage.lint.rules.spread import Domains
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant
 from moorage.lint.rules.versions import check_versions
-from moorage.lint.subject import Complaint, PodPart, Subject, pod_part_of
+from moorage.lint.subject import Complaint, PodPart, Subject, identity, pod_part_of
 from moorage.model.documents import DecodeError, Document, read_documents
 from moorage.model.kinds import kind_of
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from moorage.lint.facts import PlacedComplaint
     from moorage.lint.sources import Source
     from moorage.model.gates import GateSet
-    from moorage.model.kinds import KindFacts
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MOST_KINDS = 1_000
@@ -105,17 +104,17 @@ class Linter:
             yield from self._pass_over(document)
             return
         self.outcome.objects += 1
-        name = _identity(document.raw, facts)
         complaints = list(field_complaints(document, facts, strict=self._strict))
         result = admit(document.raw, None, self._gates, plugins=_PLUGINS)
         if result.view is None:
             self.outcome.rejected_otherwise = True
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
-            subject = Subject(document, facts.kind, result.view, pod_part_of(facts.kind, result.view), name)
+            subject = Subject(document, facts.kind, result.view, pod_part_of(facts.kind, result.view), facts)
             complaints += self._judge(subject, result)
         for complaint in complaints:
             location = document.location(complaint.path)
+            name = identity(document.raw, facts)
             place = Place(document.source, location.line, location.column, name, complaint.path)
             yield self._finding(complaint, place, document.line_text(location.line))
 
@@ -128,7 +127,7 @@ class Linter:
             return
         self.outcome.objects += 1
         location = document.location(complaint.path)
-        name = _identity(document.raw, None)
+        name = identity(document.raw, None)
         place = Place(document.source, location.line, location.column, name, complaint.path)
         yield self._finding(complaint, place, document.line_text(location.line))
 
@@ -178,15 +177,3 @@ class Linter:
         return Finding(
             complaint.rule, severity, complaint.message, place, complaint.hint, excerpt, complaint.api_server
         )
-
-
-def _identity(raw: dict[str, Any], facts: KindFacts | None) -> str:
-    """`Pod default/web`, whatever the metadata hold."""
-    metadata = raw.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    name, generated = metadata.get("name"), metadata.get("generateName")
-    shown = name if isinstance(name, str) and name else f"{generated}*" if isinstance(generated, str) else "(unnamed)"
-    if facts is None or not facts.namespaced:
-        return f"{raw['kind']} {shown}"
-    namespace = metadata.get("namespace")
-    return f"{raw['kind']} {namespace if isinstance(namespace, str) and namespace else 'default'}/{shown}"

@@ -85,14 +85,12 @@ class ComparedValues:
                 )
 
     def _add_comparison(self, subject: Subject, where: str, key: str, wanted: tuple[str, str, str], path: str) -> None:
-        if (
-            not key
-            or not _readable(where, *wanted[:2])
-            or (len(self._comparisons) >= _MOST_KEYS and (where, key) not in self._comparisons)
-        ):
-            return
-        known = self._comparisons.setdefault((where, key), {})
-        if wanted not in known and len(known) < _MOST_VALUES_PER_KEY:
+        known = self._comparisons.get((where, key))
+        if known is None:
+            if not key or len(self._comparisons) >= _MOST_KEYS:
+                return
+            known = self._comparisons[where, key] = {}
+        if wanted not in known and len(known) < _MOST_VALUES_PER_KEY and _readable(where, *wanted[:2]):
             known[wanted] = _Comparison(*wanted, subject.place(path))
 
     def _add_node(self, subject: Subject) -> None:

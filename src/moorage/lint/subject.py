@@ -14,6 +14,7 @@ from moorage.lint.finding import Place
 
 if TYPE_CHECKING:
     from moorage.model.documents import Document
+    from moorage.model.kinds import KindFacts
     from moorage.model.meta import ObjectMeta
     from moorage.model.pod import PodSpec
 
@@ -69,12 +70,28 @@ class Subject(msgspec.Struct, frozen=True):
     kind: str
     view: Any
     pods: PodPart | None
-    name: str
+    facts: KindFacts
+
+    @property
+    def name(self) -> str:
+        return identity(self.document.raw, self.facts)
 
     def place(self, path: str) -> Place:
         """Where a path is in the input: the field itself, or the nearest thing around it that is written down."""
         location = self.document.location(path)
         return Place(self.document.source, location.line, location.column, self.name, path)
+
+
+def identity(raw: dict[str, Any], facts: KindFacts | None) -> str:
+    """`Pod default/web`, whatever the metadata hold."""
+    metadata = raw.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    name, generated = metadata.get("name"), metadata.get("generateName")
+    shown = name if isinstance(name, str) and name else f"{generated}*" if isinstance(generated, str) else "(unnamed)"
+    if facts is None or not facts.namespaced:
+        return f"{raw['kind']} {shown}"
+    namespace = metadata.get("namespace")
+    return f"{raw['kind']} {namespace if isinstance(namespace, str) and namespace else 'default'}/{shown}"
 
 
 def pod_part_of(kind: str, view: Any) -> PodPart | None:

@@ -38,6 +38,8 @@ def check_never_matches(pods: PodPart) -> Iterator[Complaint]:
     for index, toleration in enumerate(pods.spec.tolerations):
         if toleration.operator not in ORDERED_OPERATORS or toleration.expression or not toleration.key:
             continue
+        if _plainly_matches(toleration):
+            continue
         matcher = compile_toleration(toleration, _ALL_GATES)
         if matcher.never is None and not any(map(matcher.match, possible_taints((toleration,)))):
             yield Complaint(
@@ -47,6 +49,12 @@ def check_never_matches(pods: PodPart) -> Iterator[Complaint]:
                 + _BECAUSE[toleration.operator].format(value=toleration.value),
                 _advice(toleration),
             )
+
+
+def _plainly_matches(toleration: Toleration) -> bool:
+    """The common case, told without looking for a taint: a threshold with room above and below."""
+    value = toleration.value
+    return toleration.operator in ("Lt", "Gt") and len(value) < 19 and value.isdigit() and value != "0"
 
 
 def _advice(toleration: Toleration) -> str:
