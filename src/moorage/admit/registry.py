@@ -125,14 +125,14 @@ REGISTRY: dict[str, KindRow] = {
     ),
     "PersistentVolume": KindRow(
         storage.default_persistent_volume,
-        strategy.prepare_with_status,
+        strategy.prepare_volume_or_claim,
         _volume_options,
         persistent_volume.validate_persistent_volume,
         persistent_volume.validate_persistent_volume_update,
     ),
     "PersistentVolumeClaim": KindRow(
         storage.default_claim,
-        strategy.prepare_with_status,
+        strategy.prepare_volume_or_claim,
         _gate_options,
         claim.validate_claim,
         claim.validate_claim_update,
@@ -146,7 +146,7 @@ REGISTRY: dict[str, KindRow] = {
     ),
     "Namespace": KindRow(
         cluster.default_namespace,
-        strategy.prepare_with_status,
+        strategy.prepare_namespace,
         _gate_options,
         cluster_rules.validate_namespace,
         cluster_rules.validate_namespace_update,
@@ -160,7 +160,7 @@ REGISTRY: dict[str, KindRow] = {
     ),
     "PodDisruptionBudget": KindRow(
         _no_defaults,
-        strategy.prepare_with_status,
+        strategy.prepare_disruption_budget,
         _gate_options,
         disruption_budget.validate_disruption_budget,
         disruption_budget.validate_disruption_budget_update,

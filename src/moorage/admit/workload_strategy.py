@@ -11,6 +11,8 @@ from moorage.admit.mutate import drop_disabled_fields
 from moorage.admit.raw import Raw, part
 from moorage.model.gates import GateSet
 
+NAMESPACE_FINALIZER = "kubernetes"
+
 
 def prepare_nothing(new: Raw, old: Raw | None, gates: GateSet) -> None:
     """For kinds that are stored as they are."""
@@ -60,10 +62,29 @@ def prepare_cron_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
     )
 
 
-def prepare_with_status(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """A kind whose status clients do not write; what defaulting put there remains."""
-    if old is not None:
+def prepare_volume_or_claim(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Both begin as pending, whatever the document says of a volume or claim that was bound elsewhere."""
+    if old is None:
+        new["status"] = {"phase": "Pending"}
+    else:
         _keep_status(new, old)
+
+
+def prepare_namespace(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """A namespace begins as active, and with the finalizer that empties it before it goes."""
+    spec = part(new, "spec")
+    if old is None:
+        new["status"] = {"phase": "Active"}
+        finalizers = spec.get("finalizers") or []
+        if NAMESPACE_FINALIZER not in finalizers:
+            spec["finalizers"] = [*finalizers, NAMESPACE_FINALIZER]
+    else:
+        _keep_status(new, old)
+        spec["finalizers"] = (old.get("spec") or {}).get("finalizers") or []
+
+
+def prepare_disruption_budget(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    _begin(new, old)
 
 
 def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:

@@ -190,10 +190,9 @@ def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
 def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
     """A job that is suspended and has no pods may be steered elsewhere and given other resources."""
     template, before = new.spec.template, old.spec.template
-    if not old.spec.suspend:
-        return _immutable_template(template, before, "spec.template")
-    if old.status.active == 0:
-        before = _with_scheduling_of(template, before)
+    if not old.spec.suspend or old.status.active:
+        return [] if template == before else [invalid("spec.template", _SHOWN_TEMPLATE, FIELD_IS_IMMUTABLE)]
+    before = _with_scheduling_of(template, before)
     before = msgspec.structs.replace(
         before,
         spec=msgspec.structs.replace(
@@ -208,10 +207,6 @@ def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
 
 #: Upstream prints the whole template here; a name for it says as much.
 _SHOWN_TEMPLATE = "the pod template"
-
-
-def _immutable_template(new: PodTemplateSpec, old: PodTemplateSpec, path: str) -> list[FieldError]:
-    return [] if new == old else [invalid(path, _SHOWN_TEMPLATE, FIELD_IS_IMMUTABLE)]
 
 
 def _with_scheduling_of(new: PodTemplateSpec, old: PodTemplateSpec) -> PodTemplateSpec:
