@@ -94,6 +94,7 @@ def check_cel_spec(case: dict[str, Any]) -> str | None:
         variables={name: _read_type(text) for name, text in given["declare"].items()},
         container=given.get("container") or "",
         homogeneous=False,
+        strict_presence=True,
     )
     label = f"{given['file']}/{given['section']}/{given['name']}: {given['expr'][:200]!r}"
     program = compile_expression(given["expr"], environment, checked=given["typeChecked"])
@@ -135,7 +136,8 @@ def _split_top(text: str) -> list[str]:
 
 
 def _read_value(value: dict[str, Any]) -> Any:
-    kind, raw = value["type"], value.get("value")
+    kind: str = value["type"]
+    raw: Any = value.get("value")
     if kind == "int":
         return int(raw)
     if kind == "uint":
@@ -153,7 +155,8 @@ def _read_value(value: dict[str, Any]) -> Any:
 
 def _same(got: Any, want: dict[str, Any]) -> bool:
     """Whether a value is the one wanted, type included."""
-    kind, raw = want["type"], want.get("value")
+    kind: str = want["type"]
+    raw: Any = want.get("value")
     if kind == "double":
         wanted = float(raw)
         return type(got) is float and (got == wanted or (math.isnan(got) and math.isnan(wanted)))
@@ -166,7 +169,7 @@ def _same(got: Any, want: dict[str, Any]) -> bool:
     if kind == "type":
         return isinstance(got, cel_types.Type) and got.name == raw
     if isinstance(got, Duration | Timestamp | OptionalValue):
-        return _show_time(got) == raw
+        return bool(_show_time(got) == raw)
     wanted_value = _read_value(want)
     return type(got) is type(wanted_value) and bool(got == wanted_value)
 

@@ -1,8 +1,8 @@
 """Variables with what is selected from them: `taint.key`, `m['a'][0]`, `has(x.y)`, `x.?y`.
 
-cel-go calls such a chain an attribute and charges 1 for every selection plus 1 for the whole; what is selected from another
-value (a call's result, a literal) is charged likewise, which is why indexing a call's result costs 2. A chain turns optional
-at the first `?`: from there on, what is missing ends the chain with none instead of an error.
+cel-go calls such a chain an attribute and charges 1 for every selection plus 1 for the whole; what is selected from
+another value (a call's result, a literal) is charged likewise, which is why indexing a call's result costs 2. A chain
+turns optional at the first `?`: from there on, what is missing ends the chain with none instead of an error.
 
 Kubernetes: cel-go interpreter/attributes.go. Next on the path: calls.py.
 """
@@ -32,12 +32,16 @@ _KEY_TYPES = (str, int, UInt, bool, float)
 
 
 class Qualifier(NamedTuple):
-    """One selection: its key (a constant, or computed), and whether it was written with `?` or inside has()."""
+    """One selection: its key (a constant, or computed), and whether it was written with `?` or inside has().
+
+    `strict` makes asking a value that has no fields at all an error; otherwise it is merely not there.
+    """
 
     key: Any
     compute_key: Run | None = None
     optional: bool = False
     test_only: bool = False
+    strict: bool = False
 
 
 class AttributeStep(Step):
@@ -124,7 +128,7 @@ def _resolver(base: Run, qualifiers: tuple[Qualifier, ...]) -> Run:
     if len(qualifiers) == 1 and qualifiers[0].compute_key is None and not qualifiers[0].optional:
         only = qualifiers[0]
         if not only.test_only:
-            return _select_one(base, only.key)
+            return _select_one(base, only)
 
     def resolve(state: State) -> Any:
         return _apply(state, base(state), qualifiers)
@@ -132,11 +136,13 @@ def _resolver(base: Run, qualifiers: tuple[Qualifier, ...]) -> Run:
     return resolve
 
 
-def _select_one(base: Run, key: Any) -> Run:
+def _select_one(base: Run, qualifier: Qualifier) -> Run:
+    key = qualifier.key
+
     def resolve(state: State) -> Any:
         value = base(state)
         if isinstance(value, OptionalValue):
-            return _apply(state, value, (Qualifier(key),))
+            return _apply(state, value, (qualifier,))
         charge(state, 1)
         return find(value, key)
 
@@ -153,14 +159,17 @@ def _apply(state: State, value: Any, qualifiers: Iterable[Qualifier]) -> Any:
         optional = optional or qualifier.optional
         if optional:
             key = qualifier.key if qualifier.compute_key is None else _checked_key(qualifier.compute_key(state))
-            value = find_if_present(value, key)
+            value = find_if_present(value, key, qualifier.strict)
             if value is _MISSING:
                 return OPTIONAL_NONE
             charge(state, 1)
             continue
         try:
             key = qualifier.key if qualifier.compute_key is None else _checked_key(qualifier.compute_key(state))
-            value = find_if_present(value, key) is not _MISSING if qualifier.test_only else find(value, key)
+            if qualifier.test_only:
+                value = find_if_present(value, key, qualifier.strict) is not _MISSING
+            else:
+                value = find(value, key)
         except CelError as error:
             kept(error)
             charge(state, 1)
@@ -204,12 +213,16 @@ def find(value: Any, key: Any) -> Any:
     raise CelError(f"no such key: {show_value(key)}")
 
 
-def find_if_present(value: Any, key: Any) -> Any:
+def find_if_present(value: Any, key: Any, strict: bool) -> Any:
     """What a key selects, or a marker if there is nothing; an index of a wrong type is still an error."""
     if type(value) is list:
         index = _index(key)
         return value[index] if 0 <= index < len(value) else _MISSING
-    return value.find(key, _MISSING) if type(value) is CelMap else _MISSING
+    if type(value) is CelMap:
+        return value.find(key, _MISSING)
+    if strict and not isinstance(value, OptionalValue):
+        raise CelError(f"no such key: {show_value(key)}")
+    return _MISSING
 
 
 # -- variables

@@ -1,7 +1,7 @@
 """Compiled expressions, kept: every distinct text is compiled once for as long as it is in use.
 
-In comes a text; out comes its `Program`, or its issues, which are kept as well. Bounded, the least recently used goes first;
-safe to share between threads. Two threads that miss the same text at once compile it twice, and nobody waits.
+In comes a text; out comes its `Program`, or its issues, which are kept as well. Bounded, the least recently used goes
+first; safe to share between threads. Two threads that miss the same text at once compile it twice, and nobody waits.
 
 Kubernetes: dynamic-resource-allocation/cel/cache.go. Next on the path: toleration matching asks this cache.
 """

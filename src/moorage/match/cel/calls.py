@@ -1,8 +1,9 @@
 """Calls: evaluate the arguments, charge, call the implementation.
 
-Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn, the
-overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the call from
-being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first failure.
+Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn,
+the overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the
+call from being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first
+failure.
 
 Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs), interpreter/runtimecost.go.
 Next on the path: loops.py.
@@ -11,6 +12,8 @@ Next on the path: loops.py.
 from __future__ import annotations
 
 import math
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.attributes import FieldStep
@@ -28,14 +31,22 @@ if TYPE_CHECKING:
 
 # Functions Kubernetes charges by name, whichever overload the values turn out to need.
 _CHARGED_BY_NAME = frozenset(
-    "isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join find findAll cidr "
-    "isIP isCIDR ip ip.isCanonical containsIP containsCIDR quantity isQuantity semver isSemver validate".split()
+    re.findall(
+        r"\S+",
+        "isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join find "
+        "findAll cidr isIP isCIDR ip ip.isCanonical containsIP containsCIDR quantity isQuantity semver isSemver "
+        "validate",
+    )
 )
 # Of two arguments, but implemented by cel-go as functions of any number.
 _STOPS_EARLY = frozenset(("string_format",))
 _PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
 _ANYTHING = frozenset((Kind.TYPE_PARAM, Kind.DYN, Kind.ANY))
-# ceil(size × 0.1) in double precision for the sizes that occur.
+# Kinds of the values that are made from text, and one bounded memory for each function that makes them.
+_PARSED = frozenset((Kind.STRUCT, Kind.OPAQUE))
+_MEMORIES: dict[str, Callable[..., Any]] = {}
+_MEMORABLE = 512
+# ceil(size * 0.1) in double precision for the sizes that occur.
 _TENTHS = tuple(math.ceil(size * STRING_FACTOR) for size in range(2048))
 
 
@@ -54,7 +65,7 @@ def build_call(function: str, overloads: Sequence[Overload], args: list[Step], t
             return Step(quick)
         assert types is not None
         known = all(map(_is_known, overload.params, types))
-        implementation = overload.implementation if known else _guarded(function, overload)
+        implementation = _remembering(overload) if known else _guarded(function, overload)
         cost = overload.cost
     else:
         fitting = [overload for overload in overloads if len(overload.params) == len(args)]
@@ -82,6 +93,22 @@ def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Step], 
 
 def _is_known(param: Type, type_: Type) -> bool:
     return param.kind in _ANYTHING or (param.kind is type_.kind and param.name == type_.name)
+
+
+def _remembering(overload: Overload) -> Callable[..., Any]:
+    """The implementation; if it reads a version, a quantity or an address from text, with a memory for the last few."""
+    reads_text = all(param.kind is Kind.STRING or param.kind is Kind.BOOL for param in overload.params)
+    if not overload.params or not reads_text or overload.result.parameters or overload.result.kind not in _PARSED:
+        return overload.implementation
+    implementation = overload.implementation
+    memory = _MEMORIES.get(overload.id)
+    if memory is None:
+        memory = _MEMORIES[overload.id] = lru_cache(maxsize=512)(implementation)
+
+    def call(text: str, *rest: Any) -> Any:
+        return memory(text, *rest) if len(text) <= _MEMORABLE else implementation(text, *rest)
+
+    return call
 
 
 def _guarded(function: str, overload: Overload) -> Callable[..., Any]:
@@ -156,9 +183,7 @@ def _binary(
     return run
 
 
-def _variadic(
-    implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, runs: list[Run]
-) -> Run:
+def _variadic(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, runs: list[Run]) -> Run:
     last = len(runs) - 1
 
     def run(state: State) -> Any:

@@ -1,8 +1,10 @@
 """Tree → checked tree: every node gets its type, every call the overloads that fit.
 
-In come a parsed tree and an environment; out come issues, with cel-go's texts and places, or none, and the tree is filled in.
+In come a parsed tree and an environment; out come issues, with cel-go's texts and places, or none, and the tree is
+filled in.
 
-Kubernetes: cel-go checker/checker.go, checker/env.go. Differs: no messages can be built, so a message literal ends in an issue.
+Kubernetes: cel-go checker/checker.go, checker/env.go. Differs: no messages can be built, so a message literal ends in
+an issue.
 Next on the path: validators.py, then cost_estimate.py.
 """
 
@@ -335,7 +337,9 @@ class _Checker:
         elif range_.kind in (Kind.DYN, Kind.ERROR, Kind.TYPE_PARAM):
             self.assignable(DYN, range_)
         else:
-            message = f"expression of type '{range_}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            message = (
+                f"expression of type '{range_}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            )
             self.report(node.range.position, message)
             variable = variable2 = ERROR
         self.scopes.append({node.accumulator: accumulator})

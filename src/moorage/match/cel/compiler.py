@@ -48,7 +48,7 @@ from moorage.match.cel.values import CelError, CelMap, OptionalValue, UInt
 if TYPE_CHECKING:
     from moorage.match.cel.environment import Environment
 
-_CONVERSIONS = frozenset("bool bytes double duration dyn int string timestamp type uint".split())
+_CONVERSIONS = frozenset(["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"])
 _PRIMITIVES = (bool, int, UInt, float, str)
 
 
@@ -136,12 +136,17 @@ class Compiler:
             if name is not None and self.local(name.partition(".")[0]) is None:
                 return self.unchecked_path(node, name)
         operand = as_attribute(self.compile(node.operand))
-        return operand.select(Qualifier(node.field, test_only=node.test_only))
+        return operand.select(self.qualifier(node.field, test_only=node.test_only))
+
+    def qualifier(
+        self, key: Any, compute: Run | None = None, optional: bool = False, test_only: bool = False
+    ) -> Qualifier:
+        return Qualifier(key, compute, optional, test_only, self.environment.strict_presence)
 
     def unchecked_path(self, node: Select, name: str) -> Step:
         """`a.b` that was not checked: the variable or type `a.b` if there is one, else a field of `a`."""
         whole = self.unchecked_name(name)
-        field = as_attribute(self.compile(node.operand)).select(Qualifier(node.field))
+        field = as_attribute(self.compile(node.operand)).select(self.qualifier(node.field))
         assert isinstance(whole, AttributeStep)
 
         def load(state: State) -> Any:
@@ -199,9 +204,8 @@ class Compiler:
                 known = self.membership(args)
                 if known is not None:
                     return known
-        if len(args) == 2 and function in ("matches", "find", "findAll") and args[1].is_constant:
-            if isinstance(args[1].value, str):
-                compile_pattern(args[1].value)
+        if len(args) == 2 and function in ("matches", "find", "findAll") and type(args[1].value) is str:
+            compile_pattern(args[1].value)
         step = build_call(function, overloads, args, types)
         if function in _CONVERSIONS and len(args) == 1 and args[0].is_constant:
             return ConstantStep(step.run([0, 0]))
@@ -233,9 +237,9 @@ class Compiler:
         optional = node.function != "_[_]"
         key = self.compile(node.args[1])
         if key.is_constant:
-            return operand.select(Qualifier(key.value, optional=optional))
+            return operand.select(self.qualifier(key.value, optional=optional))
         compute = key.resolve if isinstance(key, AttributeStep) else key.run
-        return operand.select(Qualifier(None, compute, optional))
+        return operand.select(self.qualifier(None, compute, optional))
 
     # -- literals
 
@@ -325,7 +329,5 @@ class Compiler:
         value = init.value
         make_init = list if value == [] else CelMap if isinstance(value, CelMap) else lambda: value
         return Step(
-            build_loop(
-                range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run
-            )
+            build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
         )

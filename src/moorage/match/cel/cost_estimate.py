@@ -1,9 +1,10 @@
 """Checked tree → what evaluating it costs at least and at most.
 
-In come a checked tree and its environment (which knows how large the fields of objects may be); out comes an `Interval`.
-Admission compares its upper end with the limit before an expression is ever run.
+In come a checked tree and its environment (which knows how large the fields of objects may be); out comes an
+`Interval`. Admission compares its upper end with the limit before an expression is ever run.
 
-Kubernetes: cel-go checker/cost.go with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes has it.
+Kubernetes: cel-go checker/cost.go with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes
+has it.
 Next on the path: compiler.py.
 """
 

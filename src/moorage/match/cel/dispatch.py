@@ -1,7 +1,7 @@
 """Which overload fits the values at hand? Asked only where types were not known before evaluation.
 
-In come a function and its arguments as values; out comes the overload, or cel-go's "no such overload" in the words it has for
-that kind of function.
+In come a function and its arguments as values; out comes the overload, or cel-go's "no such overload" in the words it
+has for that kind of function.
 
 Kubernetes: cel-go common/decls/decls.go and interpreter/interpretable.go. Next on the path: calls.py.
 """

@@ -1,7 +1,7 @@
 """What an expression may refer to: variables, object types, type names and functions. All of it is data.
 
-In come declarations; out comes an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries are one
-explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in.
+In come declarations; out comes an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries
+are one explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in.
 
 Kubernetes: apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
 Differs: the functions of the authorizer library are not offered, there being no authorizer variable to call them on.
@@ -67,6 +67,7 @@ class Environment:
     """Everything there is to know about names.
 
     `homogeneous` demands elements of one type in list and map literals, and valid durations, timestamps and patterns.
+    `strict_presence` makes has() and `?` fail on values that have no fields, where Kubernetes finds nothing there.
     `predicate` demands a result that is true or false, and a text of at most 10 KiB.
     """
 
@@ -75,6 +76,7 @@ class Environment:
     objects: dict[str, dict[str, ObjectField]] = field(default_factory=dict)
     container: str = ""
     homogeneous: bool = True
+    strict_presence: bool = False
     predicate: bool = False
 
     @cached_property

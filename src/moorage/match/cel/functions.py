@@ -16,12 +16,14 @@ A library is a tuple of `Function`s and nothing else; the environment joins the 
     ))
 
 The implementation gets values as `values.py` describes them, already checked against `params` (type parameters and dyn
-accept anything, list(T) any list), so it never inspects types of its own accord. It returns a value or raises `CelError`
-with cel-go's text. A result that can be much larger than the arguments must first pass `values.require_result_size(n)`.
-A namespaced function is a global one with a dotted name: `Function("lists.range", …)` with `member=False`.
+accept anything, list(T) any list), so it never inspects types of its own accord. It returns a value or raises
+`CelError` with cel-go's text. A result that can be much larger than the arguments must first pass
+`values.require_result_size(n)`. A namespaced function is a global one with a dotted name: `Function("lists.range", …)`
+with `member=False`.
 
-Costs are charged *before* the implementation runs, so `cost` sees the arguments only. An argument that failed to evaluate
-is handed over as the `CelError` instance (cel-go charges the call nevertheless), and `actual_size` counts it as 1.
+Costs are charged *before* the implementation runs, so `cost` sees the arguments only. An argument that failed to
+evaluate is handed over as the `CelError` instance (cel-go charges the call nevertheless), and `actual_size` counts it
+as 1.
 
 Kubernetes: cel-go checker/cost.go and interpreter/runtimecost.go; apiserver/pkg/cel/library/cost.go.
 Differs: result sizes are never known to the actual cost; it is computed from the arguments instead.
@@ -105,9 +107,10 @@ class CallEstimate(NamedTuple):
 class Node:
     """An argument as the cost estimate sees it.
 
-    `size` is what the expression itself tells (literals, concatenations, results of estimated calls), or None. `literal`
-    is the value of a literal and `is_literal` tells whether there is one (it may be null). `path` leads from a variable to
-    the value (`("taint", "key")`, with `@items`, `@keys`, `@values` for elements) and is None where there is no such path.
+    `size` is what the expression itself tells (literals, concatenations, results of estimated calls), or None.
+    `literal` is the value of a literal and `is_literal` tells whether there is one (it may be null). `path` leads from
+    a variable to the value (`("taint", "key")`, with `@items`, `@keys`, `@values` for elements) and is None where there
+    is no such path.
     """
 
     type: Type

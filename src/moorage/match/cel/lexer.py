@@ -36,11 +36,22 @@ _UNFINISHED = re.compile(
     rf"|'(?:{_ESCAPE}|[^\\'\n\r])*(?:\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{{0,3}}|U[0-9a-fA-F]{{0,7}}|[0-3][0-7]?)?)?"
     r"|`[A-Za-z0-9_.\-/ ]*|[&|=]|"
 )
+# Words that may name fields but neither variables nor functions.
+RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        "as break const continue else false for function if import in let loop package namespace null return true var "
+        "void while",
+    )
+)
 _KEYWORDS = frozenset(("true", "false", "null", "in"))
 
 
 class Token(NamedTuple):
-    """A token. Operators and keywords are their own kind; the others are ident, quoted, int, uint, float, string, bytes."""
+    """A token.
+
+    Operators and keywords are their own kind; the others are ident, quoted, int, uint, float, string, bytes and eof.
+    """
 
     kind: str
     text: str

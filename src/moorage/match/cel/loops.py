@@ -1,7 +1,8 @@
 """Comprehensions: the loops behind all, exists, map, filter and their kin, and the bindings behind cel.bind and optMap.
 
-A step that fails does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the value is
-used. Lists and maps are accumulated in place, so a loop over n elements takes n steps. The clock is looked at on the way.
+A step that fails does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the
+value is used. Lists and maps are accumulated in place, so a loop over n elements takes n steps. The clock is looked at
+on the way.
 
 Kubernetes: cel-go interpreter/interpretable.go (evalFold). Next on the path: compiler.py.
 """
@@ -67,9 +68,8 @@ def build_loop(
         items: Any = range_(state)
         state[accumulator] = make_init()
         check_clock(state)
-        count = 0
         pairs = _elements(items) if second is None else _pairs(items)
-        for key, value in pairs:
+        for count, (key, value) in enumerate(pairs, 1):
             state[first] = key
             if second is not None:
                 state[second] = value
@@ -82,7 +82,6 @@ def build_loop(
                 state[accumulator] = step(state)
             except CelError as error:
                 state[accumulator] = kept(error)
-            count += 1
             if not count & _CLOCK_MASK:
                 check_clock(state)
         return result(state)

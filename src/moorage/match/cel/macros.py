@@ -3,7 +3,8 @@
 In come the name, receiver and arguments of a call; out comes its expansion, or None if the call is no macro, or a
 `MacroError` with the argument it is about. All nodes an expansion adds carry the position of the call.
 
-Kubernetes: cel-go parser/macro.go, cel/library.go (optMap), ext/bindings.go, ext/comprehensions.go, ext/lists.go (sortBy).
+Kubernetes: cel-go parser/macro.go, cel/library.go (optMap), ext/bindings.go, ext/comprehensions.go, ext/lists.go
+(sortBy).
 Next on the path: checker.py, which sees comprehensions only.
 """
 

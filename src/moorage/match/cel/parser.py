@@ -1,11 +1,11 @@
 """Tokens → syntax tree, macros expanded.
 
-In comes a `Source`; out comes the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which counts the
-nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
+In comes a `Source`; out comes the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which
+counts the nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
 
-Kubernetes: cel-go parser/parser.go. Differs: after a syntax error cel-go's parser repairs and goes on; this one does so only
-where a single superfluous token can be left out, so it may report fewer errors, and words them more briefly. The place of the
-first one is the same. Next on the path: checker.py.
+Kubernetes: cel-go parser/parser.go. Differs: after a syntax error cel-go's parser repairs and goes on; this one does so
+only where a single superfluous token can be left out, so it may report fewer errors, and words them more briefly. The
+place of the first one is the same. Next on the path: checker.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from moorage.match.cel.escapes import unescape_bytes, unescape_string
-from moorage.match.cel.lexer import Token, tokenize
+from moorage.match.cel.lexer import RESERVED, Token, tokenize
 from moorage.match.cel.macros import MacroError, expand_macro
 from moorage.match.cel.syntax import (
     NO_POSITION,
@@ -41,9 +41,6 @@ _STARTS = frozenset(
     ("[", "{", "(", ".", "-", "!", "true", "false", "null", "float", "int", "uint", "string", "bytes", "ident")
 )
 _EXPRESSION = "expecting an expression"
-_RESERVED = frozenset(
-    ["as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"]
-)
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
@@ -329,7 +326,7 @@ class _Parser:
         message = self.message_literal(dot + token.text)
         if message is not None:
             return message
-        if token.text in _RESERVED:
+        if token.text in RESERVED:
             if self.accept("("):
                 self.arguments()
             return self.issue(start, f"reserved identifier: {token.text}")

@@ -1,7 +1,7 @@
 """Regular expressions as Go understands them, by way of RE2.
 
-In comes a pattern; out comes a compiled one that searches UTF-8 bytes in linear time, or a `CelError` with Go's text. Compiled
-patterns are kept, so an expression that is evaluated often compiles its pattern once.
+In comes a pattern; out comes a compiled one that searches UTF-8 bytes in linear time, or a `CelError` with Go's text.
+Compiled patterns are kept, so an expression that is evaluated often compiles its pattern once.
 
 Kubernetes: Go's package regexp. Differs: RE2 also knows `\\C`, which is refused here as Go refuses it.
 Next on the path: standard/text.py (matches) and libraries/ (find, findAll).
@@ -43,7 +43,7 @@ def _error(message: str) -> CelError:
     return CelError(f"error parsing regexp: {message}")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
     """The compiled pattern; `search(bytes)` returns a match or None."""
     position = _any_byte(pattern)

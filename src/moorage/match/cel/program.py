@@ -45,7 +45,9 @@ class Program:
 
     __slots__ = ("_names", "_run", "_slots", "_template", "estimate", "result_type", "source")
 
-    def __init__(self, source: str, run: Run, slots: dict[str, int], size: int, type_: Type, estimate: Interval) -> None:
+    def __init__(
+        self, source: str, run: Run, slots: dict[str, int], size: int, type_: Type, estimate: Interval
+    ) -> None:
         self.source = source
         self.result_type = type_
         self.estimate = estimate
@@ -155,7 +157,10 @@ def _nesting_bound(source: str) -> int:
 
 
 def _make_room(levels: int) -> None:
-    """Let Python's stack hold a deep expression. The limit is only ever raised, and only as far as the grammar allows."""
+    """Let Python's stack hold a deep expression.
+
+    The limit is only ever raised, and only as far as the grammar allows.
+    """
     if levels > _SHALLOW:
         wanted = 1000 + min(levels, 1000) * _FRAMES_PER_LEVEL
         if sys.getrecursionlimit() < wanted:

@@ -1,10 +1,11 @@
-"""The unit of a compiled program: a closure over the state of one evaluation, and how such closures charge for their work.
+"""The unit of a compiled program: a closure over the state of one evaluation, and how it charges for its work.
 
-The state is a plain list, because nothing is quicker to reach: state[COST] is the cost so far, state[DEADLINE] the time when
-evaluation is stopped (0 until a loop first asks), and the rest are slots for variables. Costs are charged before the work
-is done, and evaluation stops as soon as they exceed the limit.
+The state is a plain list, because nothing is quicker to reach: state[COST] is the cost so far, state[DEADLINE] the time
+when evaluation is stopped (0 until a loop first asks), and the rest are slots for variables. Costs are charged before
+the work is done, and evaluation stops as soon as they exceed the limit.
 
-Kubernetes: cel-go interpreter/runtimecost.go, cel.CostLimit. Differs: charges before, not after; also watches the clock.
+Kubernetes: cel-go interpreter/runtimecost.go, cel.CostLimit. Differs: charges before, not after; also watches the
+clock.
 Next on the path: attributes.py, calls.py and loops.py build steps; compiler.py puts them together.
 """
 

@@ -1,8 +1,8 @@
 """The syntax tree of an expression, and the source it came from.
 
-In comes text; parser.py makes nodes of it; checker.py writes each node's `type` and each call's `overloads` into the tree.
-A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first token,
-whichever cel-go reports errors at.
+In comes text; parser.py makes nodes of it; checker.py writes each node's `type` and each call's `overloads` into the
+tree. A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first
+token, whichever cel-go reports errors at.
 
 Kubernetes: cel-go common/ast and common/source.go. Next on the path: lexer.py.
 """
@@ -114,7 +114,10 @@ class Select(Node):
 
 
 class Call(Node):
-    """A call or an operator. `overloads` are the rows the checker found applicable: one, or several where types are dyn."""
+    """A call or an operator.
+
+    `overloads` are the rows the checker found applicable: one, or several where types are dyn.
+    """
 
     __slots__ = ("args", "function", "overloads", "target")
 

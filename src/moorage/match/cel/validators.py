@@ -57,7 +57,7 @@ def _is_valid(function: str, value: object) -> bool:
         if function == "duration":
             return isinstance(value, str) and parse_duration(value) is not None
         if function == "timestamp":
-            return isinstance(value, str) and parse_timestamp(value) is not None or _is_time(value)
+            return (isinstance(value, str) and parse_timestamp(value) is not None) or _is_time(value)
         if isinstance(value, str):
             compile_pattern(value)
     except CelError:

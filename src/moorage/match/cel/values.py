@@ -36,8 +36,8 @@ INT_MIN = -(2**63)
 INT_MAX = 2**63 - 1
 UINT_MAX = 2**64 - 1
 
-# No result may be larger than this many code points, bytes or elements. cel-go has no such bound: there, nested replace()
-# calls grow a string without limit at next to no cost.
+# No result may be larger than this many code points, bytes or elements. cel-go has no such bound: there, nested
+# replace() calls grow a string without limit at next to no cost.
 MAX_RESULT_SIZE = 10_000_000
 
 
@@ -89,7 +89,7 @@ class Duration:
 
 
 class Timestamp:
-    """Nanoseconds since 1970-01-01 UTC, with the offset it was written with, which shows in string() and nowhere else."""
+    """Nanoseconds since 1970-01-01 UTC, with the offset it was written with, which shows in string() only."""
 
     __slots__ = ("nanos", "offset_seconds")
 

@@ -1,4 +1,4 @@
-"""Functions on lists, maps and optionals: size, in, first, last, optional.*, and the insertion transformMap() loops with.
+"""Functions on lists, maps and optionals: size, in, first, last, optional.*, and what transformMap() inserts with.
 
 Kubernetes: cel-go common/stdlib/standard.go, cel/library.go (optionals), ext/comprehensions.go (map insertion).
 """
@@ -138,13 +138,21 @@ AGGREGATES: tuple[Function, ...] = (
     function(
         "last",
         overload(
-            "list_last", (_LIST,), _OPTIONAL, lambda items: OptionalValue.of(items[-1]) if items else OPTIONAL_NONE, member=True
+            "list_last",
+            (_LIST,),
+            _OPTIONAL,
+            lambda items: OptionalValue.of(items[-1]) if items else OPTIONAL_NONE,
+            member=True,
         ),
     ),
     function(
         "first",
         overload(
-            "list_first", (_LIST,), _OPTIONAL, lambda items: OptionalValue.of(items[0]) if items else OPTIONAL_NONE, member=True
+            "list_first",
+            (_LIST,),
+            _OPTIONAL,
+            lambda items: OptionalValue.of(items[0]) if items else OPTIONAL_NONE,
+            member=True,
         ),
     ),
     function("optional.unwrap", overload("optional_unwrap", (_OPTIONALS,), _LIST, _unwrap)),

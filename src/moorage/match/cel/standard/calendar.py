@@ -1,6 +1,7 @@
 """Timestamps and durations: text, calendar fields, time zones, as Go's package time has them.
 
-Kubernetes: Go's time.ParseDuration, time.Parse(RFC3339) and time.Time; cel-go common/stdlib/standard.go for the accessors.
+Kubernetes: Go's time.ParseDuration, time.Parse(RFC3339) and time.Time; cel-go common/stdlib/standard.go for the
+accessors.
 Differs: the proleptic calendar is computed with integers, so no year is out of reach. Time zones come from the system.
 """
 

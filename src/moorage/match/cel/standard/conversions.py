@@ -1,6 +1,7 @@
-"""Conversions between types: int(), uint(), double(), bool(), string(), bytes(), timestamp(), duration(), type(), dyn().
+"""Conversions: int(), uint(), double(), bool(), string(), bytes(), timestamp(), duration(), type(), dyn().
 
-Kubernetes: cel-go common/stdlib/standard.go and the ConvertToType methods of common/types; Go's strconv for numbers in text.
+Kubernetes: cel-go common/stdlib/standard.go and the ConvertToType methods of common/types; Go's strconv for numbers in
+text.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
-_DOUBLE = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.I)
+_DOUBLE = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.I
+)
 _HEX_DOUBLE = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _BOOLS = dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "FALSE", "false", "False"), False

@@ -272,12 +272,8 @@ def _sum_rows() -> Function:
         Overload("add_bytes", (BYTES, BYTES), BYTES, _concat, cost=sum_of_sizes_cost),
         overload("add_double", (DOUBLE, DOUBLE), DOUBLE, operator.add),
         overload("add_duration_duration", (DURATION, DURATION), DURATION, _add_duration),
-        overload(
-            "add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda d, t: shift_timestamp(t, d.nanos)
-        ),
-        overload(
-            "add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda t, d: shift_timestamp(t, d.nanos)
-        ),
+        overload("add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda d, t: shift_timestamp(t, d.nanos)),
+        overload("add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda t, d: shift_timestamp(t, d.nanos)),
         overload("add_int64", (INT, INT), INT, _add_int),
         overload("add_list", (LIST_OF_T, LIST_OF_T), LIST_OF_T, _concat),
         Overload("add_string", (STRING, STRING), STRING, _concat, cost=sum_of_sizes_cost),
@@ -335,7 +331,9 @@ OPERATORS: tuple[Function, ...] = (
         "_[_]",
         overload("index_list", (list_of(_V), INT), _V, evaluated_by_the_compiler),
         overload("index_map", (_MAP_OF_KV, _K), _V, evaluated_by_the_compiler),
-        overload("optional_list_index_int", (optional_of(list_of(_V)), INT), optional_of(_V), evaluated_by_the_compiler),
+        overload(
+            "optional_list_index_int", (optional_of(list_of(_V)), INT), optional_of(_V), evaluated_by_the_compiler
+        ),
         overload("optional_map_index_value", (optional_of(_MAP_OF_KV), _K), optional_of(_V), evaluated_by_the_compiler),
     ),
     function(
