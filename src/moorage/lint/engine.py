@@ -8,13 +8,14 @@ Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, cast
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
 from moorage.lint.facts import ComparedValues
 from moorage.lint.finding import Finding, Place, Severity
 from moorage.lint.hints import gate_needed
+from moorage.lint.recent_lines import RecentLines
 from moorage.lint.report.form import Outcome
 from moorage.lint.requirements import Requirements
 from moorage.lint.rules.decoding import (
@@ -39,6 +40,7 @@ from moorage.model.kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
     from moorage.lint.facts import PlacedComplaint
     from moorage.lint.sources import Source
@@ -65,9 +67,10 @@ class Linter:
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
         """Every finding of one source, document by document."""
         self.outcome.sources += 1
-        for document in read_documents(stream, source.name):
+        lines = RecentLines(stream)
+        for document in read_documents(cast("BinaryIO", lines), source.name):
             if isinstance(document, DecodeError):
-                yield from self._decode_error(document, source)
+                yield from self._decode_error(document, source, lines.line(document.line))
             else:
                 yield from self._wanted(self._lint_document(document))
 
@@ -85,18 +88,18 @@ class Linter:
             counts[finding.severity] = counts.get(finding.severity, 0) + 1
         return iter(kept if len(kept) < 2 else sorted(kept, key=lambda finding: finding.sort_key))
 
-    def _decode_error(self, error: DecodeError, source: Source) -> Iterator[Finding]:
+    def _decode_error(self, error: DecodeError, source: Source, excerpt: str) -> Iterator[Finding]:
         optional = error.problem in NO_OBJECT or source.name.endswith("Chart.yaml")
         if optional and not source.explicit:
             self.outcome.other_documents += 1
             return
-        complaint = decode_complaint(error)
+        complaint = decode_complaint(error, excerpt)
         if error.problem in UNCHECKED and complaint.rule in self._rules:
             self.outcome.unreadable += 1
         elif complaint.rule == "rejected":
             self.outcome.rejected_otherwise = True
         place = Place(source.name, error.line, error.column, "", complaint.path)
-        yield from self._wanted([self._finding(complaint, place, "")])
+        yield from self._wanted([self._finding(complaint, place, excerpt)])
 
     def _lint_document(self, document: Document) -> Iterator[Finding]:
         facts = kind_of(document.raw)

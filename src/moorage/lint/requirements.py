@@ -109,8 +109,9 @@ class Requirements:
 
 
 def _on_by_default(gate: Gate, minor: int | None) -> bool:
+    """Whether a version has the gate on without being told; None stands for whatever comes after the last release."""
     by_default = gate.accepted_by_default_from()
-    return minor is not None and by_default is not None and by_default <= minor
+    return by_default is not None and (minor is None or by_default <= minor)
 
 
 def _needed(subject: Subject) -> Iterator[tuple[Gate, str]]:

@@ -37,20 +37,20 @@ _VERSION_OF_KIND = {facts.kind: facts.api_version for facts in KINDS.values()} |
 }
 
 
-def decode_complaint(error: DecodeError) -> Complaint:
-    """A stream or document that could not be read."""
+def decode_complaint(error: DecodeError, line: str) -> Complaint:
+    """A stream or document that could not be read; `line` is the text it stumbled over."""
     if error.problem is Problem.TYPE:
         return Complaint("rejected", error.path, error.reason, _quoting_hint(error.reason), api_server=True)
     if error.problem in UNCHECKED:
-        return Complaint("unreadable", "", error.reason, _syntax_hint(error.reason))
+        return Complaint("unreadable", "", error.reason, _syntax_hint(error.reason, line))
     return Complaint("not-an-object", error.path, error.reason, "every object needs an apiVersion and a kind")
 
 
-def _syntax_hint(reason: str) -> str:
-    if "invalid map key" in reason or "{{" in reason:
+def _syntax_hint(reason: str, line: str) -> str:
+    if "{{" in line:
         return "if this is a Helm template, render it first: helm template CHART | moorage lint -"
-    if "cannot start any token" in reason and "\\t" in reason:
-        return "indent with spaces: YAML does not allow tabs"
+    if "cannot start any token" in reason and line[: len(line) - len(line.lstrip())].count("\t"):
+        return "indent with spaces: YAML does not allow tabs there"
     return ""
 
 
