@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bench.manifests import pod_document
 from bench.measure import time_call
 from bench.result import Result, timed
-from moorage.admit import admit
+from moorage.admit.admission import admit
 from moorage.model.gates import gates_from
 
 if TYPE_CHECKING:
