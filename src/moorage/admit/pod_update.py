@@ -13,6 +13,7 @@ import msgspec
 
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.plain import difference
 from moorage.admit.pod import validate_pod_metadata_and_spec
 from moorage.admit.pod.annotations import validate_pod_annotations
 from moorage.admit.pod.claims import MIRROR_POD_ANNOTATION
@@ -142,7 +143,7 @@ def _validate_rest(new: PodSpec, old: PodSpec) -> list[FieldError]:
     if old.schedulingGates:
         errors, munged = _validate_gated(munged, old)
     if munged != old:
-        errors.append(forbidden("spec", f"{MAY_NOT_CHANGE}\n{_difference(old, munged)}"))
+        errors.append(forbidden("spec", f"{MAY_NOT_CHANGE}\n{difference(old, munged)}"))
     return errors
 
 
@@ -207,25 +208,3 @@ def _only_grows(new: NodeSelectorTerm, old: NodeSelectorTerm) -> bool:
         new.matchExpressions[: len(old.matchExpressions)] == old.matchExpressions
         and new.matchFields[: len(old.matchFields)] == old.matchFields
     )
-
-
-def _difference(old: PodSpec, new: PodSpec) -> str:
-    """A unified diff of the specs as JSON; imported late, because few updates need it."""
-    import difflib
-    import json
-
-    before, after = (json.dumps(_plain(spec), indent=1).splitlines() for spec in (old, new))
-    lines = list(difflib.unified_diff(before, after, lineterm="", n=3))
-    return "\n".join(lines[2:]) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """What is set of a view, without what is empty."""
-    if isinstance(value, msgspec.Struct):
-        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
-        return {name: _plain(item) for name, item in fields if item not in (None, "", (), {})}
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

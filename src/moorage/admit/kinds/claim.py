@@ -11,6 +11,7 @@ import msgspec
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.plain import difference
 from moorage.admit.pod.volume_claims import validate_claim_spec
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import FieldError, forbidden, invalid
@@ -68,8 +69,9 @@ def _validate_spec_kept(new: PersistentVolumeClaim, old: PersistentVolumeClaim) 
         if requests:
             requests["storage"] = old.spec.resources.requests.get("storage", ZERO)
         kept["resources"] = msgspec.structs.replace(new.spec.resources, requests=requests)
-    if msgspec.structs.replace(new.spec, **kept) != old.spec:
-        errors.append(forbidden("spec", SPEC_CHANGED))
+    munged = msgspec.structs.replace(new.spec, **kept)
+    if munged != old.spec:
+        errors.append(forbidden("spec", f"{SPEC_CHANGED}\n{difference(old.spec, munged)}"))
     return errors
 
 

@@ -19,7 +19,16 @@ _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def validate_disruption_budget(budget: PodDisruptionBudget, options: ValidationOptions) -> list[FieldError]:
-    return validate_object_meta(budget.metadata, "metadata") + _validate_spec(budget.spec, STRICT)
+    """The generic registry checks the metadata, and only of what is otherwise valid."""
+    errors = _validate_spec(budget.spec, STRICT)
+    return errors or validate_object_meta(budget.metadata, "metadata", name_rule=path_segment_errors)
+
+
+def path_segment_errors(name: str) -> list[str]:
+    """A name that can stand in a URL: the rule for kinds that have none of their own."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{character}'" for character in "/%" if character in name]
 
 
 def validate_disruption_budget_update(

@@ -15,11 +15,12 @@ from moorage.admit.kinds.job_policies import (
 from moorage.admit.kinds.templates import NOT_SELECTED, compile_selector, options_for_selector
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.plain import as_go_struct, as_manifest
 from moorage.admit.pod import validate_pod_template
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
-from moorage.model.pod import Container, PodTemplateSpec
+from moorage.model.pod import Container, PodSpec, PodTemplateSpec
 from moorage.model.scheduling import Affinity
 from moorage.model.workload import Job, JobSpec
 
@@ -53,7 +54,8 @@ def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> list[
     errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
     errors += _validate_template_kept(new, old)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
-        errors += validate_immutable(getattr(new.spec, name), getattr(old.spec, name), f"spec.{name}")
+        after, before = getattr(new.spec, name), getattr(old.spec, name)
+        errors += validate_immutable(after, before, f"spec.{name}", as_go_struct(after))
     return errors
 
 
@@ -191,7 +193,7 @@ def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
     """A job that is suspended and has no pods may be steered elsewhere and given other resources."""
     template, before = new.spec.template, old.spec.template
     if not old.spec.suspend or old.status.active:
-        return [] if template == before else [invalid("spec.template", _SHOWN_TEMPLATE, FIELD_IS_IMMUTABLE)]
+        return [] if template == before else [_template_changed(template, "spec.template")]
     before = _with_scheduling_of(template, before)
     before = msgspec.structs.replace(
         before,
@@ -201,12 +203,12 @@ def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
             initContainers=_with_resources_of(template.spec.initContainers, before.spec.initContainers),
         ),
     )
-    same = template.spec == before.spec
-    return [] if same else [invalid("spec.template.spec", _SHOWN_TEMPLATE, FIELD_IS_IMMUTABLE)]
+    return [] if template.spec == before.spec else [_template_changed(template.spec, "spec.template.spec")]
 
 
-#: Upstream prints the whole template here; a name for it says as much.
-_SHOWN_TEMPLATE = "the pod template"
+def _template_changed(new: PodTemplateSpec | PodSpec, path: str) -> FieldError:
+    """Upstream prints the whole of the new template here, as its own structs; this prints it as a manifest."""
+    return invalid(path, AsJSON(as_manifest(new)), FIELD_IS_IMMUTABLE)
 
 
 def _with_scheduling_of(new: PodTemplateSpec, old: PodTemplateSpec) -> PodTemplateSpec:

@@ -13,6 +13,7 @@ from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.volume_sources import SOURCES, validate_volume_source
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta
 from moorage.admit.options import ValidationOptions
+from moorage.admit.plain import difference
 from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.admit.scheduling.shown import shown_node_selector
 from moorage.admit.scheduling.topology_spread import MUST_BE_POSITIVE
@@ -49,8 +50,10 @@ def validate_persistent_volume_update(
     """The strategy validates the volume twice, so that errors appear twice, as upstream."""
     errors = validate_persistent_volume(new, options)
     errors += validate_persistent_volume(new, options)
-    if _source(_without_new_expand_secret(new.spec, old.spec)) != _source(old.spec):
-        errors.append(forbidden("spec.persistentvolumesource", SOURCE_CHANGED))
+    source, old_source = _source(_without_new_expand_secret(new.spec, old.spec)), _source(old.spec)
+    if source != old_source:
+        detail = f"{SOURCE_CHANGED}\n{difference(old_source, source)}"
+        errors.append(forbidden("spec.persistentvolumesource", detail))
     errors += validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
     affinity = new.spec.nodeAffinity
     before = old.spec.nodeAffinity
@@ -117,8 +120,9 @@ def _validate_attributes_class(spec: PersistentVolumeSpec, path: str) -> list[Fi
     return errors
 
 
-def _source(spec: PersistentVolumeSpec) -> tuple[object, ...]:
-    return tuple(getattr(spec, source.field) for source in SOURCES)
+def _source(spec: PersistentVolumeSpec) -> dict[str, object]:
+    fields = (source.field for source in SOURCES)
+    return {field: getattr(spec, field) for field in fields if getattr(spec, field) is not None}
 
 
 def _without_new_expand_secret(new: PersistentVolumeSpec, old: PersistentVolumeSpec) -> PersistentVolumeSpec:

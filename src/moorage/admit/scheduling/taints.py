@@ -5,6 +5,7 @@ errors. Kubernetes: validateNodeTaints. Next: `moorage.admit.kinds.node`.
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, invalid, not_supported, required
@@ -30,7 +31,16 @@ def validate_taints(taints: Iterable[Taint], path: str) -> list[FieldError]:
             errors.append(invalid(f"{at}.value", taint.value, ";".join(messages)))
         errors += validate_taint_effect(taint.effect, f"{at}.effect") if taint.effect else [required(f"{at}.effect")]
         if (taint.key, taint.effect) in seen:
-            shown = GoStruct(Key=taint.key, Value=taint.value, Effect=taint.effect, TimeAdded=taint.timeAdded)
+            added = None if taint.timeAdded is None else _in_utc(taint.timeAdded)
+            shown = GoStruct(Key=taint.key, Value=taint.value, Effect=taint.effect, TimeAdded=added)
             errors.append(FieldError(ErrorKind.DUPLICATE, at, go_json(shown), MUST_BE_UNIQUE))
         seen.add((taint.key, taint.effect))
     return errors
+
+
+def _in_utc(time: str) -> str:
+    """A time as Go prints it again: in UTC, to the second."""
+    try:
+        return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return time
