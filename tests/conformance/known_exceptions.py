@@ -5,8 +5,8 @@ cannot go stale.
 """
 
 _MISREAD = (
-    'the suite\'s source says bytes_value: " \\? …", and \\? is protobuf text format for a question mark; the recording '
-    "kept the backslash, which the expression does not contain"
+    'the suite\'s source says bytes_value: " \\? …", and \\? is protobuf text format for a question mark; the '
+    "recording kept the backslash, which the expression does not contain"
 )
 
 KNOWN_EXCEPTIONS: dict[str, str] = {
