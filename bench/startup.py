@@ -20,7 +20,7 @@ RUNS = 11
 def measure() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as folder:
         pod = str(write_one_file(Path(folder) / "pod.yaml", 1))
-        commands = (("--help",), ("lint", "--feature-gates=AllAlpha=true", pod))
+        commands: tuple[tuple[str, ...], ...] = (("--help",), ("lint", "--feature-gates=AllAlpha=true", pod))
         samples: dict[tuple[str, ...], list[float]] = {command: [] for command in commands}
         for command in commands:
             cpu_of_command(*command)
