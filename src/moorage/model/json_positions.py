@@ -24,8 +24,8 @@ class JsonPlace:
         return self.children.get(step)
 
 
-def place_json(text: str, start: int) -> JsonPlace:
-    """The places in the JSON value that begins at `start` (or after white space there)."""
+def place_json(text: str, start: int, levels: int | None = None) -> JsonPlace:
+    """The places in the JSON value that begins at `start` (or after white space there), down to so many levels."""
     root: JsonPlace | None = None
     parents: list[JsonPlace] = []
     key: tuple[str, int] | None = None
@@ -47,7 +47,10 @@ def place_json(text: str, start: int) -> JsonPlace:
             if not parents:
                 break
             continue
-        place = _attach(parents, key, begin, is_list=token == "[")
+        place = JsonPlace(begin if key is None else key[1], begin, is_list=token == "[")
+        if parents and (levels is None or len(parents) <= levels):
+            siblings = parents[-1].children
+            siblings[str(len(siblings)) if key is None else key[0]] = place
         key = None
         root = root or place
         if token in "[{":
@@ -55,11 +58,3 @@ def place_json(text: str, start: int) -> JsonPlace:
         elif not parents:
             break
     return root or JsonPlace(start, start, is_list=False)
-
-
-def _attach(parents: list[JsonPlace], key: tuple[str, int] | None, begin: int, is_list: bool) -> JsonPlace:
-    place = JsonPlace(begin if key is None else key[1], begin, is_list)
-    if parents:
-        parent = parents[-1]
-        parent.children[str(len(parent.children)) if key is None else key[0]] = place
-    return place

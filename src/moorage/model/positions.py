@@ -99,14 +99,17 @@ class YamlPositions:
 class JsonPositions:
     """Positions out of JSON text, which is scanned when the first is asked for."""
 
-    def __init__(self, text: str, start: int, first_line: int, place: JsonPlace | None = None) -> None:
+    def __init__(self, text: str, start: int, first_line: int) -> None:
         self._text = text
         self._start = start
         self._first_line = first_line
-        self._place = place
+        self._whole: JsonPlace | None = None
+        self._outline: JsonPlace | None = None
 
     def find(self, steps: tuple[str, ...]) -> Location:
-        place = self._root()
+        if self._whole is None:
+            self._whole = place_json(self._text, self._start_of_value())
+        place = self._whole
         shown = place.value_at
         for step in steps:
             child = place.child(step)
@@ -117,12 +120,28 @@ class JsonPositions:
         return Location(self._first_line + line, shown - self._text.rfind("\n", 0, shown))
 
     def below(self, steps: tuple[str, ...]) -> Positions:
-        place = self._root()
+        return _JsonPart(self, steps, self._text, self._start, self._first_line)
+
+    def offset_of(self, steps: tuple[str, ...]) -> int:
+        """Where the value at these steps starts. A list of thousands is scanned once for all its items."""
+        if self._outline is None:
+            self._outline = place_json(self._text, self._start, levels=len(steps))
+        place = self._outline
         for step in steps:
             place = place.child(step) or place
-        return JsonPositions(self._text, self._start, self._first_line, place)
+        return place.value_at
 
-    def _root(self) -> JsonPlace:
-        if self._place is None:
-            self._place = place_json(self._text, self._start)
-        return self._place
+    def _start_of_value(self) -> int:
+        return self._start
+
+
+class _JsonPart(JsonPositions):
+    """Positions inside of a value that is itself part of a larger one."""
+
+    def __init__(self, parent: JsonPositions, steps: tuple[str, ...], text: str, start: int, first_line: int) -> None:
+        super().__init__(text, start, first_line)
+        self._parent = parent
+        self._steps = steps
+
+    def _start_of_value(self) -> int:
+        return self._parent.offset_of(self._steps)
