@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.unit.admit.pod.manifests import NOT_A_LABEL, POD, container_errors, pod_errors
 
 from moorage.admit.options import ValidationOptions
-from tests.unit.admit.pod.manifests import NOT_A_LABEL, POD, container_errors, pod_errors
 
 PORT = {"containerPort": 80, "protocol": "TCP"}
 ACTIONS = {"exec": {"command": ["x"]}}
@@ -38,7 +38,8 @@ CONTAINERS: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"ports": [{"name": "-A", "containerPort": -1, "hostPort": 65536, "protocol": "tcp"}]},
         [
-            'ports[0].name: Invalid value: "-A": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)',
+            'ports[0].name: Invalid value: "-A": '
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
             'ports[0].name: Invalid value: "-A": must contain at least one letter (a-z)',
             'ports[0].name: Invalid value: "-A": must not begin or end with a hyphen',
             f"ports[0].containerPort: Invalid value: -1: {RANGE}",
@@ -84,7 +85,7 @@ CONTAINERS: list[tuple[dict[str, Any], list[str]]] = [
         [
             "readinessProbe.httpGet.path: Required value",
             'readinessProbe.httpGet.scheme: Unsupported value: "": supported values: "HTTP", "HTTPS"',
-            "readinessProbe.httpGet.httpHeaders: Invalid value: \"a b\": a valid HTTP header must consist of "
+            'readinessProbe.httpGet.httpHeaders: Invalid value: "a b": a valid HTTP header must consist of '
             "alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
         ],
     ),
@@ -211,11 +212,14 @@ INIT: list[tuple[list[dict[str, Any]], list[str]]] = [
             '[1].restartPolicy: Unsupported value: "x": supported values: "Always", "Never", "OnFailure"',
         ],
     ),
-    ([{"name": "c0"}, {"name": ""}, {"name": ""}], [
-        '[0].name: Duplicate value: "c0"',
-        "[1].name: Required value",
-        "[2].name: Required value",
-    ]),
+    (
+        [{"name": "c0"}, {"name": ""}, {"name": ""}],
+        [
+            '[0].name: Duplicate value: "c0"',
+            "[1].name: Required value",
+            "[2].name: Required value",
+        ],
+    ),
     (
         [{}, {"ports": [{**PORT, "hostPort": 1}, {**PORT, "hostPort": 1}]}],
         ['[0].ports[1].hostPort: Duplicate value: "TCP//1"'],
@@ -253,13 +257,17 @@ def test_ephemeral_containers() -> None:
         "startupProbe": {},
         "lifecycle": {},
         "targetContainerName": "x",
-        "volumeMounts": [{"name": "v", "mountPath": "/a", "subPath": "s"}, {"name": "v", "mountPath": "/b", "subPathExpr": "s"}],
+        "volumeMounts": [
+            {"name": "v", "mountPath": "/a", "subPath": "s"},
+            {"name": "v", "mountPath": "/b", "subPathExpr": "s"},
+        ],
     }
     spec = {"volumes": [{"name": "v", "emptyDir": {}}], "ephemeralContainers": [everything, {"name": "c0"}]}
     forbidden = (
-        "ports resources resizePolicy restartPolicy restartPolicyRules livenessProbe readinessProbe startupProbe lifecycle "
-        "volumeMounts[0].subPath volumeMounts[1].subPathExpr"
-    ).split()
+        *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
+        *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+        *("volumeMounts[0].subPath", "volumeMounts[1].subPathExpr"),
+    )
     at = "spec.ephemeralContainers[0]"
     assert pod_errors(spec) == [
         f'{at}.image: Invalid value: " ": must not have leading or trailing whitespace',

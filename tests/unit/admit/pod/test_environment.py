@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from tests.unit.admit.pod.manifests import NOT_A_KEY, NOT_A_LABEL, NOT_A_SUBDOMAIN, container_errors, pod_errors
 
 FIELDS = (
@@ -42,14 +41,14 @@ VALUES: list[tuple[dict[str, Any], list[str]]] = [
     (
         field("spec.x['y']"),
         [
-            'valueFrom.fieldRef.fieldPath: Invalid value: "spec.x[\'y\']": '
+            "valueFrom.fieldRef.fieldPath: Invalid value: \"spec.x['y']\": "
             "error converting fieldPath: field label does not support subscript: spec.x['y']"
         ],
     ),
     (
         field("['y']"),
         [
-            'valueFrom.fieldRef.fieldPath: Invalid value: "[\'y\']": '
+            "valueFrom.fieldRef.fieldPath: Invalid value: \"['y']\": "
             "error converting fieldPath: field label not supported: ['y']"
         ],
     ),
@@ -117,7 +116,12 @@ def test_sources_of_a_variable(source: dict[str, Any], expected: list[str]) -> N
 
 
 def test_names_and_values() -> None:
-    env = [{"name": "a b%"}, {"name": ""}, {"name": "ä"}, {"name": "A", "value": "x", "valueFrom": field("metadata.name")}]
+    env = [
+        {"name": "a b%"},
+        {"name": ""},
+        {"name": "ä"},
+        {"name": "A", "value": "x", "valueFrom": field("metadata.name")},
+    ]
     assert container_errors({"env": env}) == [
         "env[1].name: Required value",
         f'env[2].name: Invalid value: "ä": {PRINTABLE}',
@@ -154,7 +158,7 @@ def test_variables_from_files_need_an_empty_dir() -> None:
     at = "valueFrom.fileKeyRef"
     assert pod_errors(spec) == [
         f'spec.initContainers[0].env[0].{at}.key: Invalid value: "=": {PRINTABLE}',
-        f'spec.initContainers[0].env[0].{at}.path: Invalid value: "a/../b": must not contain \'..\'',
+        f"spec.initContainers[0].env[0].{at}.path: Invalid value: \"a/../b\": must not contain '..'",
         f'spec.initContainers[0].env[0].{at}.volumeName: Not found: "x"',
         f'spec.containers[0].env[1].{at}.volumeName: Invalid value: "h": referenced volume must be of type emptyDir',
     ]

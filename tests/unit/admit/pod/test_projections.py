@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.unit.admit.pod.manifests import NOT_A_KEY, NOT_A_LABEL, NOT_A_SUBDOMAIN, pod_errors, volume_errors
 
 from moorage.model.names import dns1123_label_errors
-from tests.unit.admit.pod.manifests import NOT_A_KEY, NOT_A_LABEL, NOT_A_SUBDOMAIN, pod_errors, volume_errors
 
 COLLISION = "conflicting duplicate paths"
 TOKEN = {"path": "t", "expirationSeconds": 3600}
@@ -96,7 +96,8 @@ SOURCES: list[tuple[list[dict[str, Any]], list[str]]] = [
         [{"clusterTrustBundle": {"name": "", "path": "p"}}, {"clusterTrustBundle": {"name": ":x", "path": "p"}}],
         [
             "sources[0].clusterTrustBundle.name: Required value: must be a valid object name",
-            f'sources[0].clusterTrustBundle.name: Invalid value: "": not a valid clustertrustbundlename: {NOT_A_SUBDOMAIN}',
+            'sources[0].clusterTrustBundle.name: Invalid value: "": '
+            f"not a valid clustertrustbundlename: {NOT_A_SUBDOMAIN}",
             'sources[1].clusterTrustBundle.name: Invalid value: ":x": not a valid clustertrustbundlename: '
             'ClusterTrustBundle without signer name must not have ":" in its name',
             f': Invalid value: "p": {COLLISION}',
@@ -165,7 +166,9 @@ def test_sources(sources: list[dict[str, Any]], expected: list[str]) -> None:
 
 def test_mode() -> None:
     detail = "must be a number between 0 and 0777 (octal), both inclusive"
-    assert volume_errors({"projected": {"defaultMode": 512}}) == [f"projected.defaultMode: Invalid value: 512: {detail}"]
+    assert volume_errors({"projected": {"defaultMode": 512}}) == [
+        f"projected.defaultMode: Invalid value: 512: {detail}"
+    ]
 
 
 def test_long_signers() -> None:

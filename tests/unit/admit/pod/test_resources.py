@@ -3,10 +3,17 @@
 from typing import Any
 
 import pytest
+from tests.unit.admit.pod.manifests import (
+    NOT_A_KEY,
+    NOT_A_LABEL,
+    NOT_A_SUBDOMAIN,
+    container_errors,
+    pod_errors,
+    pod_view,
+)
 
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.pod_resources import container_total
-from tests.unit.admit.pod.manifests import NOT_A_KEY, NOT_A_LABEL, NOT_A_SUBDOMAIN, container_errors, pod_errors, pod_view
 
 STANDARD = "must be a standard resource type or fully qualified"
 FOR_CONTAINERS = "must be a standard resource for containers"
@@ -57,10 +64,13 @@ AMOUNTS: list[tuple[dict[str, Any], list[str]]] = [
             'resources.requests: Invalid value: "500m": must be equal to example.com/gpu limit of 2',
         ],
     ),
-    ({"limits": {"pods": "500m"}}, [
-        f'resources.limits[pods]: Invalid value: "pods": {FOR_CONTAINERS}',
-        'resources.limits[pods]: Invalid value: "500m": must be an integer',
-    ]),
+    (
+        {"limits": {"pods": "500m"}},
+        [
+            f'resources.limits[pods]: Invalid value: "pods": {FOR_CONTAINERS}',
+            'resources.limits[pods]: Invalid value: "500m": must be an integer',
+        ],
+    ),
     (
         {"limits": {"cpu": "100m"}, "requests": {"cpu": "0.2"}},
         ['resources.requests: Invalid value: "200m": must be less than or equal to cpu limit of 100m'],
@@ -113,7 +123,12 @@ def test_claims_of_containers(claims: list[dict[str, Any]], expected: list[str])
 
 
 def test_claims_of_the_pod() -> None:
-    claims = [{}, {"name": "a", "resourceClaimName": ""}, {"name": "a", "resourceClaimTemplateName": "_"}, {"name": "_"}]
+    claims = [
+        {},
+        {"name": "a", "resourceClaimName": ""},
+        {"name": "a", "resourceClaimTemplateName": "_"},
+        {"name": "_"},
+    ]
     nothing = '"ResourceClaimName":null,"ResourceClaimTemplateName":null}'
     one_of = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
     assert pod_errors({"resourceClaims": claims}) == [

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from tests.unit.admit.pod.manifests import container_errors
 
 VOLUMES = {
@@ -24,17 +23,14 @@ MOUNTS: list[tuple[list[dict[str, Any]], list[str]]] = [
         [{**MOUNT, "subPath": "/../a", "subPathExpr": "b/.."}],
         [
             '.subPath: Invalid value: "/../a": must be a relative path',
-            '.subPath: Invalid value: "/../a": must not contain \'..\'',
+            ".subPath: Invalid value: \"/../a\": must not contain '..'",
             '[0].subPathExpr: Invalid value: "b/..": subPathExpr and subPath are mutually exclusive',
-            '.subPathExpr: Invalid value: "b/..": must not contain \'..\'',
+            ".subPathExpr: Invalid value: \"b/..\": must not contain '..'",
         ],
     ),
     (
         [{**MOUNT, "mountPropagation": "Bidirectional"}],
-        [
-            ".mountPropagation: Forbidden: "
-            "Bidirectional mount propagation is available only to privileged containers"
-        ],
+        [".mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers"],
     ),
     (
         [{**MOUNT, "mountPropagation": ""}],
@@ -46,8 +42,7 @@ MOUNTS: list[tuple[list[dict[str, Any]], list[str]]] = [
         [{**MOUNT, "recursiveReadOnly": "IfPossible", "mountPropagation": "HostToContainer"}],
         [
             ".recursiveReadOnly: Forbidden: may only be specified when readOnly is true",
-            ".recursiveReadOnly: Forbidden: "
-            "may only be specified when mountPropagation is None or not specified",
+            ".recursiveReadOnly: Forbidden: may only be specified when mountPropagation is None or not specified",
         ],
     ),
     (
@@ -72,7 +67,7 @@ DEVICES: list[tuple[list[dict[str, Any]], list[str]]] = [
     ),
     (
         [{"name": "b", "devicePath": "/../d"}],
-        ['[0].devicePath: Invalid value: "/../d": can not contain backsteps (\'..\')'],
+        ["[0].devicePath: Invalid value: \"/../d\": can not contain backsteps ('..')"],
     ),
 ]
 

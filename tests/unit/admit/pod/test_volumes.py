@@ -3,9 +3,6 @@
 from typing import Any
 
 import pytest
-
-from moorage.admit.options import ValidationOptions
-from moorage.model.pod import Volume, VolumeSource
 from tests.unit.admit.pod.manifests import (
     NOT_A_KEY,
     NOT_A_LABEL,
@@ -14,6 +11,9 @@ from tests.unit.admit.pod.manifests import (
     pod_errors,
     volume_errors,
 )
+
+from moorage.admit.options import ValidationOptions
+from moorage.model.pod import Volume, VolumeSource
 
 NOT_A_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 SEVERAL = "Forbidden: may not specify more than 1 volume type"
@@ -31,7 +31,7 @@ FILES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"hostPath": {"path": "/a/../b", "type": "<"}},
         [
-            'hostPath.path: Invalid value: "/a/../b": must not contain \'..\'',
+            "hostPath.path: Invalid value: \"/a/../b\": must not contain '..'",
             'hostPath.type: Unsupported value: "\\u003c": supported values: "", "BlockDevice", "CharDevice", '
             '"Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"',
         ],
@@ -52,7 +52,7 @@ FILES: list[tuple[dict[str, Any], list[str]]] = [
             "configMap.name: Required value",
             f"configMap.defaultMode: Invalid value: -1: {NOT_A_MODE}",
             'configMap.items[0].path: Invalid value: "/a/..": must be a relative path',
-            'configMap.items[0].path: Invalid value: "/a/..": must not contain \'..\'',
+            "configMap.items[0].path: Invalid value: \"/a/..\": must not contain '..'",
             f"configMap.items[0].mode: Invalid value: -2: {NOT_A_MODE}",
         ],
     ),
@@ -157,7 +157,7 @@ BACKENDS: list[tuple[dict[str, Any], list[str]]] = [
         {"flocker": {"datasetName": "a/b", "datasetUUID": "u"}},
         [
             'flocker: Invalid value: "resource": datasetName and datasetUUID can not be specified simultaneously',
-            'flocker.datasetName: Invalid value: "a/b": must not contain \'/\'',
+            "flocker.datasetName: Invalid value: \"a/b\": must not contain '/'",
         ],
     ),
     ({"rbd": {}}, ["rbd.monitors: Required value", "rbd.image: Required value"]),
@@ -200,8 +200,7 @@ BACKENDS: list[tuple[dict[str, Any], list[str]]] = [
         {"flexVolume": {"options": {"x": "", "K8s.io/a": "", "a.kubernetes.io": "", "notk8s.io": ""}}},
         [
             "flexVolume.driver: Required value",
-            'flexVolume.options[K8s.io/a]: Invalid value: "K8s.io/a": '
-            "kubernetes.io and k8s.io namespaces are reserved",
+            'flexVolume.options[K8s.io/a]: Invalid value: "K8s.io/a": kubernetes.io and k8s.io namespaces are reserved',
             'flexVolume.options[a.kubernetes.io]: Invalid value: "a.kubernetes.io": '
             "kubernetes.io and k8s.io namespaces are reserved",
         ],
@@ -242,7 +241,10 @@ BACKENDS: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     ({"csi": {"driver": "Driver.example"}}, []),
-    ({"csi": {"nodePublishSecretRef": {}}}, ["csi.driver: Required value", "csi.nodePublishSecretRef.name: Required value"]),
+    (
+        {"csi": {"nodePublishSecretRef": {}}},
+        ["csi.driver: Required value", "csi.nodePublishSecretRef.name: Required value"],
+    ),
     (
         {"csi": {"driver": "D" * 64, "nodePublishSecretRef": {"name": "_"}}},
         ["csi.driver: Too long: may not be more than 63 bytes", f'csi.name: Invalid value: "_": {NOT_A_SUBDOMAIN}'],
@@ -253,7 +255,10 @@ CLAIMS: list[tuple[dict[str, Any], list[str]]] = [
     ({}, []),
     (
         {"accessModes": [], "resources": {}},
-        ["spec.accessModes: Required value: at least 1 access mode is required", "spec.resources[storage]: Required value"],
+        [
+            "spec.accessModes: Required value: at least 1 access mode is required",
+            "spec.resources[storage]: Required value",
+        ],
     ),
     (
         {"accessModes": ["ReadWriteOncePod", "Odd", "ReadOnlyMany"], "resources": {"requests": {"storage": "0"}}},
