@@ -15,7 +15,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 ROOT = Path(__file__).resolve().parents[1]
 MOORAGE = Path(sys.executable).with_name("moorage")
@@ -57,7 +57,7 @@ def _peak() -> int:
 
 
 def _run() -> None:
-    started, cpu_before = perf_counter(), sum(os.times()[:2])
+    started, cpu_before = perf_counter(), process_time()
     from moorage.cli.main import main
 
     report, sys.argv = Path(sys.argv[1]), ["moorage", *sys.argv[2:]]
@@ -66,7 +66,7 @@ def _run() -> None:
     except SystemExit as finished:
         if finished.code not in (None, 0, 1):
             raise
-    cost = {"wall": perf_counter() - started, "cpu": sum(os.times()[:2]) - cpu_before, "peak": _peak()}
+    cost = {"wall": perf_counter() - started, "cpu": process_time() - cpu_before, "peak": _peak()}
     report.write_text(json.dumps(cost), encoding="utf-8")
 
 
