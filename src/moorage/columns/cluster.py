@@ -81,15 +81,15 @@ class Cluster:
 
     # -- shapes -------------------------------------------------------------------------------------------------
 
-    def shape_of(self, pod: Pod) -> Shape:
-        """The pod's shape, made on first sight."""
-        key = shape_key(pod)
+    def shape_of(self, pod: Pod, node_name: str = "") -> Shape:
+        """The pod's shape, made on first sight. `node_name` is for a pod without a node that asks for one by name."""
+        key = shape_key(pod, node_name)
         shape = self._shape_of.get(key)
         if shape is None:
-            shape = self._shape_of[key] = self._new_shape(pod)
+            shape = self._shape_of[key] = self._new_shape(pod, node_name)
         return shape
 
-    def _new_shape(self, pod: Pod) -> Shape:
+    def _new_shape(self, pod: Pod, node_name: str) -> Shape:
         metadata = pod.metadata
         label_class: LabelClass = (
             metadata.namespace,
@@ -99,7 +99,7 @@ class Cluster:
         code = self._classes.intern(label_class)
         if code == len(self._class_counts):
             self._class_counts.append([c.counts for c in self._counted.values() if _is_counted(c, label_class)])
-        shape = Shape(len(self.shapes), pod, code)
+        shape = Shape(len(self.shapes), pod, code, node_name)
         shape.tracked = list(self._class_counts[code])
         self.shapes.append(shape)
         for notify in self.on_new_shape:
@@ -182,10 +182,13 @@ class Cluster:
 
     def _use_port(self, port: HostPort, slot: int, by: int) -> None:
         address, protocol, number = port
-        addresses = self.port_users.setdefault((protocol, number), {}).setdefault(slot, {})
+        users = self.port_users.setdefault((protocol, number), {})
+        addresses = users.setdefault(slot, {})
         addresses[address] = addresses.get(address, 0) + by
         if not addresses[address]:
             del addresses[address]
+            if not addresses:
+                del users[slot]
 
     @contextmanager
     def as_if_gone(self, records: Iterable[PodRecord]) -> Iterator[None]:

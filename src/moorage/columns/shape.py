@@ -27,6 +27,7 @@ class Shape:
         "label_class",
         "labels",
         "namespace",
+        "node_name",
         "non_zero_cpu",
         "non_zero_memory",
         "number",
@@ -37,11 +38,13 @@ class Shape:
         "tracked",
     )
 
-    def __init__(self, number: int, pod: Pod, label_class: int) -> None:
+    def __init__(self, number: int, pod: Pod, label_class: int, node_name: str = "") -> None:
         spec = pod.spec
         self.number = number
         self.spec: PodSpec = spec
         self.namespace = pod.metadata.namespace
+        # The one node that will do; not spec.nodeName, so that a pod that has a node shares the shape of one without.
+        self.node_name = node_name
         self.labels = pod.metadata.labels
         self.label_class = label_class
         self.controller = controller_of(pod.metadata)
@@ -81,7 +84,7 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     )
 
 
-def shape_key(pod: Pod) -> bytes:
+def shape_key(pod: Pod, node_name: str = "") -> bytes:
     """Equal for two pods exactly when scheduling cannot tell them apart."""
     spec = pod.spec
     labels = pod.metadata.labels
@@ -106,6 +109,7 @@ def shape_key(pod: Pod) -> bytes:
             spec.preemptionPolicy,
             spec.schedulerName,
             spec.hostNetwork,
+            node_name,
         )
     )
 

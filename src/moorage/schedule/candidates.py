@@ -18,6 +18,7 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.schedule.plugin import Mask, Normalization, Plugin, Prepared, Scores, normalize, normalize_one
+from moorage.schedule.prefilter import combine_prepared
 from moorage.schedule.profile import Profile
 from moorage.schedule.verdict import Verdict
 
@@ -65,15 +66,18 @@ class Candidates:
         self.prepared = prepared
         self.filters = tuple(Filter(p, prepared[p]) for p in profile.filters if prepared[p].filters)
         self.scores = tuple(Score(p, prepared[p], weight) for p, weight in profile.scores if prepared[p].scores)
-        self.rejection: tuple[Plugin[Any], Verdict] | None = next(
-            ((p, r) for p in profile.filters if (r := prepared[p].rejection) is not None), None
-        )
+        self.prefilter = combine_prepared((p, prepared[p]) for p in profile.filters)
+        self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
+        self._only_nodes = self.prefilter.only_nodes
         self._local_filters = tuple(f for f in self.filters if f.plugin.local)
         self._wide_filters = tuple(f for f in self.filters if not f.plugin.local)
         self._wide_scores = tuple(s for s in self.scores if not s.plugin.local)
         local = [s for s in self.scores if s.plugin.local]
         self._plain = tuple(s for s in local if s.plugin.normalization is Normalization.NONE)
         self._ranked = tuple(_Ranked(s) for s in local if s.plugin.normalization is not Normalization.NONE)
+        asked: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
+        self._epochal = tuple(a for a in asked if a.plugin.local and type(a.plugin).epoch is not Plugin.epoch)
+        self._epochs: list[Any] = []
         self._wide_masks: dict[Plugin[Any], tuple[Any, Mask]] = {}
         self._position = -1
         self._feasible: Mask = np.zeros(0, np.bool_)
@@ -85,6 +89,8 @@ class Candidates:
         """The slot of the best node, or `NO_SLOT`."""
         if self.rejection is not None:
             return NO_SLOT
+        if self._only_nodes is not None and len(self._only_nodes) == 1:
+            return self._only_choice(*self._only_nodes)
         self._refresh()
         if not self._wide_filters and not self._wide_scores:
             return self._best_of_heap()
@@ -92,6 +98,11 @@ class Candidates:
         keys = self._key_array(self._totals(feasible), feasible)
         slot = int(keys.argmax())
         return slot if keys[slot] >= 0 else NO_SLOT
+
+    def _only_choice(self, name: str) -> int:
+        """Asking all nodes about a DaemonSet's pod, which names its node, would make a DaemonSet's cost quadratic."""
+        slot = self._cluster.nodes.slot_of.get(name, NO_SLOT)
+        return slot if slot != NO_SLOT and self.passes(slot) else NO_SLOT
 
     def feasible(self) -> Mask:
         """Every slot on which all filters agree."""
@@ -102,7 +113,7 @@ class Candidates:
 
     def passes(self, slot: int) -> bool:
         """Whether one slot passes all filters as the cluster is now; nothing is kept (preemption's look ahead)."""
-        if self.rejection is not None or not self._is_alive(slot):
+        if self.rejection is not None or not self._is_considered(slot):
             return False
         cluster = self._cluster
         return all(f.plugin.filter_slot(f.prepared.want, cluster, slot) for f in self.filters)
@@ -150,10 +161,12 @@ class Candidates:
     def _refresh(self) -> None:
         nodes = self._cluster.nodes
         position = nodes.changes.position
-        if position == self._position:
+        epochs = [item.plugin.epoch(item.prepared.want, self._cluster) for item in self._epochal]
+        if position == self._position and epochs == self._epochs:
             return
-        changed = nodes.changes.since(self._position) if self._position >= 0 else None
+        changed = nodes.changes.since(self._position) if self._position >= 0 and epochs == self._epochs else None
         self._position = position
+        self._epochs = epochs
         capacity = nodes.slots.capacity
         if changed is None or len(self._fixed) != capacity or len(changed) > 32 + capacity // 16:
             self._rebuild()
@@ -165,11 +178,9 @@ class Candidates:
 
     def _rebuild(self) -> None:
         cluster = self._cluster
-        feasible = cluster.nodes.alive.copy()
+        feasible = self.considered()
         for item in self._local_filters:
             feasible &= item.plugin.filter(item.prepared.want, cluster)
-            if item.prepared.only_nodes is not None:
-                feasible &= self._named(item.prepared.only_nodes)
         self._feasible = feasible
         fixed = np.zeros(len(feasible), np.int64)
         for score in self._plain:
@@ -190,7 +201,7 @@ class Candidates:
         """Ask the local plugins about one slot again; False if the normalisation of all slots changed with it."""
         cluster = self._cluster
         was_feasible = bool(self._feasible[slot])
-        feasible = self._is_alive(slot) and all(
+        feasible = self._is_considered(slot) and all(
             item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in self._local_filters
         )
         self._feasible[slot] = feasible
@@ -233,16 +244,17 @@ class Candidates:
             heappop(heap)  # superseded by a later entry, or no longer feasible
         return NO_SLOT
 
-    def _is_alive(self, slot: int) -> bool:
-        return bool(self._cluster.nodes.alive[slot]) and all(
-            item.prepared.only_nodes is None or self._cluster.nodes.node(slot).metadata.name in item.prepared.only_nodes
-            for item in self.filters
-        )
-
-    def _named(self, names: frozenset[str]) -> Mask:
-        mask = np.zeros(self._cluster.nodes.slots.capacity, np.bool_)
-        for name in names:
-            slot = self._cluster.nodes.slot_of.get(name)
-            if slot is not None:
-                mask[slot] = True
+    def considered(self) -> Mask:
+        """The slots whose nodes the filters are asked about: all, or those a plugin named beforehand."""
+        nodes = self._cluster.nodes
+        if self._only_nodes is None:
+            return nodes.alive.copy()
+        mask = np.zeros(nodes.slots.capacity, np.bool_)
+        mask[[slot for name in self._only_nodes if (slot := nodes.slot_of.get(name)) is not None]] = True
         return mask
+
+    def _is_considered(self, slot: int) -> bool:
+        nodes = self._cluster.nodes
+        return bool(nodes.alive[slot]) and (
+            self._only_nodes is None or nodes.node(slot).metadata.name in self._only_nodes
+        )

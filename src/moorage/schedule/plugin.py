@@ -61,6 +61,10 @@ class Plugin(Generic[Want]):
         """Compile once per shape. Reads nodes only for what does not change with them."""
         raise TypeError(f"{self.name} does not prepare {shape} for {cluster}")
 
+    def epoch(self, want: Want, cluster: Cluster) -> Any:
+        """For local plugins that read a little more than the node: when this moves, every slot is asked again."""
+        return None
+
     def revision(self, want: Want, cluster: Cluster) -> Any:
         """For plugins that are not local: equal values mean that filter and score would answer the same."""
         return (want, cluster.nodes.generation)
