@@ -26,14 +26,14 @@ def split_yaml_list(text: bytes) -> ListText | None:
         return None
     begin = found.end()
     indent = len(found[1])
-    edges = re.compile(rb"^(?: {0,%d}[^ \t\r\n#-]| {%d}-(?=[ \r\n])| {0,%d}-)" % (indent, indent, indent), re.MULTILINE)
+    dash = b" " * indent + b"-"
     starts: list[int] = []
     end = len(text)
-    for edge in edges.finditer(text, begin):
-        if edge[0] != b" " * indent + b"-" or text[edge.end() : edge.end() + 1] not in (b" ", b"\r", b"\n", b""):
-            end = edge.start()
+    for edge in re.finditer(rb"^ {0,%d}[^ \t\r\n#]" % indent, text[begin:], re.MULTILINE):
+        if edge[0] != dash or text[begin + edge.end() : begin + edge.end() + 1].strip():
+            end = begin + edge.start()
             break
-        starts.append(edge.start())
+        starts.append(begin + edge.start())
     items = []
     line, counted = 0, 0
     for start, stop in zip(starts, [*starts[1:], end], strict=True):
