@@ -61,7 +61,7 @@ RULES = (
     Rule("cel-constant", _W, "The expression has the same answer for every taint."),
     Rule("cel-tolerates-everything", _W, "The expression tolerates every taint that was tried."),
     Rule("cel-ignores-key", _W, "The expression does not look at the taint's key."),
-    Rule("cel-always-fails", _W, "The expression fails for every taint that was tried, and so tolerates nothing."),
+    Rule("cel-always-fails", _W, "The expression fails whatever the value of the taint, and so tolerates nothing."),
     Rule("cel-expensive", _W, "The expression's estimated cost is close to the limit."),
 )
 

@@ -38,12 +38,14 @@ _COMMON_KEYS = (
     "dedicated",
     "zz9.example.net/plural-z.alpha",
 )
-_COMMON_VALUES = ("", "true", "950", "5.15.0", "gpu", "10.0.0.1", "1Gi", "a.b-c_d")
+_COMMON_VALUES = ("", "true", "950", "5.15.0", "gpu", "10.0.0.1", "1Gi", "1h", "a.b-c_d", "2026-01-01", "a-b-c-d")
 _EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 _MOST_TEXTS = 6
 #: An expensive expression is not asked about every taint, and then nothing is said about all of them.
 _MOST_COST = 200_000
 _LONGEST_SECONDS = 0.5
+#: Failures that another value need not cause: a text with more parts has an element there.
+_DEPENDS_ON_THE_VALUE = ("index", "no such key", "out of range")
 
 
 class _Verdict(msgspec.Struct, frozen=True):
@@ -85,8 +87,8 @@ def _verdicts(expression: str) -> tuple[_Verdict, ...]:
         verdicts.append(
             _Verdict(
                 "cel-always-fails",
-                f"every evaluation fails, so nothing is tolerated: {answers.first_failure} (for the taint "
-                f"{answers.first_failed_taint}, as for all {answers.tried} taints tried)",
+                f"the evaluation fails whatever the taint's value is, so nothing is tolerated: {answers.first_failure} "
+                f"(for the taint {answers.first_failed_taint}; none of {answers.tried} taints tried was tolerated)",
                 "guard it, for instance with isSemver(taint.value) && …, and see that constants parse: "
                 "semver('v1.2') fails, semver('v1.2', true) does not",
             )
@@ -155,14 +157,18 @@ class _Answers:
         self.first_true = ""
         self.first_failure = ""
         self.first_failed_taint = ""
-        trues = failures = spent = 0
+        trues = spent = 0
+        #: Key and effect, and whether every value so far made it fail.
+        hopeless: dict[tuple[str, str], bool] = {}
         until = time.monotonic() + _LONGEST_SECONDS
         for taint in _taints_around(texts):
             answer, failure, cost = _evaluated(program, taint)
             self.tried += 1
             spent += cost
+            asked = (taint.key, taint.effect)
+            failed = failure is not None and not any(text in failure for text in _DEPENDS_ON_THE_VALUE)
+            hopeless[asked] = failed and hopeless.get(asked, True)
             if failure is not None:
-                failures += 1
                 # The failure for a value that looks like a version tells more than the one for an empty value.
                 if not self.first_failure or taint.value == "5.15.0":
                     self.first_failure, self.first_failed_taint = failure, _shown(taint)
@@ -172,7 +178,8 @@ class _Answers:
             if (trues and trues < self.tried) or spent > _MOST_COST or time.monotonic() > until:
                 break
         else:
-            self.always_true, self.always_failed = trues == self.tried, failures == self.tried
+            self.always_true = trues == self.tried
+            self.always_failed = not trues and any(hopeless.values())
             return
         self.always_true = self.always_failed = False
 
@@ -184,9 +191,8 @@ def _taints_around(texts: list[str]) -> Iterator[Taint]:
     keys += [longer for text in known if not label_key_errors(longer := f"{text}x")]
     values = [text for text in known if not label_value_errors(text)]
     yield Taint(_COMMON_KEYS[0], "", "NoSchedule")
-    for key, value in product([*keys, *_COMMON_KEYS], [*values, *_COMMON_VALUES]):
-        for effect in _EFFECTS:
-            yield Taint(key, value, effect)
+    for key, effect, value in product([*keys, *_COMMON_KEYS], _EFFECTS, [*values, *_COMMON_VALUES]):
+        yield Taint(key, value, effect)
 
 
 def _shown(taint: Taint) -> str:
