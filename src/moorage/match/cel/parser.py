@@ -33,6 +33,9 @@ from moorage.match.cel.syntax import (
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 MAX_DEPTH = 250
+MAX_SYNTAX_ERRORS = 100
+# No number with more digits than this is within 64 bits, leading zeros aside.
+_MOST_DIGITS = 20
 
 _RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
 # Function and how tightly it binds.
@@ -55,6 +58,8 @@ class _DepthError(Exception):
 def parse(source: Source) -> Node | list[Issue]:
     """The tree of an expression, or what is wrong with it."""
     parser = _Parser(source)
+    if parser.gave_up:
+        return parser.issues
     try:
         root = parser.parse()
     except _SyntaxError:
@@ -70,8 +75,12 @@ class _Parser:
         self.tokens, errors = tokenize(source.text)
         self.issues = [
             source.issue(error.position, f"Syntax error: token recognition error at: '{_escape(error.text)}'")
-            for error in errors
+            for error in errors[:MAX_SYNTAX_ERRORS]
         ]
+        self.gave_up = len(errors) > MAX_SYNTAX_ERRORS
+        if self.gave_up:
+            message = f"Syntax error: More than {MAX_SYNTAX_ERRORS} syntax errors"
+            self.issues.append(source.issue(errors[MAX_SYNTAX_ERRORS].position, message))
         self.index = 0
         self.token = self.tokens[0]
         # How deep the parser is within each of the recursive grammar rules.
@@ -307,7 +316,9 @@ class _Parser:
             return Literal(at, value) if abs(value) != float("inf") else self.issue(at, "invalid double literal")
         unsigned = token.kind == "uint"
         digits = text[:-1] if unsigned else text
-        number = int(digits, 16 if digits.startswith("0x") else 10)
+        base = 16 if digits.startswith("0x") else 10
+        significant = (digits[2:] if base == 16 else digits).lstrip("0")
+        number = int(significant or "0", base) if len(significant) <= _MOST_DIGITS else UINT_MAX + 1
         if unsigned:
             return Literal(at, UInt(number)) if number <= UINT_MAX else self.issue(at, "invalid uint literal")
         if sign is not None:

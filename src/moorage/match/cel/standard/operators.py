@@ -55,6 +55,8 @@ from moorage.match.cel.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# Concatenation costs 1 however long the lists, so doubling would be the cheapest way to exhaust memory.
+MAX_LIST_SIZE = 1_000_000
 MIN_SECONDS = -62135596800
 MAX_SECONDS = 253402300799
 _NANOS = 1_000_000_000
@@ -150,6 +152,12 @@ def _before(a: Timestamp, b: Duration) -> Timestamp:
 
 def _concat(a: Any, b: Any) -> Any:
     require_result_size(len(a) + len(b))
+    return a + b
+
+
+def _concat_lists(a: list[Any], b: list[Any]) -> list[Any]:
+    if len(a) + len(b) > MAX_LIST_SIZE:
+        raise CelError(f"result too large: {len(a) + len(b)} exceeds the limit of {MAX_LIST_SIZE}")
     return a + b
 
 
@@ -275,7 +283,7 @@ def _sum_rows() -> Function:
         overload("add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda d, t: shift_timestamp(t, d.nanos)),
         overload("add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda t, d: shift_timestamp(t, d.nanos)),
         overload("add_int64", (INT, INT), INT, _add_int),
-        overload("add_list", (LIST_OF_T, LIST_OF_T), LIST_OF_T, _concat),
+        overload("add_list", (LIST_OF_T, LIST_OF_T), LIST_OF_T, _concat_lists),
         Overload("add_string", (STRING, STRING), STRING, _concat, cost=sum_of_sizes_cost),
         overload("add_uint64", (UINT, UINT), UINT, lambda a, b: _uint(a + b)),
     )
