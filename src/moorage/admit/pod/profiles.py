@@ -83,9 +83,10 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, 
         errors += _validate_seccomp_annotation(annotations[SECCOMP_POD_ANNOTATION], f"{path}.{SECCOMP_POD_ANNOTATION}")
     for key in sorted(key for key in annotations if key.startswith(SECCOMP_CONTAINER_PREFIX)):
         errors += _validate_seccomp_annotation(annotations[key], f"{path}.{key}")
+    container_names = {container.name for container in all_containers(spec)}
     for key in sorted(key for key in annotations if key.startswith(APPARMOR_CONTAINER_PREFIX)):
         container_name = key.removeprefix(APPARMOR_CONTAINER_PREFIX)
-        if not any(container.name == container_name for container in all_containers(spec)):
+        if container_name not in container_names:
             errors.append(invalid(f"{path}[{key}]", container_name, "container not found"))
         profile = annotations[key]
         if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(_LOCALHOST):

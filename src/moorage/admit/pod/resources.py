@@ -5,6 +5,7 @@ validateResourceRequirements, validateResourceClaimNames, ValidateResourceQuanti
 `pod_resources`, which compares a pod's resources with its containers'.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from moorage.admit.dns_names import validate_dns_label
@@ -113,6 +114,7 @@ def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: 
     """A claim is used whole or request by request, each once, and must be one of the pod's."""
     errors: list[FieldError] = []
     used: set[str] = set()
+    requests_used: Counter[str] = Counter()
     for index, claim in enumerate(claims):
         at, name = f"{path}[{index}]", claim.name
         if not name:
@@ -128,7 +130,9 @@ def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: 
             if key in used:
                 errors.append(duplicate(at, key))
             elif not claim.request:
-                errors += [duplicate(at, name) for other in used if other.partition("/")[0] == name]
+                errors += [duplicate(at, name)] * requests_used[name]
+            if key not in used and "/" in key:
+                requests_used[key.partition("/")[0]] += 1
             used.add(key)
         if name not in claim_names:
             known = f": {', '.join(sorted(claim_names))}" if claim_names else " which is empty"

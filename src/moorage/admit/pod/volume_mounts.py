@@ -21,6 +21,7 @@ _NOT_A_CLAIM = "can only use volume source type of PersistentVolumeClaim or Ephe
 def validate_volume_mounts(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> list[FieldError]:
     errors: list[FieldError] = []
     device_paths = {device.name: device.devicePath for device in container.volumeDevices}
+    taken_by_devices = set(device_paths.values())
     mount_points: set[str] = set()
     for index, mount in enumerate(container.volumeMounts):
         at = f"{path}[{index}]"
@@ -36,7 +37,7 @@ def validate_volume_mounts(container: AnyContainer, path: str, volumes: Mapping[
         if device_paths:
             if mount.name in device_paths:
                 errors.append(invalid(f"{at}.name", mount.name, "must not already exist in volumeDevices"))
-            if mount.mountPath in device_paths.values():
+            if mount.mountPath in taken_by_devices:
                 detail = "must not already exist as a path in volumeDevices"
                 errors.append(invalid(f"{at}.mountPath", mount.mountPath, detail))
         if mount.subPath:
@@ -78,6 +79,7 @@ def _validate_recursive(mount: VolumeMount, mode: str, path: str) -> list[FieldE
 def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> list[FieldError]:
     errors: list[FieldError] = []
     mount_paths = {mount.name: mount.mountPath for mount in container.volumeMounts}
+    taken_by_mounts = set(mount_paths.values())
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(container.volumeDevices):
@@ -101,7 +103,7 @@ def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping
             paths.add(device_path)
         if name in mount_paths:
             errors.append(invalid(f"{at}.name", name, "must not already exist in volumeMounts"))
-        if device_path in mount_paths.values():
+        if device_path in taken_by_mounts:
             detail = "must not already exist as a path in volumeMounts"
             errors.append(invalid(f"{at}.devicePath", device_path, detail))
         if name:
