@@ -9,7 +9,6 @@ Kubernetes: PreFilter and PreScore are `prepare`, the rest is named alike.
 """
 
 from collections import Counter
-from collections.abc import Iterable
 from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -23,6 +22,7 @@ from moorage.schedule.verdict import Verdict
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.int64]
+ChosenSlots = NDArray[np.int64]
 MAX_SCORE = 100
 
 
@@ -83,10 +83,10 @@ class Plugin(Generic[Want]):
         """Why a node is refused; None if it is not."""
         return None
 
-    def reasons(self, want: Want, cluster: Cluster, slots: Iterable[int]) -> Counter[str]:
+    def reasons(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         """The reasons of many refused nodes, counted. Override where nodes can be grouped."""
         counted: Counter[str] = Counter()
-        for slot in slots:
+        for slot in slots.tolist():
             verdict = self.explain(want, cluster, slot)
             if verdict is not None:
                 counted.update(verdict.reasons)

@@ -4,14 +4,14 @@ Kubernetes: noderesources/fit.go. Differs: the detail says how much is missing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from moorage.columns.shape import Shape
-from moorage.schedule.plugin import Mask, Plugin, Prepared, Scores
+from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
 from moorage.schedule.resource_scoring import Strategy, least_allocated, weighted_every, weighted_one
 from moorage.schedule.verdict import Code, Verdict
 
@@ -100,12 +100,11 @@ class NodeResourcesFit(Plugin[_Want]):
                 code = Code.UNRESOLVABLE
         return Verdict(code, tuple(reasons), tuple(details)) if reasons else None
 
-    def reasons(self, want: _Want, cluster: Cluster, slots: Iterable[int]) -> Counter[str]:
-        chosen = np.fromiter(slots, np.int64)
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         nodes = cluster.nodes
-        counted = Counter({_TOO_MANY_PODS: int((nodes.free(PODS)[chosen] < 1).sum())})
+        counted = Counter({_TOO_MANY_PODS: int(np.count_nonzero(nodes.free(PODS)[slots] < 1))})
         for resource, value in want.needs:
-            counted[insufficient(resource)] = int((nodes.free(resource)[chosen] < value).sum())
+            counted[insufficient(resource)] = int(np.count_nonzero(nodes.free(resource)[slots] < value))
         return +counted
 
     # -- score --------------------------------------------------------------------------------------------------

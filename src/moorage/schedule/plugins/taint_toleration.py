@@ -6,7 +6,6 @@ Differs: names the taint in the reason; Semver* and CEL behind their gates; eval
 """
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from moorage.columns.taint_sets import TaintSet
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.scheduling import Taint
-from moorage.schedule.plugin import Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.verdict import Verdict, unresolvable
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
@@ -88,10 +87,15 @@ class TaintToleration(Plugin[_Want]):
             return None
         return unresolvable(untolerated_reason(taint), want.all.explain(taint) or "")
 
-    def reasons(self, want: _Want, cluster: Cluster, slots: Iterable[int]) -> Counter[str]:
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         want.learn(cluster.nodes.taint_sets.sets)
-        codes = Counter(cluster.nodes.taints[np.fromiter(slots, np.int64)].tolist())
-        return Counter({untolerated_reason(taint): n for code, n in codes.items() if (taint := want.first[code])})
+        counted: Counter[str] = Counter()
+        nodes_with = np.bincount(cluster.nodes.taints[slots], minlength=len(want.first))
+        for code in np.flatnonzero(nodes_with).tolist():
+            taint = want.first[code]
+            if taint is not None:  # two lists of taints may begin with the same untolerated one
+                counted[untolerated_reason(taint)] += int(nodes_with[code])
+        return counted
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
         want.learn(cluster.nodes.taint_sets.sets)

@@ -1,0 +1,203 @@
+"""Compiled node selectors, asked of all nodes at once.
+
+In: matchers of `moorage.match.node_selector`, and the node table. Out: masks and sums over slots, and the same for one
+slot. A requirement is evaluated once per distinct value of its label, and only for values not met before; where values
+are listed (In, NotIn, …) their codes are looked up, so that a hostname costs nothing although every node has its own.
+Kubernetes: component-helpers/scheduling/corev1/nodeaffinity, per node.
+Next: NodeAffinity, PodTopologySpread's node affinity policy, and the volume plugins.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.node_table import NodeTable
+from moorage.match.label_selector import Selector
+from moorage.match.node_selector import (
+    FieldRequirement,
+    NodeSelectorMatcher,
+    NodeSelectorTermMatcher,
+    PreferredTerms,
+    RequiredNodeAffinity,
+)
+from moorage.match.requirement import (
+    DOES_NOT_EXIST,
+    DOUBLE_EQUALS,
+    EQUALS,
+    EXISTS,
+    IN,
+    NOT_EQUALS,
+    NOT_IN,
+    Requirement,
+)
+
+Mask = NDArray[np.bool_]
+
+# The answer for the values that the requirement lists (for the last two: for nodes without the label); all others get
+# the opposite one.
+_LISTED = {IN: True, EQUALS: True, DOUBLE_EQUALS: True, NOT_IN: False, NOT_EQUALS: False}
+_ABSENT = {EXISTS: False, DOES_NOT_EXIST: True}
+
+
+class NodePredicate(Protocol):
+    """A question about nodes."""
+
+    def mask(self) -> Mask:
+        """The answer for every slot; what it says of slots without a node does not matter."""
+        ...
+
+    def at(self, slot: int) -> bool:
+        """The answer for one slot, quickly."""
+        ...
+
+
+class LabelPredicate:
+    """One requirement on a label."""
+
+    __slots__ = ("_answers", "_column", "_requirement")
+
+    def __init__(self, requirement: Requirement, nodes: NodeTable) -> None:
+        self._requirement = requirement
+        self._column = nodes.label(requirement.key)
+        self._answers: Mask = np.zeros(0, np.bool_)
+
+    def mask(self) -> Mask:
+        if len(self._answers) != len(self._column.values):
+            self._learn()
+        return self._answers[self._column.codes]
+
+    def at(self, slot: int) -> bool:
+        if len(self._answers) != len(self._column.values):
+            self._learn()
+        return bool(self._answers[self._column.codes[slot]])
+
+    def _learn(self) -> None:
+        values = self._column.values
+        requirement = self._requirement
+        operator = requirement.operator
+        listed = _LISTED.get(operator, _ABSENT.get(operator))
+        if listed is None:
+            key, match = requirement.key, requirement.match
+            new = values.values[len(self._answers) :]
+            fresh = np.fromiter((match({} if value is None else {key: value}) for value in new), np.bool_, len(new))
+            self._answers = np.concatenate([self._answers, fresh])
+            return
+        named: tuple[str | None, ...] = requirement.values if operator in _LISTED else (None,)
+        self._answers = np.full(len(values), not listed, np.bool_)
+        self._answers[[code for value in named if (code := values.code_of.get(value)) is not None]] = listed
+
+
+class NamePredicate:
+    """One requirement on a field, of which there is one: the node's name. Any other reads as empty."""
+
+    __slots__ = ("_nodes", "_requirement")
+
+    def __init__(self, requirement: FieldRequirement, nodes: NodeTable) -> None:
+        self._requirement = requirement
+        self._nodes = nodes
+
+    def mask(self) -> Mask:
+        requirement = self._requirement
+        # "/" is in no node's name, so this is the answer for all names but the one that is asked for.
+        mask = np.full(self._nodes.slots.capacity, requirement.match("/"), np.bool_)
+        slot = self._nodes.slot_of.get(requirement.value)
+        if slot is not None:
+            mask[slot] = requirement.match(requirement.value)
+        return mask
+
+    def at(self, slot: int) -> bool:
+        return self._requirement.match(self._nodes.node(slot).metadata.name)
+
+
+class AllOf:
+    """Every one of some predicates; of none, always."""
+
+    __slots__ = ("_capacity_of", "_parts")
+
+    def __init__(self, parts: tuple[NodePredicate, ...], nodes: NodeTable) -> None:
+        self._parts = parts
+        self._capacity_of = nodes.slots
+
+    def mask(self) -> Mask:
+        parts = self._parts
+        if not parts:
+            return np.ones(self._capacity_of.capacity, np.bool_)
+        mask = parts[0].mask()
+        for part in parts[1:]:
+            mask = mask & part.mask()
+        return mask
+
+    def at(self, slot: int) -> bool:
+        return all(part.at(slot) for part in self._parts)
+
+
+class AnyOf:
+    """At least one of some predicates; of none, never."""
+
+    __slots__ = ("_capacity_of", "_parts")
+
+    def __init__(self, parts: tuple[NodePredicate, ...], nodes: NodeTable) -> None:
+        self._parts = parts
+        self._capacity_of = nodes.slots
+
+    def mask(self) -> Mask:
+        parts = self._parts
+        if not parts:
+            return np.zeros(self._capacity_of.capacity, np.bool_)
+        mask = parts[0].mask()
+        for part in parts[1:]:
+            mask = mask | part.mask()
+        return mask
+
+    def at(self, slot: int) -> bool:
+        return any(part.at(slot) for part in self._parts)
+
+
+class WeightedSum:
+    """The weights of the preferred terms that match, added up."""
+
+    __slots__ = ("_capacity_of", "_terms")
+
+    def __init__(self, terms: tuple[tuple[int, NodePredicate], ...], nodes: NodeTable) -> None:
+        self._terms = terms
+        self._capacity_of = nodes.slots
+
+    def every(self) -> NDArray[np.int64]:
+        total = np.zeros(self._capacity_of.capacity, np.int64)
+        for weight, term in self._terms:
+            total += weight * term.mask()
+        return total
+
+    def at(self, slot: int) -> int:
+        return sum(weight for weight, term in self._terms if term.at(slot))
+
+
+def label_predicate(selector: Selector, nodes: NodeTable) -> NodePredicate:
+    if selector.nothing:
+        return AnyOf((), nodes)
+    return AllOf(tuple(LabelPredicate(requirement, nodes) for requirement in selector.requirements), nodes)
+
+
+def selector_predicate(matcher: NodeSelectorMatcher, nodes: NodeTable) -> NodePredicate:
+    """A node selector: a pod's required affinity, or a volume's."""
+    return AnyOf(tuple(_term(term, nodes) for term in matcher.terms), nodes)
+
+
+def required_predicate(required: RequiredNodeAffinity, nodes: NodeTable) -> NodePredicate:
+    """`spec.nodeSelector` and the required node affinity of a pod."""
+    if required.affinity is None:
+        return label_predicate(required.labels, nodes)
+    affinity = selector_predicate(required.affinity, nodes)
+    return affinity if required.labels.everything else AllOf((label_predicate(required.labels, nodes), affinity), nodes)
+
+
+def preferred_sum(preferred: PreferredTerms, nodes: NodeTable) -> WeightedSum:
+    return WeightedSum(tuple((weight, _term(term, nodes)) for weight, term in preferred.terms), nodes)
+
+
+def _term(term: NodeSelectorTermMatcher, nodes: NodeTable) -> NodePredicate:
+    if term.errors or term.labels.nothing:
+        return AnyOf((), nodes)
+    labels: tuple[NodePredicate, ...] = tuple(LabelPredicate(one, nodes) for one in term.labels.requirements)
+    return AllOf((*labels, *(NamePredicate(one, nodes) for one in term.fields)), nodes)

@@ -1,0 +1,154 @@
+"""NodeAffinity: nodeSelector and node affinity × node labels → which nodes remain, and which are preferred.
+
+A node remains if it has every label of `spec.nodeSelector` and matches one of the required terms; the weights of the
+preferred terms that match are added up. Terms that all name nodes narrow the search to those before any filter runs.
+Kubernetes: pkg/scheduler/framework/plugins/nodeaffinity.
+Differs: Semver* operators behind their gate; evaluated once per distinct label value; a preferred term that does not
+parse adds nothing instead of failing the pod.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.selector_masks import (
+    NodePredicate,
+    WeightedSum,
+    preferred_sum,
+    required_predicate,
+    selector_predicate,
+)
+from moorage.columns.shape import Shape
+from moorage.match.node_selector import (
+    NodeSelectorMatcher,
+    PreferredTerms,
+    RequiredNodeAffinity,
+    compile_node_selector,
+    compile_preferred_terms,
+    compile_required_node_affinity,
+)
+from moorage.match.requirement import aggregate
+from moorage.model.gates import GateSet
+from moorage.model.scheduling import NodeAffinity as NodeAffinityView
+from moorage.model.scheduling import NodeSelector
+from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.verdict import Verdict, unresolvable
+
+POD_REASON = "node(s) didn't match Pod's node affinity/selector"
+ENFORCED_REASON = "node(s) didn't match scheduler-enforced node affinity"
+CONFLICT_REASON = "pod affinity terms conflict"
+_NO_PREFERENCE = PreferredTerms((), ())
+
+
+class _Want:
+    """Compiled once per shape: what the pod requires, what the scheduler adds to it, and what both prefer."""
+
+    __slots__ = ("added", "preferred", "required", "required_of")
+
+    def __init__(
+        self,
+        required_of: RequiredNodeAffinity,
+        required: NodePredicate,
+        added: NodePredicate | None,
+        preferred: tuple[WeightedSum, ...],
+    ) -> None:
+        self.required_of = required_of
+        self.required = required
+        self.added = added
+        self.preferred = preferred
+
+
+class NodeAffinity(Plugin[_Want]):
+    """See the module. `added` is the profile's addedAffinity, which every pod has to meet as well."""
+
+    name = "NodeAffinity"
+    normalization = Normalization.UP
+
+    def __init__(self, gates: GateSet, added: NodeAffinityView | None = None) -> None:
+        self._gates = gates
+        self._added: NodeSelectorMatcher | None = None
+        self._added_preferred = _NO_PREFERENCE
+        if added is None:
+            return
+        required = added.requiredDuringSchedulingIgnoredDuringExecution
+        if required is not None:
+            self._added = compile_node_selector(required, gates)
+            _refuse("required", self._added)
+        self._added_preferred = compile_preferred_terms(added.preferredDuringSchedulingIgnoredDuringExecution, gates)
+        _refuse("preferred", self._added_preferred)
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        spec, nodes = shape.spec, cluster.nodes
+        affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
+        required = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
+        wishes = affinity.preferredDuringSchedulingIgnoredDuringExecution if affinity is not None else ()
+        filters = required is not None or bool(spec.nodeSelector) or self._added is not None
+        scores = bool(wishes) or bool(self._added_preferred.terms)
+        if not filters and not scores:
+            return SKIP
+        required_of = compile_required_node_affinity(spec.nodeSelector, spec.affinity, self._gates)
+        preferred = (self._added_preferred, compile_preferred_terms(wishes, self._gates))
+        want = _Want(
+            required_of,
+            required_predicate(required_of, nodes),
+            selector_predicate(self._added, nodes) if self._added is not None else None,
+            tuple(preferred_sum(terms, nodes) for terms in preferred if terms.terms),
+        )
+        only_nodes = _named_nodes(required) if required is not None else None
+        rejection = unresolvable(CONFLICT_REASON) if only_nodes is not None and not only_nodes else None
+        return Prepared(want, filters, scores, rejection, only_nodes)
+
+    # -- filter -------------------------------------------------------------------------------------------------
+
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        mask = want.required.mask()
+        return mask if want.added is None else mask & want.added.mask()
+
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return want.required.at(slot) and (want.added is None or want.added.at(slot))
+
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        metadata = cluster.nodes.node(slot).metadata
+        if self._added is not None:
+            added = self._added.explain(metadata.labels, metadata.name)
+            if added is not None:
+                return unresolvable(ENFORCED_REASON, added)
+        why = want.required_of.explain(metadata.labels, metadata.name)
+        return unresolvable(POD_REASON, why) if why is not None else None
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        enforced = 0 if want.added is None else int(np.count_nonzero(~want.added.mask()[slots]))
+        return +Counter({ENFORCED_REASON: enforced, POD_REASON: len(slots) - enforced})
+
+    # -- score --------------------------------------------------------------------------------------------------
+
+    def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
+        total = super().score(want, cluster, feasible)
+        for preferred in want.preferred:
+            total += preferred.every()
+        return total
+
+    def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
+        return sum(preferred.at(slot) for preferred in want.preferred)
+
+
+def _named_nodes(required: NodeSelector) -> frozenset[str] | None:
+    """The nodes that the terms name, if every term names some; none at all if they contradict themselves."""
+    names: frozenset[str] = frozenset()
+    for term in required.nodeSelectorTerms:
+        named: frozenset[str] | None = None
+        for field in term.matchFields:
+            if field.key == "metadata.name" and field.operator == "In":
+                values = frozenset(field.values)
+                named = values if named is None else named & values
+        if named is None:
+            return None
+        names |= named
+    return names if required.nodeSelectorTerms else None
+
+
+def _refuse(which: str, compiled: NodeSelectorMatcher | PreferredTerms) -> None:
+    if compiled.errors:
+        where = f"addedAffinity.{which}DuringSchedulingIgnoredDuringExecution"
+        raise ValueError(f"parsing {where}: {aggregate(compiled.errors)}")

@@ -1,0 +1,43 @@
+"""NodeName: a pod that asks for a node by name gets that one or none.
+
+Kubernetes: pkg/scheduler/framework/plugins/nodename. Pods that already have a node never come here; what is left are
+pods whose `spec.nodeName` is a wish, and shapes are made with it (`Cluster.shape_of`) only for those.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import Shape
+from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.verdict import Verdict, unresolvable
+
+REASON = "node(s) didn't match the requested node name"
+
+
+class NodeName(Plugin[str]):
+    """See the module."""
+
+    name = "NodeName"
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        return Prepared(shape.node_name, scores=False) if shape.node_name else SKIP
+
+    def filter(self, want: str, cluster: Cluster) -> Mask:
+        mask = np.zeros(cluster.nodes.slots.capacity, np.bool_)
+        slot = cluster.nodes.slot_of.get(want)
+        if slot is not None:
+            mask[slot] = True
+        return mask
+
+    def filter_slot(self, want: str, cluster: Cluster, slot: int) -> bool:
+        return cluster.nodes.slot_of.get(want) == slot
+
+    def explain(self, want: str, cluster: Cluster, slot: int) -> Verdict | None:
+        if self.filter_slot(want, cluster, slot):
+            return None
+        return unresolvable(REASON, f"the pod asks for node {want}")
+
+    def reasons(self, want: str, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        return Counter({REASON: len(slots)})

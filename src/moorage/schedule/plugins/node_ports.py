@@ -1,0 +1,75 @@
+"""NodePorts: host ports that the pod needs × those in use on a node → where they are free.
+
+Two pods cannot have the same port and protocol on one node unless both name an address and the addresses differ.
+Kubernetes: pkg/scheduler/framework/plugins/nodeports. Differs: the detail names the port.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import HostPort, Shape
+from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.verdict import Verdict, unschedulable
+
+REASON = "node(s) didn't have free ports for the requested pod ports"
+EVERY_ADDRESS = "0.0.0.0"
+_Want = tuple[HostPort, ...]
+
+
+class NodePorts(Plugin[_Want]):
+    """See the module."""
+
+    name = "NodePorts"
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        return Prepared(shape.host_ports, scores=False) if shape.host_ports else SKIP
+
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        mask = np.ones(cluster.nodes.slots.capacity, np.bool_)
+        for address, protocol, number in want:
+            users = cluster.port_users.get((protocol, number))
+            if not users:
+                continue
+            if address == EVERY_ADDRESS:
+                taken = np.fromiter(users, np.int64, len(users))
+            else:
+                taken = np.array([slot for slot, used in users.items() if collides(address, used)], np.int64)
+            mask[taken] = False
+        return mask
+
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return not any(_is_taken(port, cluster, slot) for port in want)
+
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        taken = [port for port in want if _is_taken(port, cluster, slot)]
+        return unschedulable(REASON, *(_described(port, cluster, slot) for port in taken)) if taken else None
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        return Counter({REASON: len(slots)})
+
+
+def collides(address: str, used: Collection[str]) -> bool:
+    """Whether a port is taken at this address, given the addresses at which somebody has it."""
+    if address == EVERY_ADDRESS:
+        return len(used) > 0
+    return EVERY_ADDRESS in used or address in used
+
+
+def _is_taken(port: HostPort, cluster: Cluster, slot: int) -> bool:
+    address, protocol, number = port
+    users = cluster.port_users.get((protocol, number))
+    return users is not None and slot in users and collides(address, users[slot])
+
+
+def _described(port: HostPort, cluster: Cluster, slot: int) -> str:
+    address, protocol, number = port
+    holders = sorted(
+        record.key
+        for record in cluster.pods_on[slot].values()
+        for used_address, used_protocol, used_number in record.shape.host_ports
+        if (used_protocol, used_number) == (protocol, number) and collides(address, (used_address,))
+    )
+    return f"host port {number}/{protocol} at {address} is in use by {', '.join(dict.fromkeys(holders))}"

@@ -1,0 +1,48 @@
+"""NodeUnschedulable: a cordoned node is for pods that tolerate being on one.
+
+A pod may go to a node with `spec.unschedulable` if it tolerates the taint node.kubernetes.io/unschedulable:NoSchedule,
+whether the node carries it or not. Kubernetes: pkg/scheduler/framework/plugins/nodeunschedulable.
+Differs: the toleration may also be a version comparison or an expression, behind their gates.
+"""
+
+from collections import Counter
+from typing import Any
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import Shape
+from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.model.gates import GateSet
+from moorage.model.scheduling import Taint
+from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.verdict import Verdict, unresolvable
+
+REASON = "node(s) were unschedulable"
+UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class NodeUnschedulable(Plugin[TolerationSet]):
+    """See the module."""
+
+    name = "NodeUnschedulable"
+
+    def __init__(self, gates: GateSet, programs: Any = None) -> None:
+        self._gates = gates
+        self._programs = programs
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        tolerations = compile_tolerations(shape.spec.tolerations, self._gates, self._programs)
+        return SKIP if tolerations.tolerates(UNSCHEDULABLE) else Prepared(tolerations, scores=False)
+
+    def filter(self, want: TolerationSet, cluster: Cluster) -> Mask:
+        return ~cluster.nodes.unschedulable
+
+    def filter_slot(self, want: TolerationSet, cluster: Cluster, slot: int) -> bool:
+        return not cluster.nodes.unschedulable[slot]
+
+    def explain(self, want: TolerationSet, cluster: Cluster, slot: int) -> Verdict | None:
+        if self.filter_slot(want, cluster, slot):
+            return None
+        return unresolvable(REASON, f"spec.unschedulable is true, and {want.explain(UNSCHEDULABLE)}")
+
+    def reasons(self, want: TolerationSet, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        return Counter({REASON: len(slots)})

@@ -1,0 +1,19 @@
+"""PrioritySort: the order of the queue: higher priority first, then whoever has waited longer.
+
+Kubernetes: pkg/scheduler/framework/plugins/queuesort. Differs: pods that came at the same instant keep the order in
+which they came, so that the same input gives the same plan.
+"""
+
+from moorage.model.pod import PodSpec
+
+QueuePosition = tuple[int, float, int]
+
+
+class PrioritySort:
+    """Gives each pod a position; the smallest is next."""
+
+    name = "PrioritySort"
+
+    def position(self, spec: PodSpec, since: float, number: int) -> QueuePosition:
+        """`since` is when the pod came to the queue, `number` how many came before it."""
+        return (-(spec.priority or 0), since, number)

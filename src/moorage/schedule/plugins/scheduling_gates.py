@@ -1,0 +1,23 @@
+"""SchedulingGates: a pod waits outside the queue for as long as somebody keeps a gate closed.
+
+Kubernetes: pkg/scheduler/framework/plugins/schedulinggates, and the condition that the API server gives such a pod.
+"""
+
+from moorage.model.pod import PodSpec
+from moorage.schedule.verdict import Verdict, unresolvable
+
+CONDITION_REASON = "SchedulingGated"
+CONDITION_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
+
+
+class SchedulingGates:
+    """Asked before a pod enters the queue."""
+
+    name = "SchedulingGates"
+
+    def pre_enqueue(self, spec: PodSpec) -> Verdict | None:
+        """Why the pod may not enter the queue; None if it may."""
+        if not spec.schedulingGates:
+            return None
+        gates = " ".join(gate.name for gate in spec.schedulingGates)
+        return unresolvable(f"waiting for scheduling gates: [{gates}]")
