@@ -115,6 +115,7 @@ def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: 
     errors: list[FieldError] = []
     used: set[str] = set()
     requests_used: Counter[str] = Counter()
+    unknown = ""
     for index, claim in enumerate(claims):
         at, name = f"{path}[{index}]", claim.name
         if not name:
@@ -135,6 +136,11 @@ def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: 
                 requests_used[key.partition("/")[0]] += 1
             used.add(key)
         if name not in claim_names:
-            known = f": {', '.join(sorted(claim_names))}" if claim_names else " which is empty"
-            errors.append(not_found(at, name, f"must be one of the names in pod.spec.resourceClaims{known}"))
+            unknown = unknown or _unknown_claim(claim_names)
+            errors.append(not_found(at, name, unknown))
     return errors
+
+
+def _unknown_claim(claim_names: frozenset[str]) -> str:
+    known = f": {', '.join(sorted(claim_names))}" if claim_names else " which is empty"
+    return f"must be one of the names in pod.spec.resourceClaims{known}"
