@@ -68,7 +68,7 @@ def check_redundant(pods: PodPart) -> Iterator[Complaint]:
     if not 1 < len(tolerations) <= _MOST_TOLERATIONS or not _may_overlap(tolerations):
         return
     made_by_server = bool(pods.metadata.ownerReferences)
-    for found in _Overlaps(tolerations).redundant():
+    for found in redundant_tolerations(tolerations):
         toleration = tolerations[found.index]
         if made_by_server and toleration.key.startswith("node.kubernetes.io/"):
             continue  # added by the DaemonSet controller and by admission, nothing the author can change
@@ -76,12 +76,17 @@ def check_redundant(pods: PodPart) -> Iterator[Complaint]:
         yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
 
 
+def redundant_tolerations(tolerations: Sequence[Toleration]) -> list[Redundancy]:
+    """The tolerations that can be removed, all together, without changing what is tolerated and for how long."""
+    return _Overlaps(tolerations).redundant()
+
+
 def _may_overlap(tolerations: Sequence[Toleration]) -> bool:
     keys = [toleration.key for toleration in tolerations if not toleration.expression]
     return "" in keys or len(set(keys)) < len(keys)
 
 
-class _Redundancy:
+class Redundancy:
     """A toleration without effect, and the ones that make it so."""
 
     def __init__(self, index: int, covered_by: list[int]) -> None:
@@ -132,15 +137,15 @@ class _Overlaps:
             for index in matching:
                 self._matched_by[index].append((taint, matching))
 
-    def redundant(self) -> list[_Redundancy]:
+    def redundant(self) -> list[Redundancy]:
         """Drop one after the other, last first; what a single other one covers goes before what several cover."""
-        found: list[_Redundancy] = []
+        found: list[Redundancy] = []
         for single in (True, False):
             for index in reversed(self._needed.copy()):
                 covering = self._covering(index, single=single)
                 if covering:
                     self._needed.remove(index)
-                    found.append(_Redundancy(index, covering))
+                    found.append(Redundancy(index, covering))
         return sorted(found, key=lambda redundancy: redundancy.index)
 
     def _covering(self, index: int, *, single: bool) -> list[int]:
