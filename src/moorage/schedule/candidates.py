@@ -58,7 +58,7 @@ class Candidates:
 
     def __init__(self, profile: Profile, shape: Shape, cluster: Cluster) -> None:
         self.shape = shape
-        self._cluster = cluster
+        self.cluster = cluster
         prepared = {plugin: plugin.prepare(shape, cluster) for plugin in profile.filters}
         for plugin, _ in profile.scores:
             if plugin not in prepared:
@@ -101,13 +101,13 @@ class Candidates:
 
     def _only_choice(self, name: str) -> int:
         """Asking all nodes about a DaemonSet's pod, which names its node, would make a DaemonSet's cost quadratic."""
-        slot = self._cluster.nodes.slot_of.get(name, NO_SLOT)
+        slot = self.cluster.nodes.slot_of.get(name, NO_SLOT)
         return slot if slot != NO_SLOT and self.passes(slot) else NO_SLOT
 
     def feasible(self) -> Mask:
         """Every slot on which all filters agree."""
         if self.rejection is not None:
-            return np.zeros(self._cluster.nodes.slots.capacity, np.bool_)
+            return np.zeros(self.cluster.nodes.slots.capacity, np.bool_)
         self._refresh()
         return self._narrowed().copy()
 
@@ -115,7 +115,7 @@ class Candidates:
         """Whether one slot passes all filters as the cluster is now; nothing is kept (preemption's look ahead)."""
         if self.rejection is not None or not self._is_considered(slot):
             return False
-        cluster = self._cluster
+        cluster = self.cluster
         return all(f.plugin.filter_slot(f.prepared.want, cluster, slot) for f in self.filters)
 
     def score_table(self, feasible: Mask) -> dict[str, Scores]:
@@ -123,8 +123,8 @@ class Candidates:
         table: dict[str, Scores] = {}
         for score in self.scores:
             want = score.prepared.want
-            if score.plugin.scores_now(want, self._cluster, feasible):
-                raw = score.plugin.score(want, self._cluster, feasible)
+            if score.plugin.scores_now(want, self.cluster, feasible):
+                raw = score.plugin.score(want, self.cluster, feasible)
                 table[score.plugin.name] = normalize(raw, feasible, score.plugin.normalization) * score.weight
         return table
 
@@ -133,13 +133,27 @@ class Candidates:
     def _narrowed(self) -> Mask:
         feasible = self._feasible
         for item in self._wide_filters:
-            want = item.prepared.want
-            revision = item.plugin.revision(want, self._cluster)
-            kept = self._wide_masks.get(item.plugin)
-            if kept is None or kept[0] != revision:
-                kept = self._wide_masks[item.plugin] = (revision, item.plugin.filter(want, self._cluster))
-            feasible = feasible & kept[1]
+            feasible = feasible & self.mask(item)
         return feasible
+
+    def mask(self, item: Filter) -> Mask:
+        """One filter's answer for every slot; not to be written to. What is not local is kept while it is valid."""
+        want = item.prepared.want
+        if item.plugin.local:
+            return item.plugin.filter(want, self.cluster)
+        revision = item.plugin.revision(want, self.cluster)
+        kept = self._wide_masks.get(item.plugin)
+        if kept is None or kept[0] != revision:
+            kept = self._wide_masks[item.plugin] = (revision, item.plugin.filter(want, self.cluster))
+        return kept[1]
+
+    def revision(self) -> tuple[Any, ...]:
+        """Equal values mean that every filter answers the same."""
+        wide = tuple(item.plugin.revision(item.prepared.want, self.cluster) for item in self._wide_filters)
+        return (self.cluster.nodes.changes.position, self._current_epochs(), wide)
+
+    def _current_epochs(self) -> list[Any]:
+        return [item.plugin.epoch(item.prepared.want, self.cluster) for item in self._epochal]
 
     def _totals(self, feasible: Mask) -> Scores:
         totals = self._fixed
@@ -149,19 +163,19 @@ class Candidates:
                 totals = totals + scaled * ranked.score.weight
         for score in self._wide_scores:
             want = score.prepared.want
-            if score.plugin.scores_now(want, self._cluster, feasible):
-                totals = totals + score.plugin.score(want, self._cluster, feasible) * score.weight
+            if score.plugin.scores_now(want, self.cluster, feasible):
+                totals = totals + score.plugin.score(want, self.cluster, feasible) * score.weight
         return totals
 
     def _key_array(self, totals: Scores, feasible: Mask) -> Scores:
-        return np.where(feasible, (totals << 32) | self._cluster.nodes.tie, _INFEASIBLE)
+        return np.where(feasible, (totals << 32) | self.cluster.nodes.tie, _INFEASIBLE)
 
     # -- keeping up ---------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
-        nodes = self._cluster.nodes
+        nodes = self.cluster.nodes
         position = nodes.changes.position
-        epochs = [item.plugin.epoch(item.prepared.want, self._cluster) for item in self._epochal]
+        epochs = self._current_epochs()
         if position == self._position and epochs == self._epochs:
             return
         changed = nodes.changes.since(self._position) if self._position >= 0 and epochs == self._epochs else None
@@ -177,7 +191,7 @@ class Candidates:
                 return
 
     def _rebuild(self) -> None:
-        cluster = self._cluster
+        cluster = self.cluster
         feasible = self.considered()
         for item in self._local_filters:
             feasible &= item.plugin.filter(item.prepared.want, cluster)
@@ -199,7 +213,7 @@ class Candidates:
 
     def _repair(self, slot: int) -> bool:
         """Ask the local plugins about one slot again; False if the normalisation of all slots changed with it."""
-        cluster = self._cluster
+        cluster = self.cluster
         was_feasible = bool(self._feasible[slot])
         feasible = self._is_considered(slot) and all(
             item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in self._local_filters
@@ -230,7 +244,7 @@ class Candidates:
             if ranked.highest:
                 how = ranked.score.plugin.normalization
                 total += normalize_one(int(ranked.raw[slot]), ranked.highest, how) * ranked.score.weight
-        key = (total << 32) | int(self._cluster.nodes.tie[slot])
+        key = (total << 32) | int(self.cluster.nodes.tie[slot])
         if key != self._keys[slot]:
             self._keys[slot] = key
             heappush(self._heap, (-key, slot))
@@ -246,7 +260,7 @@ class Candidates:
 
     def considered(self) -> Mask:
         """The slots whose nodes the filters are asked about: all, or those a plugin named beforehand."""
-        nodes = self._cluster.nodes
+        nodes = self.cluster.nodes
         if self._only_nodes is None:
             return nodes.alive.copy()
         mask = np.zeros(nodes.slots.capacity, np.bool_)
@@ -254,7 +268,7 @@ class Candidates:
         return mask
 
     def _is_considered(self, slot: int) -> bool:
-        nodes = self._cluster.nodes
+        nodes = self.cluster.nodes
         return bool(nodes.alive[slot]) and (
             self._only_nodes is None or nodes.node(slot).metadata.name in self._only_nodes
         )

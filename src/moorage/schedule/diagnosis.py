@@ -1,0 +1,152 @@
+"""Why there is no node: the sentence a cluster would print, whom to ask when something changes, and every reason.
+
+In: a shape's `Candidates`. Out: a `Diagnosis` with, for each node, the reasons of the first plugin that refuses it,
+counted; and `matrix`, which has the reasons of all plugins for all nodes, for people who want to know everything.
+Kubernetes: framework.Diagnosis and FitError; it knows no matrix.
+Next: `queue` keeps the pod until one of `rejected_by` may think differently; `moorage explain` shows the matrix.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from weakref import WeakKeyDictionary
+
+import msgspec
+import numpy as np
+
+from moorage.schedule.candidates import Candidates, Filter
+from moorage.schedule.plugin import Mask
+from moorage.schedule.verdict import Verdict
+
+NO_NODES = "no nodes available to schedule pods"
+_LONGEST_NOTE = 1024  # what an event may hold
+_CUT = " ..."
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """Why no node of `nodes` will do, and the names of the plugins whose no it was."""
+
+    nodes: int
+    reasons: Mapping[str, int]
+    rejected_by: frozenset[str]
+    prefilter_message: str = ""
+
+    def text(self, preemption: str = "") -> str:
+        """The message of the FailedScheduling event, with what preemption had to say, if it was tried."""
+        if self.nodes == 0:
+            return NO_NODES
+        counted = ", ".join(sorted(f"{count} {reason}" for reason, count in self.reasons.items()))
+        said = self.prefilter_message or counted
+        return f"0/{self.nodes} nodes are available:{said and f' {said}.'}{preemption and f' {preemption}'}"
+
+
+def event_note(text: str) -> str:
+    """A message as it fits into an event."""
+    raw = text.encode()
+    if len(raw) <= _LONGEST_NOTE:
+        return text
+    return raw[: _LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT
+
+
+class Diagnoses:
+    """Diagnoses kept per shape for as long as nothing changed: a thousand replicas that do not fit share one."""
+
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[Candidates, tuple[tuple[object, ...], Diagnosis]] = WeakKeyDictionary()
+
+    def of(self, candidates: Candidates) -> Diagnosis:
+        revision = candidates.revision()
+        kept = self._kept.get(candidates)
+        if kept is None or kept[0] != revision:
+            kept = self._kept[candidates] = (revision, diagnose(candidates))
+        return kept[1]
+
+
+def diagnose(candidates: Candidates) -> Diagnosis:
+    cluster, before = candidates.cluster, candidates.prefilter
+    nodes = len(cluster.nodes)
+    if before.rejection is not None:
+        plugin, verdict = before.rejection
+        return Diagnosis(nodes, {}, frozenset({plugin.name, *before.narrowed_by}), ", ".join(verdict.reasons))
+    reasons: Counter[str] = Counter()
+    rejected_by = set(before.narrowed_by)
+    for item, refused in first_refusals(candidates):
+        reasons.update(item.plugin.reasons(item.prepared.want, cluster, np.flatnonzero(refused)))
+        rejected_by.add(item.plugin.name)
+    if before.only_nodes is not None:
+        reasons[_not_named(before.narrowed_by)] += nodes - int(np.count_nonzero(candidates.considered()))
+    return Diagnosis(nodes, dict(+reasons), frozenset(rejected_by))
+
+
+def first_refusals(candidates: Candidates) -> Iterator[tuple[Filter, Mask]]:
+    """For each filter in run order that is the first to refuse some slots: which ones."""
+    remaining = candidates.considered()
+    for item in candidates.filters:
+        passing = candidates.mask(item)
+        refused = remaining & ~passing
+        if refused.any():
+            yield item, refused
+            remaining &= passing
+
+
+def _not_named(plugins: tuple[str, ...]) -> str:
+    return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]"
+
+
+# -- every reason -----------------------------------------------------------------------------------------------------
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """One plugin's no."""
+
+    plugin: str
+    verdict: Verdict
+
+
+class NodeGroup(msgspec.Struct, frozen=True):
+    """Nodes that are refused for the same reasons; the details in `refusals` are those of the first of them."""
+
+    nodes: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+
+
+class Matrix(msgspec.Struct, frozen=True):
+    """What all plugins say about all nodes. With a rejection, no node was asked about by the plugin that rejects."""
+
+    rejection: Refusal | None
+    groups: tuple[NodeGroup, ...]  # fewest refusals first, then the largest
+
+
+def matrix(candidates: Candidates) -> Matrix:
+    """Every failing verdict of every plugin for every node, grouped by identical reasons."""
+    nodes = candidates.cluster.nodes
+    refusals_at: dict[int, list[Refusal]] = {slot: [] for slot in nodes.slot_of.values()}
+    for item in _asked(candidates):
+        refused = nodes.alive & ~candidates.mask(item)
+        for slot in np.flatnonzero(refused).tolist():
+            verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
+            if verdict is not None:
+                refusals_at[slot].append(Refusal(item.plugin.name, verdict))
+    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[int]] = {}
+    for slot, refusals in refusals_at.items():
+        groups.setdefault(tuple((r.plugin, r.verdict.reasons) for r in refusals), []).append(slot)
+    rejection = candidates.rejection
+    return Matrix(
+        Refusal(rejection[0].name, rejection[1]) if rejection is not None else None,
+        tuple(
+            NodeGroup(tuple(nodes.node(slot).metadata.name for slot in slots), tuple(refusals_at[slots[0]]))
+            for reasons, slots in sorted(groups.items(), key=lambda group: (len(group[0]), -len(group[1])))
+        ),
+    )
+
+
+def refusals_of(candidates: Candidates, slot: int) -> tuple[Refusal, ...]:
+    """The same for one node."""
+    return tuple(
+        Refusal(item.plugin.name, verdict)
+        for item in _asked(candidates)
+        if (verdict := item.plugin.explain(item.prepared.want, candidates.cluster, slot)) is not None
+    )
+
+
+def _asked(candidates: Candidates) -> Iterator[Filter]:
+    return (item for item in candidates.filters if item.prepared.rejection is None)
