@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 ANY_OTHER_KEY = "moorage.example/any-other-key"
 _MAX_INT64, _MAX_UINT64 = 2**63 - 1, 2**64 - 1
+_HIGHEST_VERSION = f"{_MAX_UINT64}.{_MAX_UINT64}.{_MAX_UINT64}"
 
 
 def possible_taints(tolerations: Sequence[Toleration]) -> list[Taint]:
@@ -53,7 +54,7 @@ def possible_values(wanted: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     for number in numbers:
         texts.update(dict.fromkeys(str(near) for near in (number - 1, number, number + 1)))
     if versions:
-        texts["0.0.0-0"] = None
+        texts["0.0.0-0"] = texts[_HIGHEST_VERSION] = None
     for version in versions:
         texts[_text_outside(version, exact)] = None
         if (above := _next_above(version)) is not None:

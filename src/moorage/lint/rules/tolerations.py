@@ -138,17 +138,16 @@ class _Overlaps:
                 self._matched_by[index].append((taint, matching))
 
     def redundant(self) -> list[Redundancy]:
-        """Drop one after the other, last first; what a single other one covers goes before what several cover."""
+        """Drop one after the other, last first: what comes later adds nothing to what is already there."""
         found: list[Redundancy] = []
-        for single in (True, False):
-            for index in reversed(self._needed.copy()):
-                covering = self._covering(index, single=single)
-                if covering:
-                    self._needed.remove(index)
-                    found.append(Redundancy(index, covering))
-        return sorted(found, key=lambda redundancy: redundancy.index)
+        for index in reversed(self._needed.copy()):
+            covering = self._covering(index)
+            if covering:
+                self._needed.remove(index)
+                found.append(Redundancy(index, covering))
+        return found[::-1]
 
-    def _covering(self, index: int, *, single: bool) -> list[int]:
+    def _covering(self, index: int) -> list[int]:
         """The tolerations that do all that this one does, or nothing if it is needed."""
         rows = [
             (taint, [other for other in matching if other != index and other in self._needed])
@@ -159,8 +158,6 @@ class _Overlaps:
         alone = [other for other in self._needed if all(other in others for _, others in rows)]
         if alone:
             return alone[:1]
-        if single:
-            return []
         chosen = list(dict.fromkeys(others[0] for _, others in rows))
         for candidate in list(chosen):
             rest = [other for other in chosen if other != candidate]
