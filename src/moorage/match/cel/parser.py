@@ -15,6 +15,7 @@ from typing import NoReturn
 from moorage.match.cel.escapes import unescape_bytes, unescape_string
 from moorage.match.cel.lexer import RESERVED, Token, tokenize
 from moorage.match.cel.macros import MacroError, expand_macro
+from moorage.match.cel.stack import make_room, nesting
 from moorage.match.cel.syntax import (
     NO_POSITION,
     Call,
@@ -57,6 +58,7 @@ class _DepthError(Exception):
 
 def parse(source: Source) -> Node | list[Issue]:
     """The tree of an expression, or what is wrong with it."""
+    make_room(nesting(source.text))
     parser = _Parser(source)
     if parser.gave_up:
         return parser.issues

@@ -10,8 +10,6 @@ Next on the path: cache.py keeps programs; toleration matching asks them.
 
 from __future__ import annotations
 
-import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.checker import check
@@ -19,6 +17,7 @@ from moorage.match.cel.compiler import Compiler
 from moorage.match.cel.cost_estimate import estimate_cost
 from moorage.match.cel.functions import Interval
 from moorage.match.cel.parser import parse
+from moorage.match.cel.stack import make_room
 from moorage.match.cel.steps import COST, COST_LIMIT, FIRST_SLOT, Run, State
 from moorage.match.cel.syntax import NO_POSITION, Issue, Node, Source, children
 from moorage.match.cel.types import ANY, BOOL, DYN
@@ -36,12 +35,6 @@ TOO_LONG = f"may not be more than {MAX_LENGTH} bytes"
 # Starts the message about an expression that is well-typed but whose constants cannot be computed: `int('x') == 1`.
 NOT_INSTANTIATED = "program instantiation failed: "
 TOO_COMPLEX = "too complex, exceeds cost limit"
-# Frames of Python's stack that one level of an expression takes; levels that fit without ado, and the most there can
-# be.
-_FRAMES_PER_LEVEL = 8
-_SHALLOW = 40
-_DEEPEST = 1500
-_BRACKETS = re.compile(r"[()\[\]{}]")
 
 
 class Program:
@@ -117,7 +110,6 @@ def compile_expression(source: str, environment: Environment, *, checked: bool =
     if environment.predicate and len(source.encode("utf-8", "surrogatepass")) > MAX_LENGTH:
         return [Issue(0, 0, TOO_LONG)]
     text = Source(source)
-    _make_room(_nesting(source))
     try:
         program = _compile(text, environment, checked)
     except RecursionError:
@@ -131,8 +123,7 @@ def _compile(source: Source, environment: Environment, checked: bool) -> Program
     root = parse(source)
     if isinstance(root, list):
         return root
-    if len(source.text) > _SHALLOW:
-        _make_room(_tree_depth(root))
+    make_room(_tree_depth(root))
     estimate = Interval(0, 0)
     if checked:
         problems = check(root, environment)
@@ -157,18 +148,6 @@ def render_issues(source: str, issues: list[Issue]) -> str:
     return f"compilation failed: {Source(source).render(issues)}"
 
 
-def _nesting(source: str) -> int:
-    """How deeply the parser will nest, at most: brackets (those in strings count too) and ternaries."""
-    depth = deepest = 0
-    for bracket in _BRACKETS.findall(source):
-        if bracket in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        else:
-            depth -= 1
-    return deepest + source.count("?")
-
-
 def _tree_depth(root: Node) -> int:
     """How many nodes lie on the longest path through a tree."""
     deepest = 0
@@ -178,15 +157,3 @@ def _tree_depth(root: Node) -> int:
         deepest = max(deepest, depth)
         waiting.extend((child, depth + 1) for child in children(node))
     return deepest
-
-
-def _make_room(levels: int) -> None:
-    """Let Python's stack hold a deep expression.
-
-    The limit is raised for few expressions, never lowered again (a program may run at any time), and by no more than
-    the limits of the grammar demand: Python's own frames do not use the machine's stack.
-    """
-    if levels > _SHALLOW:
-        wanted = 1000 + min(levels, _DEEPEST) * _FRAMES_PER_LEVEL
-        if sys.getrecursionlimit() < wanted:
-            sys.setrecursionlimit(wanted)

@@ -11,8 +11,8 @@ Next on the path: attributes.py, calls.py and loops.py build steps; compiler.py 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from moorage.match.cel.values import CelCancelled, CelError
@@ -77,7 +77,7 @@ def kept(error: CelError) -> CelError:
 
 def check_clock(state: State) -> None:
     """Stop an evaluation that has been running for too long."""
-    now = time.monotonic()
+    now = monotonic()
     if not state[DEADLINE]:
         state[DEADLINE] = now + SECONDS_LIMIT
     elif now > state[DEADLINE]:
