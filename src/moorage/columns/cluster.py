@@ -5,23 +5,20 @@ plugins of `moorage.schedule`, and `as_if_gone`, the same cluster without some o
 which is how preemption and what-if look ahead. Nothing is ever rebuilt per pod.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.counts import PodCounts
-from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
+from moorage.columns.owned_terms import OwnedTerms
+from moorage.columns.pod_classes import Label, PodClasses, PodPredicate
 from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
 from moorage.model.node import Node
 from moorage.model.pod import Pod
-
-LabelClass = tuple[str, tuple[tuple[str, str], ...], bool]  # namespace, labels, being deleted
-# Given a pod's namespace and labels and whether it is being deleted: is it to be counted?
-PodPredicate = Callable[[str, Mapping[str, str], bool], bool]
 
 
 class PodRecord:
@@ -40,16 +37,6 @@ class PodRecord:
         return self.shape.priority
 
 
-class _Counted:
-    """A registered predicate and its counts."""
-
-    __slots__ = ("counts", "predicate")
-
-    def __init__(self, predicate: PodPredicate, counts: PodCounts) -> None:
-        self.predicate = predicate
-        self.counts = counts
-
-
 class Cluster:
     """Nodes and pods as columns. `seed` decides ties between equally good nodes."""
 
@@ -59,16 +46,15 @@ class Cluster:
         self.pods: dict[str, PodRecord] = {}
         self.pods_on: list[dict[str, PodRecord]] = []
         self.shapes: list[Shape] = []
-        self.on_new_shape: list[Callable[[Shape], None]] = []
+        self.affinity_terms = OwnedTerms()
+        # Moves when a namespace appears or gets other labels.
+        self.namespace_generation = 0
         self.port_users: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
         self.claim_users: dict[tuple[str, str], dict[int, int]] = {}
         self._non_zero_cpu = self.nodes.slots.array(np.int64)
         self._non_zero_memory = self.nodes.slots.array(np.int64)
         self._shape_of: dict[bytes, Shape] = {}
-        self._classes: Interner[LabelClass] = Interner()
-        self._class_counts: list[list[PodCounts]] = []
-        self._counted: dict[Hashable, _Counted] = {}
-        self._owned: dict[Hashable, PodCounts] = {}
+        self._classes = PodClasses()
 
     @property
     def non_zero_cpu(self) -> NDArray[np.int64]:
@@ -90,20 +76,10 @@ class Cluster:
         return shape
 
     def _new_shape(self, pod: Pod, node_name: str) -> Shape:
-        metadata = pod.metadata
-        label_class: LabelClass = (
-            metadata.namespace,
-            tuple(sorted(metadata.labels.items())),
-            metadata.deletionTimestamp is not None,
-        )
-        code = self._classes.intern(label_class)
-        if code == len(self._class_counts):
-            self._class_counts.append([c.counts for c in self._counted.values() if _is_counted(c, label_class)])
-        shape = Shape(len(self.shapes), pod, code, node_name)
-        shape.tracked = list(self._class_counts[code])
+        shape = Shape(len(self.shapes), pod, self._classes.code(pod.metadata))
+        self._classes.add(shape)
+        self.affinity_terms.add(shape)
         self.shapes.append(shape)
-        for notify in self.on_new_shape:
-            notify(shape)
         return shape
 
     def record(self, key: str, pod: Pod) -> PodRecord:
@@ -118,10 +94,7 @@ class Cluster:
         return slot
 
     def update_node(self, node: Node) -> None:
-        slot = self.nodes.slot_of[node.metadata.name]
-        for column, old, new in self.nodes.update(node):
-            for counts in self._all_counts():
-                counts.relabel(column, slot, old, new)
+        self.nodes.update(node)
 
     def remove_node(self, name: str) -> list[PodRecord]:
         """Take a node out; returns the pods that were on it, which are on no node now."""
@@ -137,8 +110,8 @@ class Cluster:
         if self.namespaces.get(name) == labels:
             return
         self.namespaces[name] = labels
-        for key, counted in list(self._counted.items()):
-            self._recount(key, counted.predicate)
+        self.namespace_generation += 1
+        self._classes.namespaces_changed()
 
     # -- pods ---------------------------------------------------------------------------------------------------
 
@@ -216,48 +189,15 @@ class Cluster:
 
     # -- counts -------------------------------------------------------------------------------------------------
 
-    def count_pods(self, key: Hashable, predicate: PodPredicate) -> PodCounts:
-        """Pods per slot for which the predicate holds, kept from now on. Equal keys must mean equal predicates."""
-        counted = self._counted.get(key)
-        return counted.counts if counted is not None else self._recount(key, predicate)
+    def count_pods(
+        self,
+        key: Hashable,
+        predicate: PodPredicate,
+        needs: tuple[Label, ...] | None = None,
+        reads_namespaces: bool = False,
+    ) -> PodCounts:
+        """Pods per slot for which the predicate holds, kept from now on. Equal keys must mean equal predicates.
 
-    def count_owners(self, key: Hashable) -> PodCounts:
-        """Pods per slot whose shape has been declared, with `own`, to own something: an affinity term, say."""
-        counts = self._owned.get(key)
-        if counts is None:
-            counts = self._owned[key] = PodCounts(self.nodes.slots.array(np.int32))
-        return counts
-
-    def own(self, shape: Shape, key: Hashable) -> PodCounts:
-        counts = self.count_owners(key)
-        shape.tracked.append(counts)
-        for slot, pods in shape.slots.items():
-            counts.change(slot, pods)
-        return counts
-
-    def _recount(self, key: Hashable, predicate: PodPredicate) -> PodCounts:
-        old = self._counted.get(key)
-        counts = PodCounts(self.nodes.slots.array(np.int32))
-        self._counted[key] = _Counted(predicate, counts)
-        for code, label_class in enumerate(self._classes.values):
-            if old is not None and old.counts in self._class_counts[code]:
-                self._class_counts[code].remove(old.counts)
-            if predicate(label_class[0], dict(label_class[1]), label_class[2]):
-                self._class_counts[code].append(counts)
-        for shape in self.shapes:
-            if old is not None and old.counts in shape.tracked:
-                shape.tracked.remove(old.counts)
-            if counts in self._class_counts[shape.label_class]:
-                shape.tracked.append(counts)
-                for slot, pods in shape.slots.items():
-                    counts.change(slot, pods)
-        return counts
-
-    def _all_counts(self) -> Iterator[PodCounts]:
-        yield from (counted.counts for counted in self._counted.values())
-        yield from self._owned.values()
-
-
-def _is_counted(counted: _Counted, label_class: LabelClass) -> bool:
-    namespace, labels, deleting = label_class
-    return counted.predicate(namespace, dict(labels), deleting)
+        `needs` are labels of which a pod must have one for the predicate to hold; fewer pods are then tried.
+        """
+        return self._classes.count(key, predicate, needs, reads_namespaces)

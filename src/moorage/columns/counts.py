@@ -1,76 +1,110 @@
 """How many pods there are of a kind, per node and per domain, kept up to date and never recomputed.
 
-`PodCounts` answers "how many pods on this node does the selector match?", `DomainCounts` the same for all nodes that
-share a label value. Both change by one when a pod comes or goes. Pod (anti-)affinity and topology spread read them.
+`PodCounts` answers "how many pods on this node does the selector match?" and changes when a pod comes or goes.
+`DomainCounts` answers the same for all nodes that share a label value: it is made once, and from then on follows slot
+by slot whatever the change log of the nodes names. Pod (anti-)affinity and topology spread read both.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.label_column import LabelColumn
-from moorage.columns.slots import SlotArray
+from moorage.columns.label_column import ABSENT, LabelColumn
+
+Counts = NDArray[np.int64]
+UNCHANGED = (ABSENT, ABSENT)
+
+
+class PodCounts:
+    """Pods per slot that something is true of. Most slots hold none of them, so only the others are kept."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on: dict[int, int] = {}
+
+    def change(self, slot: int, by: int) -> None:
+        pods = self.on.get(slot, 0) + by
+        if pods:
+            self.on[slot] = pods
+        else:
+            del self.on[slot]
+
+    def every(self, capacity: int) -> Counts:
+        """The pods of all slots as an array."""
+        per_slot = np.zeros(capacity, np.int64)
+        if self.on:
+            slots = np.fromiter(self.on.keys(), np.int64, len(self.on))
+            per_slot[slots] = np.fromiter(self.on.values(), np.int64, len(self.on))
+        return per_slot
 
 
 class DomainCounts:
-    """Pods per value of one label key; index 0 collects the nodes without the label."""
+    """Pods of several kinds, each times its weight, added up per value of one label key.
 
-    __slots__ = ("_counts", "column")
+    Code 0 collects the slots that are in no domain: those without the label, and those that do not count.
+    """
 
-    def __init__(self, column: LabelColumn, per_slot: NDArray[np.int32]) -> None:
+    __slots__ = ("_counts", "_seen", "column", "pods", "sources")
+
+    def __init__(self, column: LabelColumn, sources: Sequence[tuple[PodCounts, int]]) -> None:
         self.column = column
-        self._counts = np.bincount(column.codes, weights=per_slot, minlength=len(column.values)).astype(np.int64)
+        self.sources = tuple(sources)
+        self.pods = 0  # in all domains together, unweighted
+        self._counts: Counts = np.zeros(0, np.int64)
+        self._seen: dict[int, tuple[int, int, int]] = {}  # slot → code, weighted pods, pods, where there are any
 
     @property
-    def counts(self) -> NDArray[np.int64]:
-        """Pods per code of the column, as long as the column has codes."""
+    def counts(self) -> Counts:
+        """Weighted pods per code of the column, as long as the column has codes."""
         missing = len(self.column.values) - len(self._counts)
         if missing > 0:
             self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), np.int64)])
         return self._counts
 
-    def change(self, code: int, by: int) -> None:
-        self.counts[code] += by
+    def recount(self, counts_here: NDArray[np.bool_] | None = None) -> None:
+        """Begin anew; with a mask, only the slots for which it is true are in a domain."""
+        column = self.column
+        capacity = len(column.codes)
+        pods, weighted = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
+        for source, weight in self.sources:
+            per_slot = source.every(capacity)
+            pods += per_slot
+            weighted += per_slot * weight
+        codes = column.codes if counts_here is None else np.where(counts_here, column.codes, ABSENT)
+        self._counts = np.bincount(codes, weights=weighted, minlength=len(column.values)).astype(np.int64)
+        self.pods = int(pods[codes != ABSENT].sum())
+        slots = np.flatnonzero(pods)
+        columns = (array[slots].tolist() for array in (codes, weighted, pods))
+        self._seen = dict(zip(slots.tolist(), zip(*columns, strict=True), strict=True))
 
-    def per_slot(self) -> NDArray[np.int64]:
-        """For every slot, the pods in its domain (meaningless where the slot lacks the label)."""
-        return self.counts[self.column.codes]
+    def follow(self, slot: int, counts_here: bool = True) -> tuple[int, int]:
+        """Look at one slot again; returns the two domains whose counts changed (0 stands for none)."""
+        pods = weighted = 0
+        for source, weight in self.sources:
+            here = source.on.get(slot)
+            if here:
+                pods += here
+                weighted += here * weight
+        old = self._seen.get(slot)
+        if not pods:
+            if old is None:
+                return UNCHANGED
+            del self._seen[slot]
+            self._add(old[0], -old[1], -old[2])
+            return old[0], ABSENT
+        code = int(self.column.codes[slot]) if counts_here else ABSENT
+        new = (code, weighted, pods)
+        if new == old:
+            return UNCHANGED
+        self._seen[slot] = new
+        if old is not None:
+            self._add(old[0], -old[1], -old[2])
+        self._add(code, weighted, pods)
+        return (ABSENT if old is None else old[0]), code
 
-    def in_named_domains(self) -> int:
-        """Pods on nodes that carry the label."""
-        return int(self.counts[1:].sum())
-
-
-class PodCounts:
-    """Pods per slot that something is true of, with a version that moves when any count does."""
-
-    __slots__ = ("_domains", "_per_slot", "version")
-
-    def __init__(self, per_slot: SlotArray) -> None:
-        self._per_slot = per_slot
-        self._domains: dict[str, DomainCounts] = {}
-        self.version = 0
-
-    @property
-    def per_slot(self) -> NDArray[np.int32]:
-        return self._per_slot.values
-
-    def change(self, slot: int, by: int) -> None:
-        self._per_slot.values[slot] += by
-        self.version += 1
-        for domain in self._domains.values():
-            domain.change(domain.column.codes[slot], by)
-
-    def by_domain(self, column: LabelColumn) -> DomainCounts:
-        domain = self._domains.get(column.key)
-        if domain is None:
-            domain = self._domains[column.key] = DomainCounts(column, self.per_slot)
-        return domain
-
-    def relabel(self, column: LabelColumn, slot: int, old_code: int, new_code: int) -> None:
-        """A node moved to another domain, and its pods with it."""
-        domain = self._domains.get(column.key)
-        pods = int(self.per_slot[slot])
-        self.version += 1
-        if domain is not None and pods:
-            domain.change(old_code, -pods)
-            domain.change(new_code, pods)
+    def _add(self, code: int, weighted: int, pods: int) -> None:
+        if code != ABSENT:
+            self.counts[code] += weighted
+            self.pods += pods

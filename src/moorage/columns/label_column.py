@@ -5,6 +5,7 @@ spread over the nodes with `column.spread(answers)`.
 """
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,13 @@ ABSENT = 0
 class LabelColumn:
     """The values of one label key, interned, and each slot's code."""
 
-    __slots__ = ("_codes", "key", "values")
+    __slots__ = ("_codes", "_members", "key", "values")
 
     def __init__(self, key: str, codes: SlotArray) -> None:
         self.key = key
         self.values: Interner[str | None] = Interner(None)
         self._codes = codes
+        self._members: dict[int, set[int]] | None = None
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -32,10 +34,23 @@ class LabelColumn:
     def set(self, slot: int, value: str | None) -> bool:
         """Note a node's value; True if the slot's code changed."""
         code = ABSENT if value is None else self.values.intern(value)
-        if self._codes.values[slot] == code:
+        old = int(self._codes.values[slot])
+        if old == code:
             return False
         self._codes.values[slot] = code
+        if self._members is not None:
+            self._members.get(old, set()).discard(slot)
+            self._members.setdefault(code, set()).add(slot)
         return True
+
+    def members(self, code: int) -> AbstractSet[int]:
+        """The slots that have a value; kept from the first question on."""
+        if self._members is None:
+            self._members = {}
+            for slot, of_slot in enumerate(self._codes.values.tolist()):
+                if of_slot != ABSENT:
+                    self._members.setdefault(of_slot, set()).add(slot)
+        return self._members.get(code, set())
 
     def spread(self, predicate: Callable[[str | None], int]) -> NDArray[np.int64]:
         """The predicate's answer for every slot, evaluated once per distinct value."""

@@ -41,6 +41,11 @@ class ChangeLog:
             del self._slots[:drop]
             self._base += drop
 
+    def forget(self) -> None:
+        """Everything changed: whoever asks what came after any position until now is told that one cannot tell."""
+        self._base = self.position + 1
+        self._slots.clear()
+
     def since(self, position: int) -> list[int] | None:
         """The slots that changed after a position; None if that is too long ago to tell."""
         if position < self._base:
@@ -124,9 +129,9 @@ class NodeTable:
         self._write(slot, node)
         return slot
 
-    def update(self, node: Node) -> list[tuple[LabelColumn, int, int]]:
-        """Overwrite a node; returns the label columns whose code changed, with old and new code."""
-        return self._write(self.slot_of[node.metadata.name], node)
+    def update(self, node: Node) -> None:
+        """Overwrite a node."""
+        self._write(self.slot_of[node.metadata.name], node)
 
     def remove(self, name: str) -> int:
         """Free a node's slot. Its pods must have been removed."""
@@ -138,7 +143,7 @@ class NodeTable:
         self.slots.give_back(slot)
         return slot
 
-    def _write(self, slot: int, node: Node) -> list[tuple[LabelColumn, int, int]]:
+    def _write(self, slot: int, node: Node) -> None:
         old = self.nodes[slot]
         self.nodes[slot] = node
         self.generation += 1
@@ -147,12 +152,8 @@ class NodeTable:
         self._taints.values[slot] = self.taint_sets.intern(node.spec.taints)
         self._write_allocatable(slot, node)
         self._write_images(slot, old, node)
-        moved = []
         for column in self._labels.values():
-            before = int(column.codes[slot])
-            if column.set(slot, node.metadata.labels.get(column.key)):
-                moved.append((column, before, int(column.codes[slot])))
-        return moved
+            column.set(slot, node.metadata.labels.get(column.key))
 
     def _write_allocatable(self, slot: int, node: Node) -> None:
         new = amounts(node.status.allocatable)

@@ -1,0 +1,94 @@
+"""Affinity terms that pods on the nodes own, since those terms have a say in where other pods go.
+
+In: shapes, as they appear. Out: for a pod's labels, the distinct terms that may be about it, each with how many pods
+own it on each node. Terms are filed under a label they ask for, so that finding them does not mean trying all.
+Kubernetes: NodeInfo.PodsWithAffinity and PodsWithRequiredAntiAffinity, which are searched for each pod.
+Next: InterPodAffinity adds up the owners per domain.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from enum import StrEnum
+
+import msgspec
+
+from moorage.columns.counts import PodCounts
+from moorage.columns.pod_classes import Label, label_needed
+from moorage.columns.shape import Shape
+from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
+
+
+class TermKind(StrEnum):
+    """What a term asks of the nodes."""
+
+    REQUIRED_AFFINITY = "required affinity"
+    REQUIRED_ANTI_AFFINITY = "required anti-affinity"
+    PREFERRED = "preferred affinity"  # anti-affinity if the weight is negative
+
+
+class OwnedTerm(msgspec.Struct, frozen=True):
+    """A distinct term and the pods that own it. `weight` is 0 unless it is a preference."""
+
+    kind: TermKind
+    weight: int
+    matcher: PodAffinityTermMatcher
+    owners: PodCounts
+
+
+class OwnedTerms:
+    """All terms met so far; `count` moves when there is a new one."""
+
+    __slots__ = ("_any", "_by_label", "_terms", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._terms: dict[Hashable, OwnedTerm] = {}
+        self._by_label: dict[Label, list[OwnedTerm]] = {}
+        self._any: list[OwnedTerm] = []
+
+    def add(self, shape: Shape) -> None:
+        """A shape of which there are no pods yet: from now on its pods are counted as owners of its terms."""
+        affinity = shape.spec.affinity
+        if affinity is None or (affinity.podAffinity is None and affinity.podAntiAffinity is None):
+            return
+        terms = compile_pod_affinity(affinity, shape.namespace)
+        for term in terms.required_affinity:
+            self._own(shape, TermKind.REQUIRED_AFFINITY, 0, term)
+        for term in terms.required_anti_affinity:
+            self._own(shape, TermKind.REQUIRED_ANTI_AFFINITY, 0, term)
+        for sign, preferred in ((1, terms.preferred_affinity), (-1, terms.preferred_anti_affinity)):
+            for weighted in preferred:
+                self._own(shape, TermKind.PREFERRED, sign * weighted.weight, weighted.term)
+
+    def about(self, labels: Mapping[str, str]) -> Iterator[OwnedTerm]:
+        """The terms that may be about a pod with these labels, and all that are."""
+        yield from self._any
+        for label in labels.items():
+            yield from self._by_label.get(label, ())
+
+    def _own(self, shape: Shape, kind: TermKind, weight: int, matcher: PodAffinityTermMatcher) -> None:
+        if matcher.selector.nothing:
+            return
+        key = (kind, weight, term_key(matcher))
+        term = self._terms.get(key)
+        if term is None:
+            term = self._terms[key] = OwnedTerm(kind, weight, matcher, PodCounts())
+            self.count += 1
+            labels = label_needed(matcher.selector)
+            if labels is None:
+                self._any.append(term)
+            for label in dict.fromkeys(labels or ()):
+                self._by_label.setdefault(label, []).append(term)
+        shape.tracked.append(term.owners)
+
+
+def term_key(matcher: PodAffinityTermMatcher) -> Hashable:
+    """Equal for terms that are about the same pods and the same topology key."""
+    spaces = matcher.namespace_selector
+    return (
+        matcher.topologyKey,
+        str(matcher.selector),
+        matcher.selector.nothing,
+        matcher.namespaces,
+        str(spaces),
+        spaces.nothing,
+    )
