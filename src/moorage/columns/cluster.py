@@ -76,7 +76,7 @@ class Cluster:
         return shape
 
     def _new_shape(self, pod: Pod, node_name: str) -> Shape:
-        shape = Shape(len(self.shapes), pod, self._classes.code(pod.metadata))
+        shape = Shape(len(self.shapes), pod, self._classes.code(pod.metadata), node_name)
         self._classes.add(shape)
         self.affinity_terms.add(shape)
         self.shapes.append(shape)
