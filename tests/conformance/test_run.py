@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import subprocess
 import sys
@@ -113,11 +114,13 @@ def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ("semver.json", b"[1, 2]", 'no list "cases"'),
         ("semver.json", b'{"cases": {}}', 'no list "cases"'),
         ("semver.json", b'{"cases": []}', "holds no cases"),
-        ("semver.json.gz", gzip.compress(b'{"cases": [1]}')[:-6], "damaged gzip data"),
-        ("semver.json.gz", b"\x1f\x8b\x08garbage garbage", "amaged gzip data"),
+        ("semver.json.gz", gzip.compress(b'{"cases": [1]}', mtime=0)[:-6], "damaged gzip data"),
+        ("semver.json.gz", gzip.compress(b'{"cases": [1]}', mtime=0)[:-8] + b"12345678", "damaged gzip data"),
+        ("semver.json.gz", b"\x1f\x8b\x08garbage garbage", "damaged gzip data"),
         ("plugins.json", b'{"cases": [{"group": "g", "in": {"nodes": []}, "out": {}}]}', "say --kind (semver, "),
         ("anything.json", b'{"cases": [1]}', "say --kind (semver, "),
     ],
+    ids=itertools.count(),
 )
 def test_a_file_that_cannot_be_run_is_named_with_the_reason(
     name: str, content: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -28,10 +28,10 @@ def read_cases(path: Path) -> list[Any]:
         if content.startswith(_GZIP_MAGIC):
             content = gzip.decompress(content)
         document = json.loads(content)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UnreadableError(f"damaged gzip data: {error}") from error
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from error
-    except (EOFError, zlib.error) as error:
-        raise UnreadableError(f"damaged gzip data: {error}") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"not JSON: {error}") from error
     cases = document.get("cases") if isinstance(document, dict) else None
