@@ -8,6 +8,7 @@ Next: `rejection`, for objects that could be decoded.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from moorage.lint.subject import Complaint
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from moorage.model.documents import Document
     from moorage.model.kinds import KindFacts, TypeProblem
 
+_ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
 UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})
 NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
 
@@ -72,12 +74,21 @@ def _type_hint(document: Document, path: str, reason: str) -> str:
     value = _value_at(document, path)
     wants_text = reason.endswith("of type string") or ".TaintEffect" in reason or ".TolerationOperator" in reason
     if wants_text and isinstance(value, bool):
-        return f'quote it: "{"true" if value else "false"}" (YAML reads yes, no, on, off, true and false as booleans)'
+        written = _written(document, path) or ("true" if value else "false")
+        return f'quote it: "{written}" (YAML reads yes, no, on, off, y, n, true and false as booleans)'
     if wants_text and isinstance(value, int | float):
-        return f'quote it: "{value}"'
+        # A float must be quoted as it is written: 5.10 is the number 5.1.
+        return f'quote it: "{_written(document, path) or value if isinstance(value, float) else value}"'
     if isinstance(value, str) and ("of type int" in reason or "of type bool" in reason):
         return "write it without quotes"
     return ""
+
+
+def _written(document: Document, path: str) -> str:
+    """The plain scalar of a field as it stands in its line, if it stands there."""
+    line, column = document.location(path)
+    found = _ENTRY.match(document.line_text(line), column - 1)
+    return found[1] if found else ""
 
 
 def _value_at(document: Document, path: str) -> Any:
