@@ -102,6 +102,13 @@ KINDS = (
     ),
     _kind("pod_update", "admission", "old new comparisonOperators", "errors heads"),
     _kind("validate_pod", "pods", "pod comparisonOperators", "errors message? unordered?"),
+    _kind(
+        "taint_eviction",
+        "taint_eviction",
+        "tolerations taints comparisonOperators",
+        "decision noExecuteTaints allTolerated? usedTolerations? rawMinTolerationNs? seconds?",
+    ),
+    _kind("daemonset", "daemonset", "node podSpec comparisonOperators", "shouldRun shouldContinueRunning tolerations"),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 

@@ -6,7 +6,7 @@ items. Kubernetes: kubectl's resource builder over apimachinery/pkg/util/yaml. D
 size, nesting and aliases are bounded. Next: `kinds`, which makes typed views of documents.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from moorage.model.decode_error import DecodeError, Problem
@@ -71,6 +71,10 @@ class Document:
     def line(self) -> int:
         """The line the object starts in."""
         return self.location("").line
+
+    def start(self) -> Callable[[], Location]:
+        """The place the object starts at, to be asked for later; keeps as little of the document as it can."""
+        return self._positions.start()
 
     def location(self, path: str) -> Location:
         """Where the field of this path stands, or the closest ancestor that exists."""

@@ -32,6 +32,10 @@ class Positions(Protocol):
         """The positions of the value at these steps, taken as a document of its own."""
         ...
 
+    def start(self) -> Callable[[], Location]:
+        """Where the document starts, for whoever asks long after everything else of it has been forgotten."""
+        ...
+
 
 class YamlPositions:
     """Positions out of libyaml's nodes."""
@@ -57,6 +61,10 @@ class YamlPositions:
             if found is not None:
                 node = found[1]
         return YamlPositions(node, self._first_line, self._key_text)
+
+    def start(self) -> Callable[[], Location]:
+        location = self.location_of(self._root)  # at once: nodes take far more memory than a place
+        return lambda: location
 
     def location_of(self, node: Node) -> Location:
         return Location(node.start_mark.line + self._first_line, node.start_mark.column + 1)
@@ -121,6 +129,9 @@ class JsonPositions:
 
     def below(self, steps: tuple[str, ...]) -> Positions:
         return _JsonPart(self, steps, self._text, self._start, self._first_line)
+
+    def start(self) -> Callable[[], Location]:
+        return lambda: self.find(())  # later: to find the lines of thousands of items takes longer than to read them
 
     def offset_of(self, steps: tuple[str, ...]) -> int:
         """Where the value at these steps starts. A list of thousands is scanned once for all its items."""

@@ -1,0 +1,105 @@
+"""On which nodes a DaemonSet's pods run, and what its controller adds to them.
+
+In: a DaemonSet's template and a node. Out: whether a pod should be made there and whether one that is there may stay;
+the tolerations and the node affinity of the pod that is made. Kubernetes: pkg/controller/daemon
+(NodeShouldRunDaemonPod, AddOrUpdateDaemonPodTolerations, ReplaceDaemonSetPodNodeNameNodeAffinity). Pure: the live
+controller asks the same.
+Next: `controllers`, which makes the pods.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
+from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.model.gates import GateSet
+from moorage.model.node import Node
+from moorage.model.pod import PodSpec
+from moorage.model.scheduling import Toleration
+
+_NODE_NAME_FIELD = "metadata.name"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_TAINT_PREFIX = "node.kubernetes.io/"
+
+#: What a DaemonSet's pods must survive: trouble with their node is what many of them are there for.
+_ALWAYS_TOLERATED = (
+    ("not-ready", "NoExecute"),
+    ("unreachable", "NoExecute"),
+    ("disk-pressure", "NoSchedule"),
+    ("memory-pressure", "NoSchedule"),
+    ("pid-pressure", "NoSchedule"),
+    ("unschedulable", "NoSchedule"),
+)
+_ON_THE_HOST_NETWORK = ("network-unavailable", "NoSchedule")
+
+
+class DaemonFit(msgspec.Struct, frozen=True):
+    """Whether a node should get a pod, and whether one that is there may stay."""
+
+    should_run: bool
+    should_continue: bool
+
+
+class DaemonTemplate:
+    """A DaemonSet's pod spec, compiled once and asked about every node."""
+
+    __slots__ = ("_affinity", "_node_name", "_tolerations")
+
+    def __init__(self, spec: PodSpec, gates: GateSet, programs: Any = None) -> None:
+        self._node_name = spec.nodeName
+        self._affinity: RequiredNodeAffinity = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
+        tolerations = daemon_tolerations(spec.tolerations, host_network=spec.hostNetwork)
+        self._tolerations: TolerationSet = compile_tolerations(tolerations, gates, programs)
+
+    def fits(self, node: Node) -> DaemonFit:
+        name, taints = node.metadata.name, node.spec.taints
+        if self._node_name not in ("", name) or not self._affinity.match(node.metadata.labels, name):
+            return DaemonFit(should_run=False, should_continue=False)
+        if self._tolerations.untolerated(taints, ("NoSchedule", "NoExecute")):
+            stays = not self._tolerations.untolerated(taints, ("NoExecute",))
+            return DaemonFit(should_run=False, should_continue=stays)
+        return DaemonFit(should_run=True, should_continue=True)
+
+
+def daemon_tolerations(given: Sequence[Toleration], *, host_network: bool) -> tuple[Toleration, ...]:
+    """The template's tolerations with the automatic ones, each in the place of the one it is equal to, or last."""
+    tolerations = list(given)
+    for name, effect in (*_ALWAYS_TOLERATED, *((_ON_THE_HOST_NETWORK,) if host_network else ())):
+        added = Toleration(key=_TAINT_PREFIX + name, operator="Exists", effect=effect)
+        same = [index for index, one in enumerate(tolerations) if _is_same(one, added)]
+        for index in same:
+            tolerations[index] = added
+        if not same:
+            tolerations.append(added)
+    return tuple(tolerations)
+
+
+def _is_same(one: Toleration, other: Toleration) -> bool:
+    """Equal in all but the seconds (Kubernetes: MatchToleration)."""
+    return not one.expression and (one.key, one.effect, one.operator, one.value) == (
+        other.key,
+        other.effect,
+        other.operator,
+        other.value,
+    )
+
+
+def pinned_affinity(affinity: dict[str, Any] | None, node: str) -> dict[str, Any]:
+    """A raw affinity whose required node affinity is replaced: this node, and nothing else."""
+    field = {"key": _NODE_NAME_FIELD, "operator": "In", "values": [node]}
+    affinity = affinity or {}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    return affinity | {"nodeAffinity": (affinity.get("nodeAffinity") or {}) | {_REQUIRED: required}}
+
+
+def pinned_to(spec: PodSpec) -> str:
+    """The node that a DaemonSet's pod was made for; empty if it names none."""
+    affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
+    required = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
+    for term in required.nodeSelectorTerms if required is not None else ():
+        for field in term.matchFields:
+            if field.key == _NODE_NAME_FIELD and len(field.values) == 1:
+                return field.values[0]
+    return ""
