@@ -1,0 +1,49 @@
+"""Patterns: Go's syntax and Go's complaints, by way of RE2."""
+
+import pytest
+
+from moorage.match.cel.patterns import compile_pattern, search
+from moorage.match.cel.values import CelError
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("", "", True),
+        ("^a.c$", "aéc", True),
+        (r"\d+", "a1", True),
+        ("(?i)ABC", "xabcx", True),
+        (r"^\Qa.b\E$", "a.b", True),
+        (r"\Q\C\E", r"\C", True),
+        (r"\\C", r"\C", True),
+        ("[[:alpha:]]", "1", False),
+        (r"\p{Greek}", "α", True),
+        ("(?P<name>a)(?<other>b)", "ab", True),
+    ],
+)
+def test_search(pattern: str, text: str, found: bool) -> None:
+    assert search(pattern, text) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "complaint"),
+    [
+        ("[a", "missing closing ]: `[a`"),
+        ("(a", "missing closing ): `(a`"),
+        ("a)", "unexpected ): `a)`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        (r"\8", r"invalid escape sequence: `\8`"),
+        ("a\\", "trailing backslash at end of expression: ``"),
+        (r"a\C", r"invalid escape sequence: `\C`"),
+        ("(?i", "missing closing ): `(?i`"),
+        ("\ud800", "invalid UTF-8: `\ud800`"),
+    ],
+)
+def test_complaints(pattern: str, complaint: str) -> None:
+    with pytest.raises(CelError) as raised:
+        compile_pattern(pattern)
+    assert str(raised.value) == f"error parsing regexp: {complaint}"
