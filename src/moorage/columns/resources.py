@@ -32,18 +32,49 @@ def amounts(quantities: Mapping[str, Quantity]) -> Amounts:
     return {name: amount(name, quantity) for name, quantity in quantities.items()}
 
 
-def pod_requests(spec: PodSpec, defaults: Mapping[str, int] = _NO_DEFAULTS) -> Amounts:
+def pod_requests(spec: PodSpec) -> Amounts:
     """The most a pod uses at any moment of its life: its containers and sidecars, or an init container, plus overhead.
 
-    `defaults` stand in for what a container does not mention (`NON_ZERO_DEFAULTS` when scoring).
+    What the pod as a whole requests takes the place of what its containers do.
     """
+    return _requests(spec, _NO_DEFAULTS, _pod_level(spec))
+
+
+def non_zero_requests(spec: PodSpec, requests: Amounts) -> Amounts:
+    """CPU and memory as scoring sees them in a pod that is there: with defaults for containers that mention neither.
+
+    A pod with requests of its own needs no default for what those mention.
+    """
+    pod_level = _pod_level(spec)
+    defaults = NON_ZERO_DEFAULTS
+    if pod_level:
+        defaults = {name: value for name, value in NON_ZERO_DEFAULTS.items() if name not in requests}
+    return _requests(spec, defaults, pod_level)
+
+
+def scored_requests(spec: PodSpec) -> Amounts:
+    """What NodeResourcesFit adds to a node when it scores it for this pod.
+
+    Kubernetes looks at the containers only here, whatever the pod requests as a whole; so does Moorage.
+    """
+    return _requests(spec, NON_ZERO_DEFAULTS, {})
+
+
+def _requests(spec: PodSpec, defaults: Mapping[str, int], pod_level: Mapping[str, int]) -> Amounts:
     total = _aggregate(spec.containers, spec.initContainers, defaults)
-    if spec.resources is not None:
-        for name, quantity in spec.resources.requests.items():
-            if name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES):
-                total[name] = amount(name, quantity)
+    total.update(pod_level)
     _add(total, amounts(spec.overhead))
     return total
+
+
+def _pod_level(spec: PodSpec) -> Amounts:
+    if spec.resources is None:
+        return {}
+    return {
+        name: amount(name, quantity)
+        for name, quantity in spec.resources.requests.items()
+        if name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)
+    }
 
 
 def _aggregate(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.columns.resources import CPU, MEMORY, NON_ZERO_DEFAULTS, Amounts, pod_requests
+from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.model.meta import ObjectMeta
 from moorage.model.pod import Container, Pod, PodSpec
 from moorage.model.quantity import Quantity
@@ -33,6 +33,7 @@ class Shape:
         "number",
         "priority",
         "requests",
+        "scored_requests",
         "slots",
         "spec",
         "tracked",
@@ -49,10 +50,12 @@ class Shape:
         self.label_class = label_class
         self.controller = controller_of(pod.metadata)
         self.priority = spec.priority or 0
-        self.requests: Amounts = {name: value for name, value in pod_requests(spec).items() if value > 0}
-        non_zero = pod_requests(spec, NON_ZERO_DEFAULTS)
-        self.non_zero_cpu = non_zero[CPU]
-        self.non_zero_memory = non_zero[MEMORY]
+        requests = pod_requests(spec)
+        self.requests: Amounts = {name: value for name, value in requests.items() if value > 0}
+        non_zero = non_zero_requests(spec, requests)
+        self.non_zero_cpu = non_zero.get(CPU, 0)
+        self.non_zero_memory = non_zero.get(MEMORY, 0)
+        self.scored_requests = scored_requests(spec)
         self.host_ports = host_ports(spec)
         self.images = tuple(container.image for container in (*spec.initContainers, *spec.containers))
         self.claims = tuple(

@@ -52,11 +52,9 @@ class NodeResourcesFit(Plugin[_Want]):
         basic = [(name, requests[name]) for name in _BASIC if name in requests]
         others = [(name, value) for name, value in sorted(requests.items()) if name not in _BASIC and name != PODS]
         needs = (*basic, *((name, value) for name, value in others if not self._is_ignored(name)))
-        non_zero = {**requests, CPU: shape.non_zero_cpu, MEMORY: shape.non_zero_memory}
+        added = shape.scored_requests
         scored = tuple(
-            (name, non_zero.get(name, 0), weight)
-            for name, weight in self._weights
-            if name in _BASIC or non_zero.get(name, 0)
+            (name, added.get(name, 0), weight) for name, weight in self._weights if name in _BASIC or added.get(name, 0)
         )
         return Prepared(_Want(needs, scored))
 
