@@ -103,6 +103,12 @@ KINDS = (
     _kind("pod_update", "admission", "old new comparisonOperators", "errors heads"),
     _kind("validate_pod", "pods", "pod comparisonOperators", "errors message? unordered?"),
     _kind(
+        "plugins",
+        "plugins",
+        "gate nodes pods pod",
+        "preFilter filter feasible scores? total? fitError? fitErrorWithPreemption?",
+    ),
+    _kind(
         "taint_eviction",
         "taint_eviction",
         "tolerations taints comparisonOperators",

@@ -117,7 +117,7 @@ def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ("semver.json.gz", gzip.compress(b'{"cases": [1]}', mtime=0)[:-6], "damaged gzip data"),
         ("semver.json.gz", gzip.compress(b'{"cases": [1]}', mtime=0)[:-8] + b"12345678", "damaged gzip data"),
         ("semver.json.gz", b"\x1f\x8b\x08garbage garbage", "damaged gzip data"),
-        ("plugins.json", b'{"cases": [{"group": "g", "in": {"nodes": []}, "out": {}}]}', "say --kind (semver, "),
+        ("clusters.json", b'{"cases": [{"group": "g", "in": {"nodes": []}, "out": {}}]}', "say --kind (semver, "),
         ("anything.json", b'{"cases": [1]}', "say --kind (semver, "),
     ],
     ids=itertools.count(),
@@ -140,7 +140,7 @@ def test_a_directory_is_no_vector_file(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().err == f"{tmp_path}: error: Is a directory\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["--kind", "plugins", "x.json"], ["--no-such-option", "x.json"]])
+@pytest.mark.parametrize("arguments", [[], ["--kind", "clusters", "x.json"], ["--no-such-option", "x.json"]])
 def test_bad_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
