@@ -29,7 +29,7 @@ from moorage.lint.rules.decoding import (
 from moorage.lint.rules.eviction import check_seconds
 from moorage.lint.rules.expressions import check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
-from moorage.lint.rules.rejection import errors_of_existing, rejections, warnings_given
+from moorage.lint.rules.rejection import errors_of_existing, exists_already, rejections, warnings_given
 from moorage.lint.rules.rollout import check_rollout
 from moorage.lint.rules.spread import Domains
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant
@@ -137,7 +137,7 @@ class Linter:
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
         """The API server's verdict first, then the linter's checks in the order of the catalogue."""
         errors = result.errors if isinstance(result, Rejected) else ()
-        if errors and subject.view.metadata.uid:
+        if errors and exists_already(subject.document.raw):
             errors = errors_of_existing(subject.document.raw, errors, self._gates)
         yield from warnings_given(result.warnings)
         if errors:

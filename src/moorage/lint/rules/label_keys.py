@@ -102,7 +102,7 @@ def check_hidden_conflicts(
 
     `known` are the errors of the template itself, as texts.
     """
-    if not pods.path or not label_keys(pods):
+    if not pods.path or not label_keys(pods) or any("matchLabelKeys" in text for text in known):
         return
     from moorage.admit.admission import Rejected, admit
 

@@ -29,8 +29,14 @@ def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complai
         yield Complaint("rejected", written_path(error.path), str(error), hint, api_server=True)
 
 
+def exists_already(raw: Raw) -> bool:
+    """Whether a server has made this object: only servers give a uid."""
+    metadata = raw.get("metadata")
+    return isinstance(metadata, dict) and bool(metadata.get("uid"))
+
+
 def errors_of_existing(raw: Raw, errors: Sequence[FieldError], gates: GateSet) -> tuple[FieldError, ...]:
-    """The errors that count for an object a server has already made (it has a uid), as `kubectl get` prints it.
+    """The errors that count for an object that exists already, as `kubectl get` prints it.
 
     It is not going to be created once more: keys that were merged then need not be merged again, and what only updates
     may set is set. What its gates forbid still counts, for the next one made from it.
