@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.options import with_privileged
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.plugins.priority import Priority
@@ -84,18 +85,17 @@ def admit(
     except ConversionError as error:
         return Rejected(facts, _name(new), problems=error.problems)
     raw = copy_document(new)
-    old_view = None
-    if old is not None:
-        # As the real one when it reads from its store: the old object may be older than some default.
-        old = copy_document(old)
-        row.default(old)
-        old_view = view_of(old)
+    old = None if old is None else _as_read_from_the_store(old, facts, row)
+    old_view = None if old is None else view_of(old)
     try:
         _complete(raw, old, gates, facts, row, plugins, request)
     except Forbidden as refusal:
         return Rejected(facts, _name(raw), forbidden=str(refusal), object=raw)
     view = view_of(raw)
-    errors = _validate(row, view, old_view, gates)
+    options = row.options(gates, old_view)
+    if request is not None and request.allow_privileged:
+        options = with_privileged(options)
+    errors = row.validate(view, options) if old_view is None else row.validate_update(view, old_view, options)
     warnings = tuple(_warnings(facts, view, old_view))
     if errors:
         return Rejected(facts, _name(raw), tuple(errors), warnings=warnings, object=raw, view=view)
@@ -103,6 +103,15 @@ def admit(
         part(raw, "metadata")["generation"] = _generation(old_view) + 1
         view = view_of(raw)
     return Admitted(raw, view, warnings)
+
+
+def _as_read_from_the_store(old: Raw, facts: KindFacts, row: KindRow) -> Raw:
+    """The real server defaults what it reads, too: the old object may be older than some default."""
+    if kind_of(old) is not facts:
+        raise ValueError(f"a {facts.kind} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
+    old = copy_document(old)
+    row.default(old)
+    return old
 
 
 def _complete(
@@ -121,13 +130,6 @@ def _complete(
     for plugin in plugins:
         plugin.admit(facts.kind, raw, old)
     row.prepare(raw, old, gates)
-
-
-def _validate(row: KindRow, view: Any, old_view: Any, gates: GateSet) -> list[FieldError]:
-    options = row.options(gates, old_view)
-    if old_view is None:
-        return row.validate(view, options)
-    return row.validate_update(view, old_view, options)
 
 
 def _warnings(facts: KindFacts, view: Any, old_view: Any) -> list[str]:

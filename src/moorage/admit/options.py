@@ -65,3 +65,9 @@ def options_for_create(gates: GateSet, *, resource_is_pod: bool = False) -> Vali
             MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE
         ),
     )
+
+
+@lru_cache(maxsize=64)
+def with_privileged(options: ValidationOptions) -> ValidationOptions:
+    """The same options on a server that admits privileged containers."""
+    return msgspec.structs.replace(options, allow_privileged=True)

@@ -14,11 +14,8 @@ import msgspec
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.plain import difference
-from moorage.admit.pod import validate_pod_metadata_and_spec
-from moorage.admit.pod.annotations import validate_pod_annotations
-from moorage.admit.pod.claims import MIRROR_POD_ANNOTATION
+from moorage.admit.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.pod.go_space import trim_space
-from moorage.admit.pod.profiles import APPARMOR_CONTAINER_PREFIX
 from moorage.admit.scheduling.shown import shown_node_selector_term
 from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
@@ -46,8 +43,7 @@ MAY_NOT_CHANGE = (
 def validate_pod_update(new: Pod, old: Pod, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += validate_pod_metadata_and_spec(new, options)
-    errors += _validate_annotations_kept(new.metadata.annotations, old.metadata.annotations)
-    errors += validate_pod_annotations(new.metadata.annotations, new.spec, "metadata.annotations", options)
+    errors += validate_pod_annotation_updates(new, old, "metadata.annotations", options)
     for name in ("containers", "initContainers"):
         before, after = getattr(old.spec, name), getattr(new.spec, name)
         if len(before) != len(after):
@@ -62,26 +58,6 @@ def validate_pod_update(new: Pod, old: Pod, options: ValidationOptions) -> list[
     if new.spec == old.spec:
         return errors
     return errors + _validate_rest(new.spec, old.spec)
-
-
-def _validate_annotations_kept(new: Mapping[str, str], old: Mapping[str, str]) -> list[FieldError]:
-    """The annotations that were fields before there were fields stay as they are."""
-    errors: list[FieldError] = []
-    for key, value in old.items():
-        if new.get(key) != value:
-            if key.startswith(APPARMOR_CONTAINER_PREFIX):
-                detail = "may not remove or update AppArmor annotations"
-                errors.append(forbidden(f"metadata.annotations[{key}]", detail))
-            elif key == MIRROR_POD_ANNOTATION:
-                detail = "may not remove or update mirror pod annotation"
-                errors.append(forbidden(f"metadata.annotations[{key}]", detail))
-    for key in new:
-        if key not in old:
-            if key.startswith(APPARMOR_CONTAINER_PREFIX):
-                errors.append(forbidden(f"metadata.annotations[{key}]", "may not add AppArmor annotations"))
-            elif key == MIRROR_POD_ANNOTATION:
-                errors.append(forbidden(f"metadata.annotations[{key}]", "may not add mirror pod annotation"))
-    return errors
 
 
 def _validate_images(containers: Sequence[Container], path: str) -> list[FieldError]:

@@ -17,12 +17,16 @@ _ALWAYS_KEPT = ("generation", "creationTimestamp", "deletionTimestamp")
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request. `timestamp` is RFC 3339 or empty, for no creationTimestamp at all."""
+    """One request. `timestamp` is RFC 3339 or empty, for no creationTimestamp at all.
+
+    `allow_privileged` is the server's own flag; upstream's default is off, but nearly every cluster turns it on.
+    """
 
     namespace: str = "default"
     name_suffix: str = "xxxxx"
     uid: str = "00000000-0000-0000-0000-000000000000"
     timestamp: str = ""
+    allow_privileged: bool = True
 
 
 ANY_REQUEST = Request()

@@ -213,3 +213,19 @@ def test_warnings_about_pods_come_when_they_are_created() -> None:
         "treated as 1",
     )
     assert stored(pod(terminationGracePeriodSeconds=-1))["spec"]["terminationGracePeriodSeconds"] == 1
+
+
+def test_privileged_containers_are_the_servers_choice() -> None:
+    made = pod()
+    made["spec"]["containers"][0]["securityContext"] = {"privileged": True}
+    assert complaints(made) == []
+    answer = admit(made, None, GATES, request=Request(allow_privileged=False))
+    assert isinstance(answer, Rejected)
+    assert [str(error) for error in answer.errors] == [
+        "spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy"
+    ]
+
+
+def test_an_update_of_another_kind_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="a Pod cannot be an update of v1 Node"):
+        admit(pod(), document("Node"), GATES)

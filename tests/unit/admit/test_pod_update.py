@@ -85,8 +85,8 @@ def set_spec(**fields: object) -> Callable[[Raw], object]:
             ),
             [
                 f'{MIRROR}: Invalid value: "x": must set spec.nodeName if mirror pod annotation is set',
-                f"{MIRROR}: Forbidden: may not add mirror pod annotation",
                 f"{APPARMOR}: Forbidden: may not add AppArmor annotations",
+                f"{MIRROR}: Forbidden: may not add mirror pod annotation",
                 f'{MIRROR}: Invalid value: "x": must set spec.nodeName if mirror pod annotation is set',
             ],
         ),
@@ -104,8 +104,8 @@ def test_annotations_that_were_fields_stay() -> None:
         "mine": "a",
     }
     assert changed(stored(old), lambda new: new["metadata"].update(annotations={})) == [
-        f"{MIRROR}: Forbidden: may not remove or update mirror pod annotation",
         f"{APPARMOR}: Forbidden: may not remove or update AppArmor annotations",
+        f"{MIRROR}: Forbidden: may not remove or update mirror pod annotation",
     ]
 
 
