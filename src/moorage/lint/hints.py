@@ -153,8 +153,10 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
 
 
 def _plain(rendered: str | None) -> str:
-    """A rendered value without its quotes, as far as a hint needs it."""
-    return rendered[1:-1] if rendered and len(rendered) > 1 and rendered[0] == '"' else rendered or ""
+    """A rendered value without its quotes, and with the characters that Go escapes in JSON."""
+    if not rendered or rendered[0] != '"':
+        return rendered or ""
+    return rendered[1:-1].replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&")
 
 
 def _operator_hint(path: str, value: str, error: FieldError) -> str:
