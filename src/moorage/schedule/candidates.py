@@ -1,15 +1,15 @@
 """The best node for one shape, kept up to date instead of searched for.
 
 In: a profile, a shape, the cluster. Out: the best slot now. What local plugins say is kept for every slot and repaired
-for the slots that changed since the last question; what the others say (spread, pod affinity) is asked anew when its
-revision moved. If all plugins that matter are local, the slots wait in a heap and the answer takes O(log n); otherwise
-it takes a handful of array operations. Either way the winner is the same: highest score, then largest tie number.
+for the slots that changed since the last question. Slots that all else (normalised scores, spread, pod affinity) must
+treat alike are one class, in which they wait in a heap. Only classes are compared for each pod: that takes O(log n) and
+a few operations on arrays as long as there are classes. The winner is the same as if all nodes had been asked: highest
+score, then largest tie number.
 
 Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on a sample of the nodes.
 Next: `engine`, which keeps one of these per shape.
 """
 
-from heapq import heapify, heappop, heappush
 from typing import Any
 
 import msgspec
@@ -17,13 +17,14 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.schedule.plugin import Mask, Normalization, Plugin, Prepared, Scores, normalize, normalize_one
+from moorage.schedule.plugin import Mask, Normalization, Plugin, Prepared, Scores, normalize
 from moorage.schedule.prefilter import combine_prepared
 from moorage.schedule.profile import Profile
+from moorage.schedule.standings import Standings
 from moorage.schedule.verdict import Verdict
+from moorage.schedule.wide import WidePlugin, too_many
 
 NO_SLOT = -1
-_INFEASIBLE = -1
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -42,15 +43,27 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class _Ranked:
-    """A local score that is normalised: its raw values, the highest feasible one and how many slots have it."""
+    """A local score that is normalised over all feasible slots, and its raw values: a trait."""
 
-    __slots__ = ("highest", "holders", "raw", "score")
+    __slots__ = ("raw", "score")
 
     def __init__(self, score: Score) -> None:
         self.score = score
         self.raw: Scores = np.zeros(0, np.int64)
-        self.highest = 0
-        self.holders = 0
+
+
+class _Wide:
+    """A wide plugin, what it does here, which of the traits are its own, and how far its want's log was read."""
+
+    __slots__ = ("filters", "plugin", "position", "rows", "want", "weight")
+
+    def __init__(self, plugin: WidePlugin[Any], prepared: Prepared, filters: bool, weight: int) -> None:
+        self.plugin = plugin
+        self.want = prepared.want
+        self.filters = filters
+        self.weight = weight
+        self.position = -1
+        self.rows = slice(0, 0)
 
 
 class Candidates:
@@ -70,8 +83,14 @@ class Candidates:
         self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
         self._only_nodes = self.prefilter.only_nodes
         self._local_filters = tuple(f for f in self.filters if f.plugin.local)
-        self._wide_filters = tuple(f for f in self.filters if not f.plugin.local)
-        self._wide_scores = tuple(s for s in self.scores if not s.plugin.local)
+        weights = {score.plugin: score.weight for score in self.scores}
+        filtering = {item.plugin for item in self.filters}
+        self._wide = tuple(
+            _Wide(plugin, prepared[plugin], plugin in filtering, weights.get(plugin, 0))
+            for plugin in prepared
+            if isinstance(plugin, WidePlugin) and (plugin in filtering or plugin in weights)
+        )
+        self._speaking: tuple[_Wide, ...] = ()  # those with traits, which is not all of them at all times
         local = [s for s in self.scores if s.plugin.local]
         self._plain = tuple(s for s in local if s.plugin.normalization is Normalization.NONE)
         self._ranked = tuple(_Ranked(s) for s in local if s.plugin.normalization is not Normalization.NONE)
@@ -82,8 +101,7 @@ class Candidates:
         self._position = -1
         self._feasible: Mask = np.zeros(0, np.bool_)
         self._fixed: Scores = np.zeros(0, np.int64)
-        self._keys: Scores = np.zeros(0, np.int64)
-        self._heap: list[tuple[int, int]] = []
+        self._standings = Standings()
 
     def best(self) -> int:
         """The slot of the best node, or `NO_SLOT`."""
@@ -92,12 +110,34 @@ class Candidates:
         if self._only_nodes is not None and len(self._only_nodes) == 1:
             return self._only_choice(*self._only_nodes)
         self._refresh()
-        if not self._wide_filters and not self._wide_scores:
-            return self._best_of_heap()
-        feasible = self._narrowed()
-        keys = self._key_array(self._totals(feasible), feasible)
-        slot = int(keys.argmax())
-        return slot if keys[slot] >= 0 else NO_SLOT
+        standings = self._standings
+        tops = standings.tops
+        if len(tops) == 1 and not self._speaking:
+            return standings.front(0) if tops[0] >= 0 else NO_SLOT
+        allowed = tops >= 0
+        traits = standings.traits
+        for wide in self._speaking:
+            if wide.filters:
+                allowed &= wide.plugin.filter_traits(wide.want, traits[wide.rows])
+        choices = np.flatnonzero(allowed)
+        if len(choices) <= 1:
+            return standings.front(int(choices[0])) if len(choices) else NO_SLOT
+        sums = tops + (self._worth(allowed) << 32)
+        return standings.front(int(choices[sums[choices].argmax()]))
+
+    def _worth(self, allowed: Mask) -> Scores:
+        """What each class gets for its traits, normalised over the classes that are allowed."""
+        standings = self._standings
+        traits = standings.traits
+        worth = np.zeros(len(allowed), np.int64)
+        for raw, ranked in zip(traits, self._ranked, strict=False):
+            worth += normalize(raw, allowed, ranked.score.plugin.normalization) * ranked.score.weight
+        if any(wide.weight for wide in self._speaking):
+            sizes = np.where(allowed, standings.sizes, 0)
+            for wide in self._speaking:
+                if wide.weight and wide.plugin.scores_now(wide.want, self.cluster, allowed):
+                    worth += wide.plugin.score_traits(wide.want, traits[wide.rows], sizes) * wide.weight
+        return worth
 
     def _only_choice(self, name: str) -> int:
         """Asking all nodes about a DaemonSet's pod, which names its node, would make a DaemonSet's cost quadratic."""
@@ -132,8 +172,9 @@ class Candidates:
 
     def _narrowed(self) -> Mask:
         feasible = self._feasible
-        for item in self._wide_filters:
-            feasible = feasible & self.mask(item)
+        for item in self.filters:
+            if not item.plugin.local:
+                feasible = feasible & self.mask(item)
         return feasible
 
     def mask(self, item: Filter) -> Mask:
@@ -149,26 +190,11 @@ class Candidates:
 
     def revision(self) -> tuple[Any, ...]:
         """Equal values mean that every filter answers the same."""
-        wide = tuple(item.plugin.revision(item.prepared.want, self.cluster) for item in self._wide_filters)
+        wide = tuple(wide.plugin.revision(wide.want, self.cluster) for wide in self._wide)
         return (self.cluster.nodes.changes.position, self._current_epochs(), wide)
 
     def _current_epochs(self) -> list[Any]:
         return [item.plugin.epoch(item.prepared.want, self.cluster) for item in self._epochal]
-
-    def _totals(self, feasible: Mask) -> Scores:
-        totals = self._fixed
-        for ranked in self._ranked:
-            if ranked.highest:
-                scaled = normalize(ranked.raw, feasible, ranked.score.plugin.normalization)
-                totals = totals + scaled * ranked.score.weight
-        for score in self._wide_scores:
-            want = score.prepared.want
-            if score.plugin.scores_now(want, self.cluster, feasible):
-                totals = totals + score.plugin.score(want, self.cluster, feasible) * score.weight
-        return totals
-
-    def _key_array(self, totals: Scores, feasible: Mask) -> Scores:
-        return np.where(feasible, (totals << 32) | self.cluster.nodes.tie, _INFEASIBLE)
 
     # -- keeping up ---------------------------------------------------------------------------------------------
 
@@ -176,19 +202,38 @@ class Candidates:
         nodes = self.cluster.nodes
         position = nodes.changes.position
         epochs = self._current_epochs()
-        if position == self._position and epochs == self._epochs:
+        for wide in self._wide:
+            wide.want.catch_up(self.cluster)
+        unread = any(wide.position != wide.want.touched.position for wide in self._wide)
+        if position == self._position and epochs == self._epochs and not unread:
             return
         changed = nodes.changes.since(self._position) if self._position >= 0 and epochs == self._epochs else None
         self._position = position
         self._epochs = epochs
+        touched = self._touched()
         capacity = nodes.slots.capacity
-        if changed is None or len(self._fixed) != capacity or len(changed) > 32 + capacity // 16:
+        if changed is None or touched is None or len(self._fixed) != capacity or too_many(changed + touched, capacity):
             self._rebuild()
-            return
-        for slot in dict.fromkeys(changed):
-            if not self._repair(slot):
+        else:
+            repaired = dict.fromkeys(changed)
+            for slot in repaired:
+                self._repair(slot)
+            for slot in dict.fromkeys(touched):
+                if slot not in repaired:
+                    self._place(slot)
+            if self._standings.is_crowded:
                 self._rebuild()
-                return
+        self._standings.settle()
+
+    def _touched(self) -> list[int] | None:
+        """The slots whose wide traits changed since the last time; None if that may be all of them."""
+        touched: list[int] | None = []
+        for wide in self._wide:
+            log = wide.want.touched
+            since = log.since(wide.position)
+            wide.position = log.position
+            touched = None if since is None or touched is None else touched + since
+        return touched
 
     def _rebuild(self) -> None:
         cluster = self.cluster
@@ -202,61 +247,40 @@ class Candidates:
         self._fixed = fixed
         for ranked in self._ranked:
             ranked.raw = ranked.score.plugin.score(ranked.score.prepared.want, cluster, feasible).copy()
-            among = ranked.raw[feasible]
-            ranked.highest = int(among.max(initial=0))
-            ranked.holders = int((among == ranked.highest).sum())
-        if not self._wide_filters and not self._wide_scores:
-            self._keys = self._key_array(self._totals(feasible), feasible)
-            slots = np.flatnonzero(feasible)
-            self._heap = list(zip((-self._keys[slots]).tolist(), slots.tolist(), strict=True))
-            heapify(self._heap)
+        traits = [ranked.raw for ranked in self._ranked]
+        for wide in self._wide:
+            first = len(traits)
+            traits += wide.plugin.traits(wide.want, cluster)
+            wide.rows = slice(first, len(traits))
+        self._speaking = tuple(wide for wide in self._wide if wide.rows.start != wide.rows.stop)
+        self._standings.rebuild(feasible, (fixed << 32) | cluster.nodes.tie, traits)
 
-    def _repair(self, slot: int) -> bool:
-        """Ask the local plugins about one slot again; False if the normalisation of all slots changed with it."""
+    def _repair(self, slot: int) -> None:
+        """Ask the local plugins about one slot again."""
         cluster = self.cluster
-        was_feasible = bool(self._feasible[slot])
         feasible = self._is_considered(slot) and all(
             item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in self._local_filters
         )
         self._feasible[slot] = feasible
-        for ranked in self._ranked:
-            raw = ranked.score.plugin.score_slot(ranked.score.prepared.want, cluster, slot)
-            held = was_feasible and int(ranked.raw[slot]) == ranked.highest
-            holds = feasible and raw == ranked.highest
-            ranked.raw[slot] = raw
-            ranked.holders += holds - held
-            if (feasible and raw > ranked.highest) or (ranked.holders == 0 and ranked.highest):
-                return False
-        fixed = 0
         if feasible:
-            for score in self._plain:
-                fixed += score.plugin.score_slot(score.prepared.want, cluster, slot) * score.weight
-        self._fixed[slot] = fixed
-        if len(self._keys):
-            self._rekey(slot, fixed, feasible)
-        return True
+            for ranked in self._ranked:
+                ranked.raw[slot] = ranked.score.plugin.score_slot(ranked.score.prepared.want, cluster, slot)
+            self._fixed[slot] = sum(
+                score.plugin.score_slot(score.prepared.want, cluster, slot) * score.weight for score in self._plain
+            )
+        self._place(slot)
 
-    def _rekey(self, slot: int, total: int, feasible: bool) -> None:
-        if not feasible:
-            self._keys[slot] = _INFEASIBLE
+    def _place(self, slot: int) -> None:
+        """Put a slot into the class where it belongs now."""
+        if not self._feasible[slot]:
+            self._standings.remove(slot)
             return
-        for ranked in self._ranked:
-            if ranked.highest:
-                how = ranked.score.plugin.normalization
-                total += normalize_one(int(ranked.raw[slot]), ranked.highest, how) * ranked.score.weight
-        key = (total << 32) | int(self.cluster.nodes.tie[slot])
-        if key != self._keys[slot]:
-            self._keys[slot] = key
-            heappush(self._heap, (-key, slot))
-
-    def _best_of_heap(self) -> int:
-        heap, keys = self._heap, self._keys
-        while heap:
-            negative_key, slot = heap[0]
-            if keys[slot] == -negative_key:
-                return slot
-            heappop(heap)  # superseded by a later entry, or no longer feasible
-        return NO_SLOT
+        cluster = self.cluster
+        traits = [int(ranked.raw[slot]) for ranked in self._ranked]
+        for wide in self._speaking:
+            traits += wide.plugin.traits_at(wide.want, cluster, slot)
+        key = (int(self._fixed[slot]) << 32) | int(cluster.nodes.tie[slot])
+        self._standings.put(slot, key, tuple(traits))
 
     def considered(self) -> Mask:
         """The slots whose nodes the filters are asked about: all, or those a plugin named beforehand."""

@@ -4,7 +4,7 @@ A plugin prepares a pod's shape once, filters and scores all nodes at once, can 
 explain a refusal. The law all of them obey: `filter(...)[slot]` is true exactly when `explain(..., slot)` is None.
 
 A plugin is *local* if its answer for a node depends on that node and the pods on it alone; then only slots that changed
-are asked again. Otherwise (spread, pod affinity) its answer is valid for as long as `revision` stays the same.
+are asked again. Otherwise (spread, pod affinity) it is *wide*, see `wide`.
 Kubernetes: PreFilter and PreScore are `prepare`, the rest is named alike.
 """
 
@@ -114,15 +114,5 @@ def normalize(raw: Scores, feasible: Mask, how: Normalization) -> Scores:
     highest = int(raw[feasible].max(initial=0))
     if highest == 0:
         return np.full_like(raw, MAX_SCORE) if how is Normalization.DOWN else raw
-    scaled = raw * MAX_SCORE // highest
-    return MAX_SCORE - scaled if how is Normalization.DOWN else scaled
-
-
-def normalize_one(raw: int, highest: int, how: Normalization) -> int:
-    """`normalize` for one slot, given the highest raw score of the feasible ones."""
-    if how is Normalization.NONE:
-        return raw
-    if highest == 0:
-        return MAX_SCORE if how is Normalization.DOWN else raw
     scaled = raw * MAX_SCORE // highest
     return MAX_SCORE - scaled if how is Normalization.DOWN else scaled
