@@ -3,17 +3,14 @@
 In comes a `Source`; out comes the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which
 counts the nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
 
-Kubernetes: cel-go parser/parser.go. Differs: after a syntax error cel-go's parser repairs and goes on; this one does so
-only where a single superfluous token can be left out, so it may report fewer errors, and words them more briefly. The
-place of the first one is the same. Next on the path: checker.py.
+Kubernetes: cel-go parser/parser.go. Differs: syntax errors are worded more briefly; see token_stream.py for the rest.
+Next on the path: checker.py.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from moorage.match.cel.escapes import unescape_bytes, unescape_string
-from moorage.match.cel.lexer import RESERVED, Token, tokenize
+from moorage.match.cel.lexer import RESERVED, Token
 from moorage.match.cel.macros import MacroError, expand_macro
 from moorage.match.cel.stack import make_room, nesting
 from moorage.match.cel.syntax import (
@@ -31,25 +28,25 @@ from moorage.match.cel.syntax import (
     Source,
     StructLiteral,
 )
+from moorage.match.cel.token_stream import STARTS, Mismatch, TokenStream, TooManyErrors
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 MAX_DEPTH = 250
-MAX_SYNTAX_ERRORS = 100
 # No number with more digits than this is within 64 bits, leading zeros aside.
 _MOST_DIGITS = 20
 
 _RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
 # Function and how tightly it binds.
 _ARITHMETIC = {"+": ("_+_", 1), "-": ("_-_", 1), "*": ("_*_", 2), "/": ("_/_", 2), "%": ("_%_", 2)}
-_STARTS = frozenset(
-    ("[", "{", "(", ".", "-", "!", "true", "false", "null", "float", "int", "uint", "string", "bytes", "ident")
-)
-_EXPRESSION = "expecting an expression"
+# What goes on after an expression that is part of something.
+_AFTER_THEN = frozenset((":",))
+_AFTER_INDEX = frozenset(("]",))
+_AFTER_ARGUMENT = frozenset((",", ")"))
+_AFTER_NESTED = frozenset((")",))
+_AFTER_ELEMENT = frozenset((",", "]"))
+_AFTER_KEY = frozenset((":", ",", "}"))
+_AFTER_ENTRY = frozenset((",", "}"))
 _CONSTANTS = {"true": True, "false": False, "null": None}
-
-
-class _SyntaxError(Exception):
-    """Parsing cannot go on; the issue has been noted."""
 
 
 class _DepthError(Exception):
@@ -59,96 +56,64 @@ class _DepthError(Exception):
 def parse(source: Source) -> Node | list[Issue]:
     """The tree of an expression, or what is wrong with it."""
     make_room(nesting(source.text))
-    parser = _Parser(source)
-    if parser.gave_up:
-        return parser.issues
     try:
-        root = parser.parse()
-    except _SyntaxError:
-        return parser.issues
-    except _DepthError as error:
-        return [*parser.issues, source.issue(NO_POSITION, str(error))]
-    return parser.issues or root
+        return _Parser(source).parse_all()
+    except TooManyErrors as error:
+        return error.issues
 
 
-class _Parser:
+class _Parser(TokenStream):
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.tokens, errors = tokenize(source.text)
-        self.issues = [
-            source.issue(error.position, f"Syntax error: token recognition error at: '{_escape(error.text)}'")
-            for error in errors[:MAX_SYNTAX_ERRORS]
-        ]
-        self.gave_up = len(errors) > MAX_SYNTAX_ERRORS
-        if self.gave_up:
-            message = f"Syntax error: More than {MAX_SYNTAX_ERRORS} syntax errors"
-            self.issues.append(source.issue(errors[MAX_SYNTAX_ERRORS].position, message))
-        self.index = 0
-        self.token = self.tokens[0]
+        super().__init__(source)
         # How deep the parser is within each of the recursive grammar rules.
         self.expr_depth = 0
         self.relation_depth = 0
         self.calc_depth = 0
         self.member_depth = 0
 
-    # -- tokens and errors
+    def parse_all(self) -> Node | list[Issue]:
+        try:
+            root = self.expr()
+            if self.token.kind != "eof":
+                self.finish()
+            if root.depth > MAX_DEPTH and not self.issues:
+                raise _DepthError("max recursion depth exceeded")
+        except _DepthError as error:
+            return [*self.issues, self.source.issue(NO_POSITION, str(error))]
+        return self.issues or root
 
-    def advance(self) -> Token:
-        token = self.token
-        self.index += 1
-        self.token = self.tokens[self.index]
-        return token
-
-    def accept(self, kind: str) -> bool:
-        if self.token.kind == kind:
-            self.advance()
-            return True
-        return False
-
-    def expect(self, kind: str) -> Token:
-        if self.token.kind != kind:
-            self.skip_superfluous(frozenset((kind,)), f"expecting '{kind}'")
-        return self.advance()
-
-    def syntax_issue(self, message: str) -> None:
-        self.issues.append(self.source.issue(self.token.position, f"Syntax error: {message}"))
-
-    def fail(self, expectation: str) -> NoReturn:
-        self.syntax_issue(f"mismatched input '{self.token.text}' {expectation}")
-        raise _SyntaxError
-
-    def skip_superfluous(self, wanted: frozenset[str], expectation: str) -> None:
-        """The present token cannot stay: leave it out if what follows is wanted, otherwise give up."""
-        if self.token.kind == "eof" or self.tokens[self.index + 1].kind not in wanted:
-            self.fail(expectation)
-        self.syntax_issue(f"extraneous input '{self.token.text}' {expectation}")
-        self.advance()
-
-    def issue(self, position: int, message: str) -> Node:
-        """Note an issue that does not stop parsing, and give something to go on with."""
-        self.issues.append(self.source.issue(position, message))
-        return Literal(position, None)
+    def finish(self) -> None:
+        """Nothing should be left."""
+        kind = "extraneous" if self.following() == "eof" else "mismatched"
+        self.complain(f"{kind} input '{self.token.text}' expecting <EOF>")
 
     # -- grammar rules
-
-    def parse(self) -> Node:
-        root = self.expr()
-        if self.token.kind != "eof":
-            self.skip_superfluous(frozenset(("eof",)), "expecting <EOF>")
-        if root.depth > MAX_DEPTH:
-            raise _DepthError("max recursion depth exceeded")
-        return root
 
     def expr(self) -> Node:
         self.expr_depth = self.deeper(self.expr_depth)
         node = self.logical("||")
         if self.token.kind == "?":
-            at = self.advance().position
-            then = self.logical("||")
-            self.expect(":")
-            otherwise = self.expr()
-            node = self.call(at, "_?_:_", None, [node, then, otherwise], nested=1)
+            node = self.ternary(node)
         self.expr_depth -= 1
+        return node
+
+    def ternary(self, condition: Node) -> Node:
+        at = self.advance().position
+        self.awaited.append(_AFTER_THEN)
+        then = self.logical("||")
+        self.awaited.pop()
+        try:
+            self.expect(":")
+        except Mismatch:
+            self.recover(selectable=False)
+            return condition
+        return self.call(at, "_?_:_", None, [condition, then, self.expr()], nested=1)
+
+    def nested(self, awaited: frozenset[str]) -> Node:
+        """An expression within something that goes on with one of these tokens."""
+        self.awaited.append(awaited)
+        node = self.expr()
+        self.awaited.pop()
         return node
 
     def logical(self, operator: str) -> Node:
@@ -204,49 +169,50 @@ class _Parser:
 
     def unary(self) -> Node:
         kind = self.token.kind
-        if kind == "!":
+        if kind not in STARTS:
+            if self.following() not in STARTS or kind == "eof":
+                self.complain(f"mismatched input '{self.token.text}' expecting an expression")
+                self.recover(selectable=False)
+                return Literal(self.token.position, None)
+            self.complain(f"extraneous input '{self.token.text}' expecting an expression")
+            self.skip()
+            kind = self.token.kind
+        if kind == "!" or (kind == "-" and self.following() not in ("int", "float")):
             first = self.advance()
             count = 1
-            while self.accept("!"):
+            while self.accept(kind):
                 count += 1
             node = self.member()
-            return node if count % 2 == 0 else self.call(first.position, "!_", None, [node])
-        if kind == "-" and self.tokens[self.index + 1].kind not in ("int", "float"):
-            first = self.advance()
-            count = 1
-            while self.accept("-"):
-                count += 1
-            node = self.member()
-            return node if count % 2 == 0 else self.call(first.position, "-_", None, [node])
+            return node if count % 2 == 0 else self.call(first.position, f"{kind}_", None, [node])
         return self.member()
 
     def member(self) -> Node:
         entered = self.member_depth
         self.member_depth = self.deeper(entered)
-        node = self.primary()
-        while True:
-            kind = self.token.kind
-            if kind == "." or kind == "[":
+        node: Node = Literal(self.token.position, None)
+        try:
+            node = self.primary()
+            while self.token.kind in (".", "["):
                 self.member_depth = self.deeper(self.member_depth)
-            if kind == ".":
-                node = self.select_or_call(node)
-            elif kind == "[":
-                at = self.advance().position
-                optional = self.accept("?")
-                index = self.expr()
-                self.expect("]")
-                node = self.call(at, "_[?_]" if optional else "_[_]", None, [node, index], nested=1)
-            else:
-                break
+                node = self.select_or_call(node) if self.token.kind == "." else self.index_of(node)
+        except Mismatch:
+            self.recover(selectable=True)
         self.member_depth = entered
         return node
+
+    def index_of(self, operand: Node) -> Node:
+        at = self.advance().position
+        optional = self.accept("?")
+        index = self.nested(_AFTER_INDEX)
+        self.expect("]")
+        return self.call(at, "_[?_]" if optional else "_[_]", None, [operand, index], nested=1)
 
     def select_or_call(self, operand: Node) -> Node:
         dot = self.advance()
         optional = self.accept("?")
         if self.token.kind not in ("ident", "quoted"):
-            self.syntax_issue(f"no viable alternative at input '.{self.token.text}'")
-            raise _SyntaxError
+            self.complain(f"no viable alternative at input '.{self.token.text}'")
+            raise Mismatch
         name = self.advance()
         if name.kind == "ident" and not optional and self.token.kind == "(":
             at = self.advance().position
@@ -256,8 +222,7 @@ class _Parser:
         if name.kind == "quoted":
             self.issue(name.position, "unsupported syntax: '`'")
         if optional:
-            literal = Literal(name.position, field)
-            node: Node = Call(dot.position, "_?._", None, [operand, literal])
+            node: Node = Call(dot.position, "_?._", None, [operand, Literal(name.position, field)])
         else:
             node = Select(dot.position, operand, field)
         node.depth = operand.depth + 1
@@ -267,15 +232,16 @@ class _Parser:
         """Arguments of a call up to and including the closing parenthesis."""
         args: list[Node] = []
         if not self.accept(")"):
-            args.append(self.expr())
+            args.append(self.nested(_AFTER_ARGUMENT))
             while self.accept(","):
-                args.append(self.expr())
+                args.append(self.nested(_AFTER_ARGUMENT))
             self.expect(")")
         return args
 
     def primary(self) -> Node:
-        if self.token.kind not in _STARTS:
-            self.skip_superfluous(_STARTS, _EXPRESSION)
+        if self.token.kind not in STARTS or self.token.kind == "!":
+            self.complain(f"mismatched input '{self.token.text}' expecting an expression")
+            raise Mismatch
         token = self.advance()
         kind = token.kind
         if kind == "string" or kind == "bytes":
@@ -285,7 +251,7 @@ class _Parser:
         if kind in _CONSTANTS:
             return Literal(token.position, _CONSTANTS[kind])
         if kind == "(":
-            node = self.expr()
+            node = self.nested(_AFTER_NESTED)
             self.expect(")")
             return node
         if kind == "[":
@@ -294,12 +260,9 @@ class _Parser:
             return self.map_literal(token.position)
         if kind == "-":
             if self.token.kind not in ("int", "float"):
-                self.fail(_EXPRESSION)
+                self.complain(f"mismatched input '{self.token.text}' expecting a number")
+                raise Mismatch
             return self.number(self.advance(), token)
-        if kind == "!":
-            self.index -= 1
-            self.token = token
-            self.fail(_EXPRESSION)
         return self.number(token, None)
 
     def text_literal(self, token: Token) -> Node:
@@ -333,9 +296,7 @@ class _Parser:
         start = token.position
         if token.kind == ".":
             dot = "."
-            if self.token.kind != "ident":
-                self.fail("expecting IDENTIFIER")
-            token = self.advance()
+            token = self.identifier(("ident",))
         message = self.message_literal(dot + token.text)
         if message is not None:
             return message
@@ -347,6 +308,12 @@ class _Parser:
             at = self.advance().position
             return self.call(at, dot + token.text, None, self.arguments())
         return Ident(token.position, dot + token.text)
+
+    def identifier(self, kinds: tuple[str, ...]) -> Token:
+        if self.token.kind not in kinds:
+            self.complain(f"mismatched input '{self.token.text}' expecting IDENTIFIER")
+            raise Mismatch
+        return self.advance()
 
     def message_literal(self, name: str) -> Node | None:
         """`a.b.C{…}` if that is what the tokens ahead are."""
@@ -362,19 +329,15 @@ class _Parser:
         fields: list[Field] = []
         while self.token.kind not in ("}", ","):
             optional = self.accept("?")
-            field = self.token
-            if field.kind not in ("ident", "quoted"):
-                self.fail("expecting IDENTIFIER")
-            self.advance()
+            field = self.identifier(("ident", "quoted"))
             if field.kind == "quoted":
                 self.issue(field.position, "unsupported syntax: '`'")
             colon = self.expect(":")
-            fields.append(Field(colon.position, field.text, self.expr(), optional))
+            fields.append(Field(colon.position, field.text, self.nested(_AFTER_ENTRY), optional))
             if self.token.kind != "," or self.tokens[self.index + 1].kind == "}":
                 break
             self.advance()
-        self.accept(",")
-        self.expect("}")
+        self.close("}")
         node = StructLiteral(at, name, fields)
         node.depth = max((field.value.depth for field in fields), default=0)
         return node
@@ -385,12 +348,11 @@ class _Parser:
         while self.token.kind not in ("]", ","):
             if self.accept("?"):
                 optional.append(len(elements))
-            elements.append(self.expr())
+            elements.append(self.nested(_AFTER_ELEMENT))
             if self.token.kind != "," or self.tokens[self.index + 1].kind == "]":
                 break
             self.advance()
-        self.accept(",")
-        self.expect("]")
+        self.close("]")
         node = ListLiteral(at, elements, frozenset(optional))
         node.depth = max((element.depth for element in elements), default=0)
         return node
@@ -399,14 +361,13 @@ class _Parser:
         entries: list[Entry] = []
         while self.token.kind not in ("}", ","):
             optional = self.accept("?")
-            key = self.expr()
+            key = self.nested(_AFTER_KEY)
             colon = self.expect(":")
-            entries.append(Entry(colon.position, key, self.expr(), optional))
+            entries.append(Entry(colon.position, key, self.nested(_AFTER_ENTRY), optional))
             if self.token.kind != "," or self.tokens[self.index + 1].kind == "}":
                 break
             self.advance()
-        self.accept(",")
-        self.expect("}")
+        self.close("}")
         node = MapLiteral(at, entries)
         node.depth = max((max(entry.key.depth, entry.value.depth) for entry in entries), default=0)
         return node
@@ -422,7 +383,3 @@ class _Parser:
             node = self.issue(error.position, str(error))
         node.depth = depth + nested
         return node
-
-
-def _escape(text: str) -> str:
-    return text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")

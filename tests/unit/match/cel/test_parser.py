@@ -36,6 +36,18 @@ def issues(source: str) -> list[Issue]:
         ("a.true", [(1, 3)]),
         ("'a' 'b'", [(1, 5)]),
         ("// nothing", [(1, 11)]),
+        # after a repair, or after skipping to where it can go on, parsing goes on
+        ("&&", [(1, 1), (1, 3)]),
+        ("(a b) +", [(1, 4), (1, 8)]),
+        ("f(1 2 3) ==", [(1, 5), (1, 12)]),
+        ("[1 2, 3", [(1, 4), (1, 7)]),
+        ("((a", [(1, 4)]),
+        ("{1}", [(1, 3)]),
+        ("{1 2}", [(1, 4)]),
+        ("f(,1)", [(1, 3)]),
+        ("if true", [(1, 1), (1, 4)]),
+        ("a[]", [(1, 3)]),
+        ("X{1: 2}", [(1, 3)]),
     ],
 )
 def test_places_of_syntax_errors(source: str, places: list[tuple[int, int]]) -> None:
