@@ -47,7 +47,7 @@ class Qualifier(NamedTuple):
 class AttributeStep(Step):
     """A chain: `base` gives the value selections start from, `resolve` applies them without charging for the whole."""
 
-    __slots__ = ("base", "qualifiers", "resolve", "resolve_key")
+    __slots__ = ("base", "qualifiers", "resolve")
 
     def __init__(self, base: Run, qualifiers: tuple[Qualifier, ...] = (), resolve: Run | None = None) -> None:
         self.base = base

@@ -48,16 +48,6 @@ STRING_FACTOR = 0.1
 REGEX_FACTOR = 0.25
 
 
-def add_saturating(a: int, b: int) -> int:
-    """a + b, at most 2⁶⁴−1."""
-    return min(a + b, MAX_COST)
-
-
-def multiply_saturating(a: int, b: int) -> int:
-    """a × b, at most 2⁶⁴−1."""
-    return min(a * b, MAX_COST)
-
-
 def ceil_factor(size: int, factor: float) -> int:
     """ceil(size × factor) in double precision, at most 2⁶⁴−1: how every factor is applied."""
     product = math.ceil(float(size) * factor)

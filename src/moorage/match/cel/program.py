@@ -40,7 +40,7 @@ TOO_COMPLEX = "too complex, exceeds cost limit"
 class Program:
     """A compiled expression with the type of its result and the least and greatest cost it may have."""
 
-    __slots__ = ("_names", "_run", "_slots", "_template", "estimate", "result_type", "source")
+    __slots__ = ("_names", "_run", "_template", "estimate", "result_type", "source")
 
     def __init__(
         self, source: str, run: Run, slots: dict[str, int], size: int, type_: Type, estimate: Interval
@@ -49,7 +49,6 @@ class Program:
         self.result_type = type_
         self.estimate = estimate
         self._run = run
-        self._slots = slots
         # Names without a value read as the error that says so.
         self._template: State = [0] * FIRST_SLOT + [None] * (size - FIRST_SLOT)
         for name, slot in slots.items():
