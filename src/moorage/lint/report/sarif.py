@@ -95,7 +95,10 @@ def uri_of(source: str) -> str:
     """A path as a URI reference; relative ones stay relative, so that they are found in a checkout."""
     if source == "<stdin>":
         return "stdin"
-    escaped = quote(os.fsencode(source).replace(b"\\", b"/"))
+    try:
+        escaped = quote(os.fsencode(source))
+    except UnicodeEncodeError:  # no file has such a name, but a report must not fail for it
+        escaped = quote(source.encode("utf-8", "replace"))
     if escaped.startswith("/"):
         return f"file://{escaped}"
     return escaped.removeprefix("./")

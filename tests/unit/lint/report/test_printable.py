@@ -1,0 +1,62 @@
+"""Source lines on a terminal: safe, cut where they are long, and the carets under the right characters."""
+
+from __future__ import annotations
+
+import pytest
+
+from moorage.lint.report.printable import excerpt_with_caret, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("é漢", "é漢"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\u202eb", "a\\u202eb"),
+        ("\ud800", "\\ud800"),
+        ("\x00\r", "\\x00\\x0d"),
+    ],
+)
+def test_printable(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "marked"),
+    [
+        ('    value: "007"', 5, 'value: "007"'),
+        ("    value: 7  # seven", 5, "value: 7"),
+        ('    value: "a # b"  # c', 5, 'value: "a # b"'),
+        ("  - {key: a, operator: Lt, value: '0', effect: x}", 14, "operator: Lt"),
+        ("  - {key: a, operator: Lt, value: '0,}', effect: x}", 28, "value: '0,}'"),
+        ("  - {key: a, values: [1, 2], effect: x}", 14, "values: [1, 2]"),
+        ("  - {key: a, effect: x}", 14, "effect: x"),
+        ("  - {key: a}  # b", 5, "{key: a}"),
+        ("keys: [app, tier]", 13, "tier"),
+        ('{"spec":{"a":1,"b":2}}', 10, '"a":1'),
+        ("x", 9, ""),
+        ("", 1, ""),
+    ],
+)
+def test_what_is_marked(line: str, column: int, marked: str) -> None:
+    shown, carets = excerpt_with_caret(line, column)
+    assert shown == line.rstrip()
+    assert carets.count("^") == max(1, len(marked))
+    if marked:
+        start = carets.index("^")
+        assert shown[start : start + len(marked)] == marked
+
+
+def test_tabs_wide_and_combining_characters() -> None:
+    shown, carets = excerpt_with_caret("\t漢: é\u0301x", 2)
+    assert shown == "    漢: é\u0301x"
+    assert carets == "    ^^^^^^"
+
+
+def test_long_lines_are_cut_around_the_place() -> None:
+    shown, carets = excerpt_with_caret("x" * 100_000 + "HERE" + "y" * 100_000, 100_001)
+    assert len(shown) < 200
+    assert shown[carets.index("^") :].startswith("HERE")
+    assert shown.startswith("…")
+    assert shown.endswith("…")
