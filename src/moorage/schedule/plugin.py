@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.schedule.verdict import Verdict
+from moorage.schedule.requeue import Requeue
+from moorage.schedule.verdict import Code, Verdict
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.int64]
@@ -56,6 +57,10 @@ class Plugin(Generic[Want]):
     name: ClassVar[str]
     local: ClassVar[bool] = True
     normalization: ClassVar[Normalization] = Normalization.NONE
+    # Which events may turn a no into a yes; None: any may.
+    requeue_on: ClassVar[tuple[Requeue, ...] | None] = None
+    # The code of every refusal, where it is always the same one.
+    refuses_with: ClassVar[Code | None] = None
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         """Compile once per shape. Reads nodes only for what does not change with them."""
@@ -79,6 +84,10 @@ class Plugin(Generic[Want]):
         """The same for one slot, quickly."""
         return self.explain(want, cluster, slot) is None
 
+    def filters_now(self, want: Want, cluster: Cluster) -> bool:
+        """Whether PreFilter would go on, given what there is now; False is Kubernetes' Skip: all nodes pass."""
+        return True
+
     def explain(self, want: Want, cluster: Cluster, slot: int) -> Verdict | None:
         """Why a node is refused; None if it is not."""
         return None
@@ -91,6 +100,14 @@ class Plugin(Generic[Want]):
             if verdict is not None:
                 counted.update(verdict.reasons)
         return counted
+
+    def curable(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        """Of slots that the plugin refuses, those where evicting pods may change its mind."""
+        if self.refuses_with is not None:
+            return np.full(len(slots), self.refuses_with is Code.UNSCHEDULABLE, np.bool_)
+        verdicts = (self.explain(want, cluster, slot) for slot in slots.tolist())
+        codes = (verdict is not None and verdict.code is Code.UNSCHEDULABLE for verdict in verdicts)
+        return np.fromiter(codes, np.bool_, len(slots))
 
     # -- score --------------------------------------------------------------------------------------------------
 

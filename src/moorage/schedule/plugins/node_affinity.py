@@ -30,10 +30,13 @@ from moorage.match.node_selector import (
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import GateSet
+from moorage.model.node import Node
 from moorage.model.scheduling import NodeAffinity as NodeAffinityView
 from moorage.model.scheduling import NodeSelector
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
-from moorage.schedule.verdict import Verdict, unresolvable
+from moorage.schedule.requeue import on
+from moorage.schedule.verdict import Code, Verdict, unresolvable
 
 POD_REASON = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_REASON = "node(s) didn't match scheduler-enforced node affinity"
@@ -44,19 +47,31 @@ _NO_PREFERENCE = PreferredTerms((), ())
 class _Want:
     """Compiled once per shape: what the pod requires, what the scheduler adds to it, and what both prefer."""
 
-    __slots__ = ("added", "preferred", "required", "required_of")
+    __slots__ = ("added", "added_of", "preferred", "required", "required_of")
 
     def __init__(
         self,
         required_of: RequiredNodeAffinity,
         required: NodePredicate,
+        added_of: NodeSelectorMatcher | None,
         added: NodePredicate | None,
         preferred: tuple[WeightedSum, ...],
     ) -> None:
         self.required_of = required_of
+        self.added_of = added_of
         self.required = required
         self.added = added
         self.preferred = preferred
+
+
+def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """A node that matches now and did not before."""
+
+    def matches(node: Node) -> bool:
+        labels, name = node.metadata.labels, node.metadata.name
+        return want.required_of.match(labels, name) and (want.added_of is None or want.added_of.match(labels, name))
+
+    return matches(event.new) and (event.old is None or not matches(event.old))
 
 
 class NodeAffinity(Plugin[_Want]):
@@ -64,6 +79,8 @@ class NodeAffinity(Plugin[_Want]):
 
     name = "NodeAffinity"
     normalization = Normalization.UP
+    refuses_with = Code.UNRESOLVABLE
+    requeue_on = (on(EventKind.NODE_ADDED, EventKind.NODE_LABELS, hint=_verdict_changed),)
 
     def __init__(self, gates: GateSet, added: NodeAffinityView | None = None) -> None:
         self._gates = gates
@@ -92,6 +109,7 @@ class NodeAffinity(Plugin[_Want]):
         want = _Want(
             required_of,
             required_predicate(required_of, nodes),
+            self._added,
             selector_predicate(self._added, nodes) if self._added is not None else None,
             tuple(preferred_sum(terms, nodes) for terms in preferred if terms.terms),
         )

@@ -10,16 +10,24 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.verdict import Verdict, unresolvable
+from moorage.schedule.requeue import on
+from moorage.schedule.verdict import Code, Verdict, unresolvable
 
 REASON = "node(s) didn't match the requested node name"
+
+
+def _is_that_node(want: str, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    return bool(event.new.metadata.name == want)
 
 
 class NodeName(Plugin[str]):
     """See the module."""
 
     name = "NodeName"
+    refuses_with = Code.UNRESOLVABLE
+    requeue_on = (on(EventKind.NODE_ADDED, hint=_is_that_node),)
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         return Prepared(shape.node_name, scores=False) if shape.node_name else SKIP

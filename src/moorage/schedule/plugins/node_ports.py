@@ -10,19 +10,32 @@ from collections.abc import Collection
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.shape import HostPort, Shape
+from moorage.columns.shape import HostPort, Shape, host_ports
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.verdict import Verdict, unschedulable
+from moorage.schedule.requeue import on
+from moorage.schedule.verdict import Code, Verdict, unschedulable
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 EVERY_ADDRESS = "0.0.0.0"
 _Want = tuple[HostPort, ...]
 
 
+def _had_a_port_of_ours(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    freed = host_ports(event.old.spec)
+    return any(
+        (protocol, number) == (freed_protocol, freed_number) and collides(address, (freed_address,))
+        for address, protocol, number in want
+        for freed_address, freed_protocol, freed_number in freed
+    )
+
+
 class NodePorts(Plugin[_Want]):
     """See the module."""
 
     name = "NodePorts"
+    refuses_with = Code.UNSCHEDULABLE
+    requeue_on = (on(EventKind.NODE_ADDED), on(EventKind.POD_REMOVED, hint=_had_a_port_of_ours))
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         return Prepared(shape.host_ports, scores=False) if shape.host_ports else SKIP

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, pod_requests
 from moorage.columns.shape import Shape
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
+from moorage.schedule.requeue import on
 from moorage.schedule.resource_scoring import Strategy, least_allocated, weighted_every, weighted_one
 from moorage.schedule.verdict import Code, Verdict
 
@@ -30,10 +32,32 @@ class _Want:
         self.scored = scored  # (resource, amount, weight)
 
 
+def _has_room(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """A node that is large enough when empty and, if it was there before, has more of something that is needed."""
+    has = amounts(event.new.status.allocatable)
+    if has.get(PODS, 0) < 1 or any(has.get(name, 0) < value for name, value in want.needs):
+        return False
+    if event.old is None:
+        return True
+    had = amounts(event.old.status.allocatable)
+    return any(has.get(name, 0) > had.get(name, 0) for name in (PODS, *(name for name, _ in want.needs)))
+
+
+def _gave_up_some(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """A pod on a node that asks for less of something that is needed."""
+    before, after = pod_requests(event.old.spec), pod_requests(event.new.spec)
+    return any(after.get(name, 0) < before.get(name, 0) for name, _ in want.needs)
+
+
 class NodeResourcesFit(Plugin[_Want]):
     """See the module. `ignored` and `ignored_groups` name extended resources that somebody else looks after."""
 
     name = "NodeResourcesFit"
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_ALLOCATABLE, hint=_has_room),
+        on(EventKind.POD_REMOVED, EventKind.OWN_SCALED_DOWN),
+        on(EventKind.POD_SCALED_DOWN, hint=_gave_up_some),
+    )
 
     def __init__(
         self,
@@ -104,6 +128,12 @@ class NodeResourcesFit(Plugin[_Want]):
         for resource, value in want.needs:
             counted[insufficient(resource)] = int(np.count_nonzero(nodes.free(resource)[slots] < value))
         return +counted
+
+    def curable(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        mask: Mask = np.ones(len(slots), np.bool_)
+        for resource, value in want.needs:
+            mask &= cluster.nodes.allocatable(resource)[slots] >= value
+        return mask
 
     # -- score --------------------------------------------------------------------------------------------------
 

@@ -13,17 +13,33 @@ from moorage.columns.shape import Shape
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.scheduling import Taint
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.verdict import Verdict, unresolvable
+from moorage.schedule.requeue import on
+from moorage.schedule.verdict import Code, Verdict, unresolvable
 
 REASON = "node(s) were unschedulable"
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+def _is_open_now(want: TolerationSet, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    return not event.new.spec.unschedulable and (event.old is None or event.old.spec.unschedulable)
+
+
+def _is_still_refused(want: TolerationSet, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Nobody asks on behalf of a shape that now tolerates it: such a shape has nothing to want here."""
+    return False
 
 
 class NodeUnschedulable(Plugin[TolerationSet]):
     """See the module."""
 
     name = "NodeUnschedulable"
+    refuses_with = Code.UNRESOLVABLE
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_TAINTS, hint=_is_open_now),
+        on(EventKind.OWN_TOLERATIONS, hint=_is_still_refused),
+    )
 
     def __init__(self, gates: GateSet, programs: Any = None) -> None:
         self._gates = gates

@@ -17,8 +17,10 @@ from moorage.columns.taint_sets import TaintSet
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.scheduling import Taint
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
-from moorage.schedule.verdict import Verdict, unresolvable
+from moorage.schedule.requeue import on
+from moorage.schedule.verdict import Code, Verdict, unresolvable
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _SOFT = "PreferNoSchedule"
@@ -52,11 +54,24 @@ class _Want:
         self.soft_counts = np.array(counts, np.int64)
 
 
+def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """A node that is tolerated now and was not before."""
+    old, new = event.old, event.new
+    if want.all.untolerated(new.spec.taints, _HARD):
+        return False
+    return old is None or bool(want.all.untolerated(old.spec.taints, _HARD))
+
+
 class TaintToleration(Plugin[_Want]):
     """See the module."""
 
     name = "TaintToleration"
     normalization = Normalization.DOWN
+    refuses_with = Code.UNRESOLVABLE
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_TAINTS, hint=_verdict_changed),
+        on(EventKind.OWN_TOLERATIONS),
+    )
 
     def __init__(self, gates: GateSet, programs: Any = None) -> None:
         self._gates = gates
