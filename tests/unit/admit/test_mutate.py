@@ -160,8 +160,13 @@ def test_generation_counts_changes_of_the_spec_only() -> None:
 )
 def test_apparmor_annotations_become_fields(annotation: str, profile: Raw) -> None:
     made = pod()
-    made["metadata"]["annotations"] = {"container.apparmor.security.beta.kubernetes.io/c": annotation}
+    key = "container.apparmor.security.beta.kubernetes.io/c"
+    made["metadata"]["annotations"] = {key: annotation}
     assert stored(made)["spec"]["containers"][0]["securityContext"] == {"appArmorProfile": profile}
+    made["metadata"]["annotations"] = {key: "odd"}
+    answer = admit(made, None, ON)
+    assert answer.object is not None
+    assert "securityContext" not in answer.object["spec"]["containers"][0]
 
 
 def _resources(**lists: Raw) -> Raw:

@@ -146,6 +146,20 @@ def test_gated_pods_may_be_steered(change: Callable[[Raw], object], expected: li
     assert changed(GATED, change) == expected
 
 
+def test_a_gated_pod_keeps_its_node_selector_and_its_empty_terms() -> None:
+    old = copy.deepcopy(GATED)
+    old["spec"]["nodeSelector"] = {"a": "b"}
+    _terms(old)[:] = [{}]
+    for selector, shown in (({}, "null"), ({"a": "c"}, '{"a":"c"}')):
+        assert changed(old, set_spec(nodeSelector=selector)) == [
+            f"spec.nodeSelector: Invalid value: {shown}: only additions to spec.nodeSelector are allowed (no "
+            "mutations or "
+            "deletions)"
+        ]
+    wider = changed(old, lambda new: _terms(new)[0].update(matchExpressions=[{"key": "a", "operator": "Exists"}]))
+    assert [text.partition(":")[0] for text in wider] == [f"{TERMS}[0]"]
+
+
 def test_a_gated_pod_without_affinity_may_get_node_affinity_only() -> None:
     old = stored(pod(schedulingGates=[{"name": "g"}]))
     affinity = copy.deepcopy(GATED["spec"]["affinity"])

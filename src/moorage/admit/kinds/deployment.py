@@ -23,7 +23,14 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import validate_pod_template
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go_text import GoStruct
-from moorage.model.workload import Deployment, DeploymentSpec, DeploymentStrategy, ReplicaSet, ReplicaSetSpec
+from moorage.model.workload import (
+    Deployment,
+    DeploymentSpec,
+    DeploymentStrategy,
+    ReplicaSet,
+    ReplicaSetSpec,
+    RollingUpdateDeployment,
+)
 
 _STRATEGIES = ("Recreate", "RollingUpdate")
 
@@ -93,7 +100,7 @@ def _validate_selector_and_template(
 def _validate_strategy(strategy: DeploymentStrategy, path: str) -> list[FieldError]:
     rolling = strategy.rollingUpdate
     if strategy.type not in _STRATEGIES:
-        shown = GoStruct(Type=strategy.type, RollingUpdate=rolling and _shown_rolling(strategy))
+        shown = GoStruct(Type=strategy.type, RollingUpdate=None if rolling is None else _shown_rolling(rolling))
         return [not_supported(path, AsJSON(shown), _STRATEGIES)]
     if strategy.type == "Recreate":
         detail = "may not be specified when strategy `type` is 'Recreate'"
@@ -109,8 +116,5 @@ def _validate_strategy(strategy: DeploymentStrategy, path: str) -> list[FieldErr
     return errors + validate_at_most_100_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
 
 
-def _shown_rolling(strategy: DeploymentStrategy) -> GoStruct | None:
-    rolling = strategy.rollingUpdate
-    if rolling is None:
-        return None
+def _shown_rolling(rolling: RollingUpdateDeployment) -> GoStruct:
     return GoStruct(MaxUnavailable=rolling.maxUnavailable or 0, MaxSurge=rolling.maxSurge or 0)

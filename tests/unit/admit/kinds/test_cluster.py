@@ -182,6 +182,7 @@ def test_volumes(spec: Raw, expected: list[str]) -> None:
         ({"glusterfs": {"endpoints": "e", "path": "p", "endpointsNamespace": "A"}}, ["endpointsNamespace"]),
         ({"rbd": {}}, ["monitors", "image"]),
         ({"cephfs": {}}, ["monitors"]),
+        ({"cinder": {}}, ["volumeID"]),
         ({"cinder": {"secretRef": {}}}, ["volumeID", "secretRef.name", "secretRef.namespace"]),
         ({"flexVolume": {"options": {"k8s.io/a": "b"}}}, ["driver", "options[k8s.io/a]"]),
         ({"azureFile": {"secretNamespace": ""}}, ["secretName", "shareName", "secretNamespace"]),

@@ -107,6 +107,7 @@ CASES: list[tuple[str, Raw, list[str]]] = [
         {"updateStrategy": rolling(maxUnavailable=0)},
         ["spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"],
     ),
+    ("StatefulSet", {"updateStrategy": {"type": "OnDelete"}}, []),
     ("StatefulSet", {"selector": {}}, ["spec.selector: Invalid value: {}: empty selector is invalid for statefulset"]),
     ("StatefulSet", {"selector": ODD}, [NOT_AN_OPERATOR, f"spec.selector: Invalid value: {SHOWN_ODD}"]),
     (

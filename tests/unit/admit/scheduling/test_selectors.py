@@ -125,6 +125,114 @@ def test_node_selector_values_can_be_forgiven() -> None:
     assert validate_node_selector(selector, "s", forgiving) == []
 
 
+SEMVER = ValidationOptions(allow_semver_comparison_operators=True)
+NOT_AN_OPERATOR = "not a valid selector operator"
+
+
+@pytest.mark.parametrize(
+    ("options", "requirement", "expected"),
+    [
+        (STRICT, {"operator": "In"}, ["values: Required value: must be specified when `operator` is 'In' or 'NotIn'"]),
+        (
+            STRICT,
+            {"operator": "Exists", "values": ["a"]},
+            ["values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"],
+        ),
+        (
+            STRICT,
+            {"operator": "Lt", "values": ["1", "2"]},
+            ["values: Required value: must be specified single value when `operator` is 'Lt' or 'Gt'"],
+        ),
+        (STRICT, {"operator": "Lt", "values": ["x"]}, []),
+        (
+            STRICT,
+            {"operator": "SemverLt", "values": ["x"]},
+            [f'operator: Invalid value: "SemverLt": {NOT_AN_OPERATOR}'],
+        ),
+        (SEMVER, {"operator": "SemverLt", "values": ["v1.2"]}, []),
+        (
+            SEMVER,
+            {"operator": "SemverEq", "values": []},
+            [
+                "values: Required value: must be specified single value when `operator` is 'SemverLt' or 'SemverGt' or "
+                "'SemverEq'"
+            ],
+        ),
+        (
+            SEMVER,
+            {"operator": "SemverEq", "values": ["a"]},
+            ['values: Invalid value: ["a"]: Invalid character(s) found in major number "a"'],
+        ),
+    ],
+)
+def test_node_requirements(options: ValidationOptions, requirement: dict[str, Any], expected: list[str]) -> None:
+    selector = convert_view({"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", **requirement}]}]}, NodeSelector)
+    path = "s.nodeSelectorTerms[0].matchExpressions[0]"
+    assert [str(error) for error in validate_node_selector(selector, "s", options)] == [
+        f"{path}.{text}" for text in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "expected"),
+    [
+        ({"key": "metadata.name", "operator": "In", "values": ["n1"]}, []),
+        (
+            {"key": "metadata.name", "operator": "In"},
+            [
+                "values: Required value: must be only one value when `operator` is 'In' or 'NotIn' for node field "
+                "selector"
+            ],
+        ),
+        (
+            {"key": "spec.name", "operator": "SemverGt", "values": ["1"]},
+            [
+                f'operator: Invalid value: "SemverGt": {NOT_AN_OPERATOR}',
+                'key: Invalid value: "spec.name": not a valid field selector key',
+            ],
+        ),
+    ],
+)
+def test_node_fields_know_no_versions(requirement: dict[str, Any], expected: list[str]) -> None:
+    selector = convert_view({"nodeSelectorTerms": [{"matchFields": [requirement]}]}, NodeSelector)
+    assert [str(error) for error in validate_node_selector(selector, "s", SEMVER)] == [
+        f"s.nodeSelectorTerms[0].matchFields[0].{text}" for text in expected
+    ]
+
+
+def test_names_of_node_fields_are_checked() -> None:
+    requirement = {"key": "metadata.name", "operator": "NotIn", "values": ["N"]}
+    selector = convert_view({"nodeSelectorTerms": [{"matchFields": [requirement]}]}, NodeSelector)
+    assert [error.path for error in validate_node_selector(selector, "s", STRICT)] == [
+        "s.nodeSelectorTerms[0].matchFields[0].values[0]"
+    ]
+
+
+def test_a_key_cannot_match_and_mismatch() -> None:
+    term = {"topologyKey": "z", "labelSelector": {}, "matchLabelKeys": ["a"], "mismatchLabelKeys": ["a"]}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spec = convert_view({"affinity": affinity}, PodSpec)
+    assert [str(error) for error in validate_affinity(spec.affinity, "a", STRICT)] == [
+        "a.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]: Invalid value: "
+        '"a": exists in both matchLabelKeys and mismatchLabelKeys'
+    ]
+    assert validate_affinity(None, "a", STRICT) == []
+
+
+def test_label_requirements() -> None:
+    expressions = [
+        {"key": "a", "operator": "In"},
+        {"key": "a", "operator": "Exists", "values": ["v"]},
+        {"key": "a", "operator": "Gt"},
+    ]
+    selector = convert_view({"matchExpressions": expressions}, LabelSelector)
+    assert [str(error) for error in validate_label_selector(selector, "s")] == [
+        "s.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        "s.matchExpressions[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+        f's.matchExpressions[2].operator: Invalid value: "Gt": {NOT_AN_OPERATOR}',
+    ]
+
+
 def test_pod_affinity_terms() -> None:
     term = {"namespaces": ["A"], "topologyKey": "", "matchLabelKeys": ["a"], "mismatchLabelKeys": ["b"]}
     spec = convert_view(
