@@ -1,0 +1,53 @@
+"""A StatefulSet's volumeClaimTemplates → the claims of one of its pods, and the pod's volumes that use them.
+
+In: a raw pod about to be created. Out: the pod with a volume for each template, which replaces one of the same name;
+claims that the inventory does not have yet are admitted and added to it. Kubernetes: pkg/controller/statefulset
+(getPersistentVolumeClaims, updateStorage). Next: `controllers`.
+"""
+
+from moorage.admit.admission import Rejected, admit
+from moorage.admit.raw import Raw, copy_document
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS
+from moorage.plan.inventory import Inventory, Item, Key
+
+_CLAIM = "PersistentVolumeClaim"
+
+
+def add_claim_volumes(pod: Raw, item: Item, inventory: Inventory, gates: GateSet) -> None:
+    templates: list[Raw] = item.raw["spec"].get("volumeClaimTemplates") or []
+    if not templates:
+        return
+    claims = {_name(template): f"{_name(template)}-{pod['metadata']['name']}" for template in templates}
+    kept = [volume for volume in pod["spec"].get("volumes") or [] if volume.get("name") not in claims]
+    pod["spec"]["volumes"] = [
+        *({"name": volume, "persistentVolumeClaim": {"claimName": claim}} for volume, claim in claims.items()),
+        *kept,
+    ]
+    for template in templates:
+        _add_claim(template, claims[_name(template)], item, inventory, gates)
+
+
+def _add_claim(template: Raw, name: str, item: Item, inventory: Inventory, gates: GateSet) -> None:
+    key = Key(_CLAIM, item.key.namespace, name)
+    if key in inventory.items:
+        return
+    metadata = template.get("metadata") or {}
+    selector = item.view.spec.selector
+    labels = {**(metadata.get("labels") or {}), **(selector.matchLabels if selector is not None else {})}
+    raw = {
+        "apiVersion": "v1",
+        "kind": _CLAIM,
+        "metadata": {**metadata, "name": name, "namespace": item.key.namespace, "labels": labels},
+        "spec": copy_document(template.get("spec") or {}),
+    }
+    result = admit(raw, None, gates)
+    if isinstance(result, Rejected):
+        inventory.reject(item.key, f"create Claim {name} failed: {result.status['message']}", item.place)
+        return
+    facts = KINDS["v1", _CLAIM]
+    inventory.items[key] = Item(key, facts, result.object, result.view, False, item.place)
+
+
+def _name(template: Raw) -> str:
+    return str((template.get("metadata") or {}).get("name") or "")

@@ -1,0 +1,66 @@
+"""Everything the input describes, admitted: nodes, pods, workloads, volumes, classes, each with its place.
+
+In: objects from `reading`. Out: `Inventory`, in the order of the input, and what there is to say about it. A later
+object of the same kind, namespace and name takes the place of the earlier one. Next: `world` makes a cluster of it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from moorage.admit.raw import Raw
+from moorage.model.kinds import KindFacts
+from moorage.plan.notes import Level, Note, Place, note_at
+
+
+class Key(NamedTuple):
+    """Who an object is. The namespace is empty for kinds that have none."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class Item(msgspec.Struct):
+    """One object as it would be stored, its view, and where it stands. `existing`: a server has made it already."""
+
+    key: Key
+    facts: KindFacts
+    raw: Raw
+    view: Any
+    existing: bool
+    place: Place
+
+
+class Inventory:
+    """The objects of the input by key, and the notes about them."""
+
+    def __init__(self) -> None:
+        self.items: dict[Key, Item] = {}
+        self.notes: list[Note] = []
+        self.passed_over: dict[str, int] = {}
+        self.sources = 0
+        self.unreadable = 0
+        self.rejected = 0
+
+    def of_kind(self, *kinds: str) -> Iterator[Item]:
+        """The objects of these kinds, in the order of the input."""
+        return (item for item in self.items.values() if item.key.kind in kinds)
+
+    def note(self, level: Level, subject: object, message: str, place: Place) -> None:
+        self.notes.append(note_at(level, str(subject), message, place))
+
+    def reject(self, subject: object, message: str, place: Place) -> None:
+        """Say why an object is left out of the plan."""
+        self.rejected += 1
+        self.note(Level.ERROR, subject, message, place)
+
+    def copy(self) -> "Inventory":
+        """The same objects, so that changes can be applied on top; notes and counts begin anew."""
+        made = Inventory()
+        made.items = dict(self.items)
+        return made

@@ -1,0 +1,37 @@
+"""Names and hashes of what controllers make: shaped as Kubernetes shapes them, and the same for the same input.
+
+Kubernetes: apimachinery/pkg/util/rand and ComputeHash, of random numbers and of Go's memory. Differs: suffixes come
+from what the pod is, hashes from the template's JSON, so they look like the real ones but are others.
+Next: `controllers`.
+"""
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words
+_SUFFIX_LENGTH = 5
+_LONGEST_BASE = 58
+_ENCODE = msgspec.json.Encoder(order="deterministic").encode
+
+
+def name_suffix(seed: str) -> str:
+    """Five characters, as at the end of generated names."""
+    number = int.from_bytes(hashlib.blake2b(seed.encode(errors="replace"), digest_size=8).digest())
+    characters = []
+    for _ in range(_SUFFIX_LENGTH):
+        number, index = divmod(number, len(_ALPHABET))
+        characters.append(_ALPHABET[index])
+    return "".join(characters)
+
+
+def generated_name(base: str, seed: str) -> str:
+    """A name made from generateName, cut as the API server cuts it."""
+    return base[:_LONGEST_BASE] + name_suffix(seed)
+
+
+def template_hash(template: Any) -> str:
+    """What tells the pods of one template from those of another."""
+    digest = hashlib.blake2b(_ENCODE(template), digest_size=4).digest()
+    return "".join(_ALPHABET[int(digit) % len(_ALPHABET)] for digit in str(int.from_bytes(digest)))

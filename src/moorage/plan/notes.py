@@ -1,0 +1,53 @@
+"""What there is to say about the input of a plan: what was refused, what refers to nothing, what was passed over.
+
+Next: `reading`, which writes most of them; the reports print them.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import msgspec
+
+from moorage.model.documents import Location
+
+
+class Level(StrEnum):
+    """An error keeps an object out of the plan, a warning makes the plan doubtful, the rest is good to know."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Place:
+    """Where an object stands. The line is looked for only if somebody asks."""
+
+    __slots__ = ("_start", "source")
+
+    def __init__(self, source: str = "", start: Callable[[], Location] | None = None) -> None:
+        self.source = source
+        self._start = start
+
+    @property
+    def line(self) -> int:
+        return self._start().line if self._start is not None else 0
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+
+NOWHERE = Place()
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One remark: about which object, where it stands, in which words."""
+
+    level: Level
+    subject: str
+    message: str
+    source: str = ""
+    line: int = 0
+
+
+def note_at(level: Level, subject: str, message: str, place: Place) -> Note:
+    return Note(level, subject, message, place.source, place.line)

@@ -1,0 +1,62 @@
+"""PriorityClass names → priorities, once all PriorityClasses are known.
+
+In: an inventory whose pods were admitted without priorities. Out: the same with priorities in them, and the admission
+plugin for the pods that controllers will make. A class that no document defines is learned from pods that already
+have its priority, because `kubectl get pods` prints those. Pods whose class nobody knows are refused, as a cluster
+does. Kubernetes: plugin/pkg/admission/priority. Next: `world`.
+"""
+
+import msgspec
+
+from moorage.admit.plugins import Forbidden
+from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
+from moorage.admit.status import forbidden_status
+from moorage.model.meta import ObjectMeta
+from moorage.model.pod import Pod
+from moorage.model.policy import PriorityClass
+from moorage.plan.inventory import Inventory
+
+
+def resolve_priorities(inventory: Inventory) -> Priority:
+    """Give every pod its priority; what cannot have one is noted and removed."""
+    plugin = Priority(_classes(inventory))
+    for item in list(inventory.of_kind("Pod")):
+        if item.view.spec.priority is not None and item.existing:
+            continue
+        try:
+            plugin.admit("Pod", item.raw, None)
+        except Forbidden as refusal:
+            del inventory.items[item.key]
+            message = forbidden_status(item.facts, item.key.name, str(refusal))["message"]
+            inventory.reject(item.key, str(message), item.place)
+            continue
+        item.view = _with_priority(item.view, item.raw["spec"])
+    return plugin
+
+
+def _with_priority(pod: Pod, spec: dict[str, object]) -> Pod:
+    fields = {name: spec[name] for name in ("priority", "priorityClassName", "preemptionPolicy") if name in spec}
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **fields))
+
+
+def _classes(inventory: Inventory) -> list[PriorityClass]:
+    classes: list[PriorityClass] = []
+    for item in list(inventory.of_kind("PriorityClass")):
+        try:
+            Priority(classes).admit("PriorityClass", item.raw, None)
+        except Forbidden as refusal:
+            del inventory.items[item.key]
+            message = forbidden_status(item.facts, item.key.name, str(refusal))["message"]
+            inventory.reject(item.key, str(message), item.place)
+            continue
+        classes.append(item.view)
+    known = {one.metadata.name for one in (*SYSTEM_CLASSES, *classes)}
+    for item in inventory.of_kind("Pod"):
+        spec, name = item.view.spec, item.view.spec.priorityClassName
+        if item.existing and name and name not in known and spec.priority is not None:
+            known.add(name)
+            metadata = ObjectMeta(name=name)
+            classes.append(
+                PriorityClass(metadata=metadata, value=spec.priority, preemptionPolicy=spec.preemptionPolicy)
+            )
+    return classes

@@ -1,0 +1,171 @@
+"""Files, directories, standard input → an `Inventory` of admitted objects.
+
+In: sources, read one document at a time. Out: every object that the API server would take, as it would be stored;
+whatever it refuses is noted with its place and left out. What `kubectl get -o yaml` prints works as it is: an object
+with a uid or a phase exists already, so it is not created once more (its label keys are merged, its status counts).
+An object that comes a second time is an update of the first, as `kubectl apply` would make it.
+Kubernetes: kubectl apply, and the API server behind it. Next: `priorities`, which needs all PriorityClasses.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import BinaryIO
+from uuid import NAMESPACE_URL, uuid5
+
+from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from moorage.admit.raw import Raw, copy_document
+from moorage.admit.request import Request
+from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint
+from moorage.lint.rules.rejection import written_path
+from moorage.lint.sources import STDIN, Source, reason_of
+from moorage.lint.subject import identity
+from moorage.model.documents import DecodeError, Document, read_documents
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KindFacts, kind_of, view_of
+from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.naming import name_suffix
+from moorage.plan.notes import Level, Note, Place
+
+#: Priorities are resolved later: the PriorityClass may stand below the pod.
+_PLUGINS = (DefaultTolerationSeconds(),)
+#: Kinds whose phase tells that somebody has made them.
+_WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
+_MADE_BY_A_SERVER = ("uid", "resourceVersion", "creationTimestamp")
+
+
+class Reader:
+    """Reads sources into an inventory; `changed` are the keys that were added or updated, in order."""
+
+    def __init__(self, inventory: Inventory, gates: GateSet, *, announces_updates: bool = True) -> None:
+        self.inventory = inventory
+        self.changed: dict[Key, Item | None] = {}
+        self._gates = gates
+        self._announces_updates = announces_updates
+        self._unnamed = 0
+
+    def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
+        for source in sources:
+            self.inventory.sources += 1
+            self._read_source(source)
+            after_each()
+
+    def _read_source(self, source: Source) -> None:
+        if source.problem:
+            self._unreadable(source.name, source.problem)
+            return
+        try:
+            if source.path == STDIN:
+                if sys.stdin is None:
+                    raise OSError("standard input is closed")
+                self._read_stream(source, sys.stdin.buffer)
+            else:
+                with Path(source.path).open("rb") as stream:
+                    self._read_stream(source, stream)
+        except OSError as error:
+            self._unreadable(source.name, reason_of(error))
+
+    def _unreadable(self, source: str, reason: str, line: int = 0) -> None:
+        self.inventory.unreadable += 1
+        self.inventory.notes.append(Note(Level.ERROR, "", f"cannot be read: {reason}", source, line))
+
+    def _read_stream(self, source: Source, stream: BinaryIO) -> None:
+        for document in read_documents(stream, source.name):
+            if isinstance(document, Document):
+                self._add(document)
+            else:
+                self._decode_error(document, source)
+
+    def _decode_error(self, error: DecodeError, source: Source) -> None:
+        if error.problem in NO_OBJECT and not source.explicit:
+            return
+        if error.problem in UNCHECKED:
+            self._unreadable(source.name, error.reason, error.line)
+            return
+        self.inventory.rejected += 1
+        self.inventory.notes.append(Note(Level.ERROR, "", error.reason, source.name, error.line))
+
+    def _add(self, document: Document) -> None:
+        raw, place = document.raw, Place(document.source, document.start())
+        facts = kind_of(raw)
+        if facts is None:
+            self._pass_over(document, place)
+            return
+        name = _text(raw, "name")
+        key = Key(facts.kind, (_text(raw, "namespace") or "default") if facts.namespaced else "", name)
+        old = self.inventory.items.get(key) if name else None
+        existing = _exists(raw, facts)
+        result = self._admit(raw, old, facts, key, existing=existing)
+        if isinstance(result, Rejected):
+            self._rejected(result, document, facts, place)
+            return
+        if result.view is None:
+            return
+        if not name:
+            key = key._replace(name=_text(result.object, "name"))
+        if old is not None:
+            existing = existing or old.existing
+            if self._announces_updates:
+                text = f"stands here again (first at {old.place}): the later one is applied on top of it"
+                self.inventory.note(Level.WARNING, key, text, place)
+        self.changed.setdefault(key, old)
+        self.inventory.items[key] = Item(key, facts, result.object, result.view, existing, place)
+
+    def _admit(self, raw: Raw, old: Item | None, facts: KindFacts, key: Key, *, existing: bool) -> Admitted | Rejected:
+        if old is not None:
+            return _with_own_status(admit(raw, _stored(old.raw), self._gates, plugins=()), raw)
+        if existing:
+            return admit(raw, _stored(raw), self._gates, plugins=())
+        suffix = ""
+        if not key.name:
+            self._unnamed += 1
+            suffix = name_suffix(f"{key}{self._unnamed}")
+        uid = str(uuid5(NAMESPACE_URL, "/".join(key) + suffix))
+        return admit(raw, None, self._gates, plugins=_PLUGINS, request=Request(uid=uid, name_suffix=suffix))
+
+    def _rejected(self, result: Rejected, document: Document, facts: KindFacts, place: Place) -> None:
+        paths = [error.path for error in result.errors] or [problem.path for problem in result.problems] or [""]
+        line = document.location(written_path(paths[0])).line
+        self.inventory.rejected += 1
+        subject = identity(document.raw, facts)
+        message = str(result.status["message"])
+        self.inventory.notes.append(Note(Level.ERROR, subject, message, place.source, line))
+
+    def _pass_over(self, document: Document, place: Place) -> None:
+        complaint = kind_complaint(document)
+        if complaint is not None:
+            self.inventory.reject(identity(document.raw, None), complaint.message, place)
+            return
+        kind = str(document.raw["kind"])
+        self.inventory.passed_over[kind] = self.inventory.passed_over.get(kind, 0) + 1
+
+
+def _stored(raw: Raw) -> Raw:
+    """An object as a server has it: with a version, which an update must name and which is not written by hand."""
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("resourceVersion"):
+        return raw
+    return {**raw, "metadata": {**metadata, "resourceVersion": "1"}}
+
+
+def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Rejected:
+    """An update whose document has a status of its own, because there are no kubelets here to report it instead."""
+    if isinstance(result, Rejected) or not raw.get("status"):
+        return result
+    updated = {**result.object, "status": copy_document(raw["status"])}
+    return Admitted(updated, view_of(updated), result.warnings)
+
+
+def _exists(raw: Raw, facts: KindFacts) -> bool:
+    metadata = raw.get("metadata")
+    if isinstance(metadata, dict) and any(metadata.get(name) for name in _MADE_BY_A_SERVER):
+        return True
+    status = raw.get("status")
+    return facts.kind in _WITH_PHASE and isinstance(status, dict) and bool(status.get("phase"))
+
+
+def _text(raw: Raw, name: str) -> str:
+    metadata = raw.get("metadata")
+    value = metadata.get(name) if isinstance(metadata, dict) else None
+    return value if isinstance(value, str) else ""

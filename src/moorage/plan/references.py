@@ -1,0 +1,58 @@
+"""References to what is not there: claims nobody made, volumes and classes nobody defined.
+
+In: an inventory. Out: notes, one for each missing object, at the place of the first that names it. The plan is made
+nevertheless: whoever needs the missing thing stays Pending, for the reason a cluster would give. Where the input has
+no claims at all, it is the output of a `kubectl get` that did not ask for them, and one note says so.
+Next: `world`.
+"""
+
+from moorage.model.pod import PodSpec
+from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.notes import Level
+
+_CLAIM = "PersistentVolumeClaim"
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def note_dangling(inventory: Inventory) -> None:
+    _note_claims_of_pods(inventory)
+    for item in list(inventory.of_kind(_CLAIM)):
+        _note_volume_of_claim(inventory, item)
+    for item in inventory.of_kind("CronJob"):
+        text = f"is not expanded: it makes Jobs by its schedule ({item.view.spec.schedule})"
+        inventory.note(Level.INFO, item.key, text, item.place)
+
+
+def _note_claims_of_pods(inventory: Inventory) -> None:
+    missing: dict[Key, Item] = {}
+    for item in inventory.of_kind("Pod", "Deployment", "ReplicaSet", "DaemonSet", "Job", "StatefulSet"):
+        spec = item.view.spec if item.key.kind == "Pod" else item.view.spec.template.spec
+        for claim in _claims(spec):
+            key = Key(_CLAIM, item.key.namespace, claim)
+            if key not in inventory.items:
+                missing.setdefault(key, item)
+    if missing and not any(True for _ in inventory.of_kind(_CLAIM)):
+        first = next(iter(missing.values()))
+        names = f"{len(missing)} claims are" if len(missing) > 1 else f"claim {next(iter(missing)).name} is"
+        text = f"{names} used, but the input has no PersistentVolumeClaims: kubectl get pvc,pv,sc -A prints them"
+        inventory.note(Level.WARNING, first.key, text, first.place)
+        return
+    for key, item in missing.items():
+        inventory.note(Level.WARNING, item.key, f"uses claim {key.name}, which is not in the input", item.place)
+
+
+def _claims(spec: PodSpec) -> list[str]:
+    return [v.persistentVolumeClaim.claimName for v in spec.volumes if v.persistentVolumeClaim is not None]
+
+
+def _note_volume_of_claim(inventory: Inventory, item: Item) -> None:
+    spec = item.view.spec
+    if spec.volumeName:
+        if Key("PersistentVolume", "", spec.volumeName) not in inventory.items:
+            text = f"is bound to volume {spec.volumeName}, which is not in the input"
+            inventory.note(Level.WARNING, item.key, text, item.place)
+        return
+    name = spec.storageClassName
+    if name and Key("StorageClass", "", name) not in inventory.items:
+        text = f"names StorageClass {name}, which is not in the input"
+        inventory.note(Level.WARNING, item.key, text, item.place)

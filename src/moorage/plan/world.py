@@ -1,0 +1,188 @@
+"""An inventory → a cluster with nodes and pods in it, which controllers keep filled and to which things can happen.
+
+In: an `Inventory` with priorities. Out: `World`: the `Cluster` the scheduler works on, the pods that have a node and
+those that wait for one, and the few things that happen in a plan: pods are made, bound, evicted; nodes come, change
+and go. `load_world` does all of it from paths. Next: `placement`, which finds nodes for those that wait.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from moorage.admit.plugins import Plugin
+from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.model.gates import GateSet
+from moorage.model.node import Node
+from moorage.plan.controllers import Controllers, is_active
+from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.naming import generated_name
+from moorage.plan.notes import Level
+from moorage.plan.owners import WORKLOADS, Owners, controller_reference
+from moorage.plan.planned_pod import PlannedPod
+from moorage.plan.pod_maker import FailedCreate, PodMaker
+from moorage.plan.priorities import resolve_priorities
+from moorage.plan.references import note_dangling
+from moorage.schedule.default_profile import program_cache
+
+_NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+_FINISHED = ("Succeeded", "Failed")
+
+
+class World:
+    """The cluster of a plan. Whatever happens in it happens by its methods, so that all views of it agree."""
+
+    def __init__(self, inventory: Inventory, gates: GateSet, seed: int = 0) -> None:
+        self.inventory = inventory
+        self.gates = gates
+        self.seed = seed
+        self.programs = program_cache(gates)
+        self.cluster = Cluster(seed)
+        self.pods: dict[str, PlannedPod] = {}
+        self.failed: dict[Key, FailedCreate] = {}
+        self._of_owner: dict[Key, dict[str, PlannedPod]] = {}
+        self._count = 0
+        plugins: tuple[Plugin, ...] = (resolve_priorities(inventory), DefaultTolerationSeconds())
+        self.owners = Owners(inventory)
+        self.controllers = Controllers(inventory, self.owners, PodMaker(gates, plugins), gates, self.programs)
+        self._load_nodes()
+        self._load_namespaces()
+        self._load_pods()
+        note_dangling(inventory)
+
+    # -- loading ------------------------------------------------------------------------------------------------------
+
+    def _load_nodes(self) -> None:
+        for item in self.inventory.of_kind("Node"):
+            if not any(quantity.value() for quantity in item.view.status.allocatable.values()):
+                text = "has neither capacity nor allocatable in its status: no pod fits on it"
+                self.inventory.note(Level.WARNING, item.key, text, item.place)
+            self.cluster.add_node(item.view)
+
+    def _load_namespaces(self) -> None:
+        for item in self.inventory.of_kind("Namespace"):
+            self.cluster.set_namespace(item.key.name, item.view.metadata.labels)
+        for key in self.inventory.items:
+            self._know_namespace(key.namespace)
+
+    def _know_namespace(self, name: str) -> None:
+        if name and name not in self.cluster.namespaces:
+            self.cluster.set_namespace(name, {_NAMESPACE_LABEL: name})
+
+    def _load_pods(self) -> None:
+        for item in self.inventory.of_kind("Pod"):
+            self.add_from(item)
+
+    def add_from(self, item: Item) -> PlannedPod | None:
+        """The pod of the input that an item is; None if it has finished."""
+        pod = item.view
+        if pod.status.phase in _FINISHED:
+            return None
+        owner = self.owners.of_pod(pod.metadata)
+        planned = PlannedPod(pod, owner, existing=bool(pod.spec.nodeName), place=item.place)
+        self.add(planned)
+        if pod.spec.nodeName:
+            if pod.spec.nodeName not in self.cluster.nodes.slot_of:
+                text = f"is bound to node {pod.spec.nodeName}, which is not in the input"
+                self.inventory.note(Level.WARNING, item.key, text, item.place)
+            self.bind(planned, pod.spec.nodeName)
+        return planned
+
+    # -- what happens to pods -----------------------------------------------------------------------------------------
+
+    def add(self, pod: PlannedPod, like: PlannedPod | None = None) -> None:
+        """A pod is there now and waits. `like` is one that differs from it by nothing but its name."""
+        pod.order = self._count
+        self._count += 1
+        self._know_namespace(pod.pod.metadata.namespace)
+        if like is not None and like.record is not None:
+            pod.record = PodRecord(pod.key, pod.pod, like.record.shape)
+        else:
+            pod.record = self.cluster.record(pod.key, pod.pod)
+        self.pods[pod.key] = pod
+        if pod.owner is not None:
+            self._of_owner.setdefault(pod.owner, {})[pod.key] = pod
+
+    def bind(self, pod: PlannedPod, node: str) -> None:
+        """The pod is on the node from now on; a node that is not in the input holds it without being filled."""
+        slot = self.cluster.nodes.slot_of.get(node)
+        pod.node = node
+        if slot is not None and pod.record is not None:
+            self.cluster.add_pod(pod.record, slot)
+
+    def bound_by_engine(self, pod: PlannedPod, slot: int) -> None:
+        """The engine has put the pod on a slot."""
+        pod.node = self.cluster.nodes.node(slot).metadata.name
+        pod.reason = pod.message = ""
+
+    def remove(self, pod: PlannedPod) -> None:
+        """The pod is gone."""
+        if pod.record is not None and pod.record.slot >= 0:
+            self.cluster.remove_pod(pod.record)
+        del self.pods[pod.key]
+        if pod.owner is not None:
+            del self._of_owner[pod.owner][pod.key]
+
+    def pods_of(self, owner: Key) -> list[PlannedPod]:
+        """The pods a controller counts, oldest first."""
+        return [pod for pod in self._of_owner.get(owner, {}).values() if is_active(pod)]
+
+    def pods_on(self, node: str) -> list[PlannedPod]:
+        return [pod for pod in self.pods.values() if pod.node == node]
+
+    def is_replaced(self, pod: PlannedPod) -> bool:
+        """Whether somebody would make such a pod anew, if it went."""
+        return pod.owner is not None and not pod.is_mirror
+
+    # -- what controllers do ------------------------------------------------------------------------------------------
+
+    def reconcile(self, gone: Iterable[PlannedPod] = ()) -> list[PlannedPod]:
+        """Let all controllers make what is missing and remove what is too much; returns the pods they made.
+
+        `gone` are pods that went: each pod made for the same workload takes the place of one of them.
+        """
+        made: list[PlannedPod] = []
+        nodes = [node for _, node in self.cluster.nodes]
+        vacancies: dict[Key, list[PlannedPod]] = {}
+        for pod in gone:
+            if pod.owner is not None:
+                vacancies.setdefault(pod.owner, []).append(pod)
+        for item in list(self.inventory.of_kind(*WORKLOADS)):
+            made += self._reconcile_one(item, nodes, vacancies.pop(item.key, []))
+        for left in vacancies.values():
+            made += [copy for pod in left if (copy := self._made_anew(pod)) is not None]
+        return made
+
+    def _reconcile_one(self, item: Item, nodes: list[Node], gone: list[PlannedPod]) -> list[PlannedPod]:
+        wish = self.controllers.wish(item, self.pods_of(item.key), nodes)
+        for pod in wish.delete:
+            self.remove(pod)
+        if wish.failed:
+            self.failed[item.key] = wish.failed[0]
+        same_shape = item.key.kind in ("Deployment", "ReplicaSet")
+        for pod in wish.create:
+            if gone:
+                pod.replaces = gone.pop(0).key
+            self.add(pod, wish.create[0] if same_shape and pod is not wish.create[0] else None)
+        return wish.create
+
+    def _made_anew(self, pod: PlannedPod) -> PlannedPod | None:
+        """What a controller that is not in the input would make in a pod's stead: the same by another name."""
+        owner = pod.owner
+        if owner is None or owner in self.inventory.items or owner.kind == "DaemonSet" or pod.is_mirror:
+            return None
+        if controller_reference(pod.pod.metadata) is None:
+            return None
+        metadata = pod.pod.metadata
+        name = metadata.name
+        if owner.kind != "StatefulSet":
+            name = generated_name(f"{owner.name}-", f"{pod.key}/again")
+        copy = msgspec.structs.replace(
+            pod.pod,
+            metadata=msgspec.structs.replace(metadata, name=name, deletionTimestamp=None),
+            spec=msgspec.structs.replace(pod.pod.spec, nodeName=""),
+        )
+        made = PlannedPod(copy, owner, place=pod.place)
+        made.replaces = pod.key
+        self.add(made)
+        return made
