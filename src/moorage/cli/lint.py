@@ -158,11 +158,12 @@ def _lint(
     counted = _Counted(sources_of(paths))
     try:
         outcome = run.lint(counted, progress.tick if progress is not None else lambda: None)
-    except OutputError as error:
-        cause = error.__cause__
+        sys.stdout.flush()
+    except (OutputError, OSError) as error:
+        cause = error.__cause__ if isinstance(error, OutputError) else error
         if isinstance(cause, BrokenPipeError):
             raise cause from None
-        raise click.ClickException(f"cannot write the report: {cause}") from None
+        raise _CannotWrite(f"cannot write the report: {cause}") from None
     except KeyboardInterrupt:
         if progress is not None:
             progress.clear()
@@ -170,6 +171,12 @@ def _lint(
     if not counted.number:
         click.echo(f"moorage: no *.yaml, *.yml or *.json files in {', '.join(map(_one_line, paths))}", err=True)
     return outcome
+
+
+class _CannotWrite(click.ClickException):
+    """The report is lost; that must not look like findings, let alone like none."""
+
+    exit_code = _UNREADABLE
 
 
 class _Counted:

@@ -28,6 +28,15 @@ _COMMANDS = {
 class _Commands(click.Group):
     """A group that imports a command when it is called, not to list it."""
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. Ctrl-C and a reader that has gone end it quietly; click itself would say something."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(_INTERRUPTED) from None
+        except BrokenPipeError:
+            raise click.exceptions.Exit(_PIPE_CLOSED) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
@@ -74,8 +83,6 @@ def main() -> NoReturn:
         _exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _exit(_INTERRUPTED)
-    except BrokenPipeError:
-        _exit(_PIPE_CLOSED)
     except Exception as error:
         if os.environ.get("MOORAGE_DEBUG"):
             raise
