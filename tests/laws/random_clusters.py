@@ -1,0 +1,232 @@
+"""Random clusters, small and full of conflict: every plugin finds something to refuse and something to prefer.
+
+Raw objects in the API's form; `build` makes a `Cluster` of them, and `change` goes on from there.
+"""
+
+from random import Random
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from moorage.columns.cluster import Cluster
+from moorage.model.conversion import convert_view
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+
+Raw = dict[str, Any]
+
+_ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+_APPS = ["web", "db"]
+_IMAGES = ["web:1", "db:2"]
+_MIB = 1024 * 1024
+NAMESPACES: dict[str, dict[str, str]] = {"default": {}, "team": {"team": "a"}}
+
+
+def _some(random: Random, values: list[Any], most: int = 2) -> list[Any]:
+    return [random.choice(values) for _ in range(random.randint(0, most))]
+
+
+def _pick(random: Random, *values: Any) -> Any:
+    return random.choice(values)
+
+
+def random_node(random: Random, name: str) -> Raw:
+    labels = {_HOST: name, _ZONE: _pick(random, "a", "b", None), "gen": _pick(random, "1", "7", "x", None)}
+    labels["version"] = _pick(random, "1.2.3", "v1.10", None)
+    taints = _some(
+        random,
+        [
+            {"key": "sla", "value": "950", "effect": "NoSchedule"},
+            {"key": "sla", "value": "80", "effect": "NoExecute"},
+            {"key": "spot", "value": "", "effect": "PreferNoSchedule"},
+            {"key": "gpu", "value": "a100", "effect": "PreferNoSchedule"},
+        ],
+    )
+    images = [{"names": [image], "sizeBytes": random.randint(1, 1500) * _MIB} for image in _some(random, _IMAGES)]
+    return {
+        "metadata": {"name": name, "labels": {key: value for key, value in labels.items() if value is not None}},
+        "spec": {"unschedulable": _pick(random, False, False, True), "taints": taints},
+        "status": {
+            "allocatable": {
+                "cpu": _pick(random, "1", "4"),
+                "memory": _pick(random, "1Gi", "8Gi"),
+                "pods": _pick(random, "1", "3", "10"),
+                "example.com/gpu": _pick(random, "0", "2"),
+            },
+            "images": images,
+        },
+    }
+
+
+def _label_selector(random: Random) -> Any:
+    return _pick(
+        random,
+        {"matchLabels": {"app": "web"}},
+        {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+        {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["db"]}]},
+        {},
+        None,
+    )
+
+
+def _pod_term(random: Random) -> Raw:
+    term: Raw = {"labelSelector": _label_selector(random), "topologyKey": _pick(random, _ZONE, _HOST)}
+    namespaces = _pick(random, None, None, ["team"])
+    if namespaces:
+        term["namespaces"] = namespaces
+    if random.random() < 0.5:
+        term["namespaceSelector"] = _pick(random, {}, {"matchLabels": {"team": "a"}})
+    return term
+
+
+def _pod_affinity(random: Random, most: int) -> Raw:
+    return {
+        "requiredDuringSchedulingIgnoredDuringExecution": [_pod_term(random) for _ in range(random.randint(0, most))],
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": random.randint(1, 100), "podAffinityTerm": _pod_term(random)}
+            for _ in range(random.randint(0, most))
+        ],
+    }
+
+
+def _node_term(random: Random) -> Raw:
+    expressions = _some(
+        random,
+        [
+            {"key": _ZONE, "operator": "In", "values": ["a", "b"]},
+            {"key": _ZONE, "operator": "NotIn", "values": ["a"]},
+            {"key": "gen", "operator": "Gt", "values": ["3"]},
+            {"key": "gen", "operator": "Exists"},
+            {"key": "gen", "operator": "DoesNotExist"},
+            {"key": "version", "operator": "SemverGt", "values": ["1.9"]},
+            {"key": _ZONE, "operator": "Near", "values": ["a"]},
+        ],
+    )
+    fields = _some(
+        random,
+        [{"key": "metadata.name", "operator": operator, "values": ["n1"]} for operator in ("In", "NotIn")],
+        most=1,
+    )
+    return {"matchExpressions": expressions, "matchFields": fields}
+
+
+def _node_affinity(random: Random) -> Raw:
+    affinity: Raw = {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": random.randint(1, 100), "preference": _node_term(random)} for _ in range(random.randint(0, 2))
+        ]
+    }
+    if random.random() < 0.5:
+        terms = [_node_term(random) for _ in range(random.randint(0, 2))]
+        affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
+    return affinity
+
+
+def _spread(random: Random) -> Raw:
+    constraint: Raw = {
+        "maxSkew": random.randint(1, 2),
+        "topologyKey": _pick(random, _ZONE, _HOST),
+        "whenUnsatisfiable": _pick(random, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway"),
+        "labelSelector": _label_selector(random),
+    }
+    if constraint["whenUnsatisfiable"] == "DoNotSchedule" and random.random() < 0.5:
+        constraint["minDomains"] = random.randint(1, 3)
+    for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        if random.random() < 0.5:
+            constraint[policy] = _pick(random, "Honor", "Ignore")
+    return constraint
+
+
+def random_pod(random: Random, name: str) -> Raw:
+    """A pod; half of the time it is a plain one, so that not every placement is impossible."""
+    requests = {"cpu": _pick(random, "100m", "2", None), "memory": _pick(random, "64Mi", "2Gi", None)}
+    requests["example.com/gpu"] = _pick(random, "1", None, None)
+    ports = _some(
+        random, [{"hostPort": 80}, {"hostPort": 80, "hostIP": "10.0.0.1"}, {"hostPort": 53, "protocol": "UDP"}], most=1
+    )
+    container = {
+        "name": "c",
+        "image": _pick(random, *_IMAGES),
+        "resources": {"requests": {key: value for key, value in requests.items() if value is not None}},
+        "ports": ports,
+    }
+    spec: Raw = {"containers": [container], "priority": _pick(random, 0, 0, 10)}
+    spec["tolerations"] = _some(
+        random,
+        [
+            {"operator": "Exists"},
+            {"key": "sla", "operator": "Gt", "value": "900"},
+            {"key": "spot", "operator": "Exists"},
+            {"expression": 'taint.key == "sla" && int(taint.value) < 100'},
+        ],
+    )
+    if random.random() < 0.5:
+        spec["nodeSelector"] = _pick(random, {_ZONE: "a"}, {"gen": "7"}, {})
+        affinity: Raw = {"nodeAffinity": _node_affinity(random)} if random.random() < 0.5 else {}
+        if random.random() < 0.5:
+            affinity["podAffinity"] = _pod_affinity(random, 1)
+            affinity["podAntiAffinity"] = _pod_affinity(random, 1)
+        spec["affinity"] = affinity
+        spec["topologySpreadConstraints"] = [_spread(random) for _ in range(random.randint(0, 2))]
+    labels = {"app": _pick(random, *_APPS)} if random.random() < 0.5 else {}
+    return {
+        "metadata": {"name": name, "namespace": _pick(random, "default", "default", "team"), "labels": labels},
+        "spec": spec,
+    }
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """Nodes, pods on some of them (by node), a pod that asks, and what becomes of some nodes while it waits."""
+
+    nodes: list[Raw]
+    pods: list[tuple[str, Raw]]
+    pod: Raw
+    later: list[Raw]
+
+
+def random_scene(seed: int, node_count: int, pod_count: int) -> Scene:
+    random = Random(seed)
+    names = [f"n{i}" for i in range(node_count)]
+    running = [(random.choice(names), random_pod(random, f"p{i}")) for i in range(pod_count)]
+    later = [random_node(random, random.choice([*names, "new"])) for _ in range(random.randint(0, 2))]
+    asking = random_pod(random, "asking")
+    if random.randint(0, 9) == 0:
+        asking["spec"]["nodeName"] = random.choice([*names, "ghost"])
+    return Scene([random_node(random, name) for name in names], running, asking, later)
+
+
+def scenes() -> st.SearchStrategy[Scene]:
+    """Hypothesis decides how many there are and so finds small examples; what they are like comes from a seed."""
+    return st.builds(random_scene, st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 6))
+
+
+def build(scene: Scene) -> Cluster:
+    cluster = Cluster()
+    for name, labels in NAMESPACES.items():
+        cluster.set_namespace(name, {**labels, "kubernetes.io/metadata.name": name})
+    for raw in scene.nodes:
+        cluster.add_node(convert_view(raw, Node))
+    for on, raw in scene.pods:
+        place(cluster, raw, on)
+    return cluster
+
+
+def place(cluster: Cluster, raw: Raw, on: str) -> None:
+    pod = convert_view(raw, Pod)
+    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    cluster.add_pod(cluster.record(key, pod), cluster.nodes.slot_of[on])
+
+
+def change(cluster: Cluster, scene: Scene) -> None:
+    """Let happen what happens later: nodes come or change, the first pod goes, and another comes in its place."""
+    for raw in scene.later:
+        node = convert_view(raw, Node)
+        if node.metadata.name in cluster.nodes.slot_of:
+            cluster.update_node(node)
+        else:
+            cluster.add_node(node)
+    if scene.pods:
+        _, raw = scene.pods[0]
+        cluster.remove_pod(next(iter(cluster.pods.values())))
+        place(cluster, raw, scene.nodes[-1]["metadata"]["name"])
