@@ -80,6 +80,15 @@ def counted_reasons_are_those_given(plugin: Plugin[Any], prepared: Prepared, clu
     assert plugin.reasons(prepared.want, cluster, refused) == given_reasons
 
 
+def curable_is_the_code(plugin: Plugin[Any], prepared: Prepared, cluster: Cluster) -> None:
+    if not prepared.filters or prepared.rejection is not None:
+        return
+    refused = np.flatnonzero(cluster.nodes.alive & ~plugin.filter(prepared.want, cluster))
+    curable = plugin.curable(prepared.want, cluster, refused)
+    for slot, cures in zip(refused.tolist(), curable.tolist(), strict=True):
+        assert cures is not _is_final(plugin.explain(prepared.want, cluster, slot))
+
+
 def score_of_a_slot_is_its_score(plugin: Plugin[Any], prepared: Prepared, cluster: Cluster) -> None:
     if not prepared.scores:
         return
@@ -116,6 +125,10 @@ def test_reasons_are_counted_as_they_are_given() -> None:
 
 def test_a_final_no_outlasts_the_pods_on_the_node() -> None:
     law_of(final_noes_stay, FILTERS)()
+
+
+def test_what_eviction_may_cure_is_what_is_not_final() -> None:
+    law_of(curable_is_the_code, FILTERS)()
 
 
 def test_one_slot_and_all_slots_are_scored_alike() -> None:
@@ -170,6 +183,11 @@ class GivesUpTooEarly(Twin):
         return None if verdict is None else msgspec.structs.replace(verdict, code=Code.UNRESOLVABLE)
 
 
+class CuresWhatIsFinal(Twin):
+    def curable(self, want: Any, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        return ~self.original.curable(want, cluster, slots)
+
+
 class ScoresNoSlot(Twin):
     def score_slot(self, want: Any, cluster: Cluster, slot: int) -> int:
         return 0
@@ -184,6 +202,7 @@ def test_the_laws_of_filters_notice_a_broken_twin(plugin: Plugin[Any]) -> None:
     assert_notices(law_of(mask_is_explanation, [LetsAllPass(plugin)], WITHOUT_SHRINKING))
     assert_notices(law_of(slot_is_mask, [RefusesASlotThatAllPass(plugin)], WITHOUT_SHRINKING))
     assert_notices(law_of(counted_reasons_are_those_given, [CountsANodeTwice(plugin)], WITHOUT_SHRINKING))
+    assert_notices(law_of(curable_is_the_code, [CuresWhatIsFinal(plugin)], WITHOUT_SHRINKING))
 
 
 @pytest.mark.parametrize("name", ["NodePorts", "NodeResourcesFit"])

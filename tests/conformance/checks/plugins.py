@@ -19,6 +19,7 @@ from moorage.model.pod import Pod
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.diagnosis import Diagnosis, diagnose
+from moorage.schedule.plugin import Plugin, Prepared
 from moorage.schedule.verdict import Verdict
 
 _NAMESPACES: dict[str, dict[str, str]] = {
@@ -79,7 +80,7 @@ def _prefilter(candidates: Candidates) -> dict[str, Any]:
             continue
         if prepared.rejection is not None:
             statuses[plugin.name] = _status(prepared.rejection)
-        elif not prepared.filters:
+        elif not _filters(plugin, prepared, candidates.cluster):
             statuses[plugin.name] = {"code": "Skip"}
         else:
             statuses[plugin.name] = {"code": "Success"}
@@ -91,13 +92,20 @@ def _prefilter(candidates: Candidates) -> dict[str, Any]:
 def _filter(cluster: Cluster, candidates: Candidates) -> dict[str, Any]:
     statuses: dict[str, Any] = {name: {} for name in _WITHOUT_PREFILTER}
     for item in candidates.filters:
-        if item.plugin.name in _WITH_PREFILTER + _WITHOUT_PREFILTER and item.prepared.rejection is None:
-            statuses[item.plugin.name] = {
+        plugin, prepared = item.plugin, item.prepared
+        if plugin.name in _WITHOUT_PREFILTER or (
+            plugin.name in _WITH_PREFILTER and prepared.rejection is None and _filters(plugin, prepared, cluster)
+        ):
+            statuses[plugin.name] = {
                 node.metadata.name: _status(verdict)
                 for slot, node in cluster.nodes
-                if (verdict := item.plugin.explain(item.prepared.want, cluster, slot)) is not None
+                if (verdict := plugin.explain(prepared.want, cluster, slot)) is not None
             }
     return statuses
+
+
+def _filters(plugin: Plugin[Any], prepared: Prepared, cluster: Cluster) -> bool:
+    return prepared.filters and plugin.filters_now(prepared.want, cluster)
 
 
 def _status(verdict: Verdict) -> dict[str, Any]:
