@@ -7,6 +7,7 @@ mapping. Differs: kinds that are not listed are no error; they are only not look
 from typing import Any, NamedTuple
 
 from moorage.model.conversion import ConversionError, TypeProblem, convert_view
+from moorage.model.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
 from moorage.model.decode_error import DecodeError, Problem
 from moorage.model.documents import Document
 from moorage.model.namespace import Namespace
@@ -58,6 +59,10 @@ KINDS: dict[tuple[str, str], KindFacts] = {
         KindFacts("v1", "PersistentVolume", "persistentvolumes", False, PersistentVolume),
         KindFacts("v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, PersistentVolumeClaim),
         KindFacts("storage.k8s.io/v1", "StorageClass", "storageclasses", False, StorageClass),
+        KindFacts("storage.k8s.io/v1", "CSINode", "csinodes", False, CSINode),
+        KindFacts("storage.k8s.io/v1", "CSIDriver", "csidrivers", False, CSIDriver),
+        KindFacts("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", True, CSIStorageCapacity),
+        KindFacts("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", False, VolumeAttachment),
         KindFacts("apps/v1", "Deployment", "deployments", True, Deployment, _TEMPLATE),
         KindFacts("apps/v1", "ReplicaSet", "replicasets", True, ReplicaSet, _TEMPLATE),
         KindFacts("apps/v1", "StatefulSet", "statefulsets", True, StatefulSet, _TEMPLATE),
