@@ -43,7 +43,7 @@ class PodCounts:
 class DomainCounts:
     """Pods of several kinds, each times its weight, added up per value of one label key.
 
-    Code 0 collects the slots that are in no domain: those without the label, and those that do not count.
+    Slots without the label, and those that do not count, are in no domain; what is counted for code 0 stays 0.
     """
 
     __slots__ = ("_counts", "_seen", "column", "pods", "sources")
@@ -74,6 +74,7 @@ class DomainCounts:
             weighted += per_slot * weight
         codes = column.codes if counts_here is None else np.where(counts_here, column.codes, ABSENT)
         self._counts = np.bincount(codes, weights=weighted, minlength=len(column.values)).astype(np.int64)
+        self._counts[ABSENT] = 0
         self.pods = int(pods[codes != ABSENT].sum())
         slots = np.flatnonzero(pods)
         columns = (array[slots].tolist() for array in (codes, weighted, pods))

@@ -10,14 +10,19 @@ from typing import Any
 import msgspec
 
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
+from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.plugin import Plugin
 from moorage.schedule.plugins.image_locality import ImageLocality
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.profile import Profile
 
@@ -32,13 +37,19 @@ class Enabled(msgspec.Struct, frozen=True):
     weight: int = 0
 
 
-def default_profile(gates: GateSet, name: str = DEFAULT_SCHEDULER) -> Profile:
+def default_profile(
+    gates: GateSet, name: str = DEFAULT_SCHEDULER, selectors: DefaultSelectors | None = None
+) -> Profile:
     """The profile of a scheduler that nobody configured."""
-    return profile_of(name, default_plugins(gates, program_cache(gates)))
+    return profile_of(name, default_plugins(gates, program_cache(gates), selectors))
 
 
-def default_plugins(gates: GateSet, programs: Any) -> tuple[Enabled, ...]:
-    """The default plugins in run order; `programs` is where all of them keep compiled expressions."""
+def default_plugins(gates: GateSet, programs: Any, selectors: DefaultSelectors | None = None) -> tuple[Enabled, ...]:
+    """The default plugins in run order.
+
+    `programs` is where all of them keep compiled expressions; `selectors` are the Services and controllers by which
+    pods without spread constraints are spread.
+    """
     return (
         # Cordoned nodes are out for nearly every pod, and one comparison tells.
         Enabled(NodeUnschedulable(gates, programs), filters=True),
@@ -53,6 +64,14 @@ def default_plugins(gates: GateSet, programs: Any) -> tuple[Enabled, ...]:
         Enabled(NodePorts(), filters=True),
         # The commonest reason of all; when a node is refused for resources, nobody asks about its volumes or domains.
         Enabled(NodeResourcesFit(), filters=True, weight=1),
+        # What depends on pods elsewhere comes last, because it is the dearest; spreading is a count per domain, ...
+        Enabled(PodTopologySpread(gates, programs, selectors), filters=True, weight=2),
+        # ... and affinity several of them.
+        Enabled(InterPodAffinity(), filters=True, weight=2),
+        # Domains are counted over all nodes: dear, so nearly last. Users ask for both, so both weigh twice as well.
+        Enabled(PodTopologySpread(gates, programs), filters=True, weight=2),
+        # Last of the filters: every pod's terms against every other pod's labels.
+        Enabled(InterPodAffinity(), filters=True, weight=2),
         # Scores only, after everything that filters: how evenly resources would be used, ...
         Enabled(NodeResourcesBalancedAllocation(), filters=False, weight=1),
         # ... and whether the image is there, which saves a download and nothing else.

@@ -16,17 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.label_column import LabelColumn
 from moorage.columns.node_table import ChangeLog
 from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Scores
 from moorage.schedule.traits import Trait, Traits, distinct
 
 _ALWAYS_FEW = 32
+_FEW_DOMAINS = 32
+_FEW_NODES = 8  # per domain, on average
 _SHARE = 16  # if more than one slot in this many changed, counting all is quicker
 
 
 def too_many(changed: list[int], capacity: int) -> bool:
     """Whether so many slots changed that looking at all of them at once is quicker than at each."""
     return len(changed) > _ALWAYS_FEW + capacity // _SHARE
+
+
+def has_small_domains(column: LabelColumn, nodes: int) -> bool:
+    """Whether a key has nearly as many values as there are nodes, so that the value is no use as a trait."""
+    return len(column.values) > _FEW_DOMAINS and len(column.values) * _FEW_NODES > nodes
 
 
 class Following:

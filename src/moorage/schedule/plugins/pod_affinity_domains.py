@@ -1,0 +1,216 @@
+"""What InterPodAffinity counts: for each topology key, the pods in each domain that a term is about.
+
+In: a shape's own terms, and the terms that pods on the nodes own and that are about the shape. Out: `AffinityWant`,
+which holds the counts and follows the cluster. A topology key with few domains (zones) makes the domain a trait of the
+slot, and its counts are looked up when classes are judged; one with about as many domains as nodes (hostnames) would
+make every slot a class of its own, so there what follows from the count is the trait.
+Kubernetes: preFilterState and preScoreState of interpodaffinity, which are computed for each pod.
+Next: `inter_pod_affinity`.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.counts import DomainCounts, PodCounts
+from moorage.columns.label_column import ABSENT, LabelColumn
+from moorage.columns.owned_terms import OwnedTerm, TermKind, term_key
+from moorage.columns.pod_classes import label_needed
+from moorage.columns.shape import Shape
+from moorage.match.pod_affinity import PodAffinityTermMatcher, PodAffinityTerms
+from moorage.schedule.traits import Trait
+from moorage.schedule.wide import Following, has_small_domains
+
+# What the counts of many small domains come to, as bits of one trait.
+NO_DOMAIN, NO_MATCH, REPELS, REPELLED = 1, 2, 4, 8
+
+Source = tuple[PodCounts, int]
+
+
+def is_about(term: PodAffinityTermMatcher, namespace: str, labels: Mapping[str, str], cluster: Cluster) -> bool:
+    """Whether an incoming pod's term is about a pod.
+
+    As in Kubernetes, which looks up the selected namespaces beforehand and then asks the namespaceSelector once more
+    with no labels at all: one that a namespace without labels meets is met by every namespace.
+    """
+    if namespace not in term.namespaces:
+        known = cluster.namespaces.get(namespace)
+        selector = term.namespace_selector
+        if not selector.match({}) and (known is None or not selector.match(known)):
+            return False
+    return term.selector.match(labels)
+
+
+class AffinityWant(Following):
+    """A shape's terms and the counts they are judged by."""
+
+    __slots__ = (
+        "_namespace_generation",
+        "_said",
+        "_terms_known",
+        "affinity",
+        "anti_affinity",
+        "coarse",
+        "domains",
+        "existing",
+        "existing_terms",
+        "hard_weight",
+        "has_small_filters",
+        "has_small_scores",
+        "labels",
+        "matches_itself",
+        "namespace",
+        "preferences",
+        "small",
+        "terms",
+    )
+
+    def __init__(self, shape: Shape, terms: PodAffinityTerms, hard_weight: int) -> None:
+        super().__init__()
+        self.namespace = shape.namespace
+        self.labels = shape.labels
+        self.terms = terms
+        self.hard_weight = hard_weight
+        self.matches_itself = False
+        self.existing_terms: list[OwnedTerm] = []
+        # One for each of the pod's own terms, and one for each topology key of what others have to say.
+        self.affinity: list[DomainCounts] = []
+        self.anti_affinity: list[DomainCounts] = []
+        self.existing: list[DomainCounts] = []
+        self.preferences: list[DomainCounts] = []
+        self.domains: list[DomainCounts] = []  # all of these
+        self.coarse: list[LabelColumn] = []  # the keys with large domains
+        self.small: set[str] = set()  # the other keys
+        self.has_small_filters = False
+        self.has_small_scores = False
+        self._terms_known = -1
+        self._namespace_generation = -1
+        self._said: dict[Hashable, str] = {}
+
+    # -- following the cluster ------------------------------------------------------------------------------------
+
+    def is_current(self, cluster: Cluster) -> bool:
+        if self._namespace_generation != cluster.namespace_generation:
+            return False
+        if self._terms_known != cluster.affinity_terms.count:
+            if len(self._terms_about_this(cluster)) != len(self.existing_terms):
+                return False
+            self._terms_known = cluster.affinity_terms.count
+        return True
+
+    def _terms_about_this(self, cluster: Cluster) -> list[OwnedTerm]:
+        of_namespace = cluster.namespaces.get(self.namespace, {})
+        return [
+            term
+            for term in cluster.affinity_terms.about(self.labels)
+            if term.matcher.match(self.labels, self.namespace, of_namespace)
+        ]
+
+    def rebuild(self, cluster: Cluster) -> None:
+        nodes = cluster.nodes
+        self._said.clear()
+        self._namespace_generation = cluster.namespace_generation
+        self._terms_known = cluster.affinity_terms.count
+        self.existing_terms = self._terms_about_this(cluster)
+        required = self.terms.required_affinity
+        self.matches_itself = all(is_about(term, self.namespace, self.labels, cluster) for term in required)
+        together = _count(cluster, required)
+        self.affinity = [DomainCounts(nodes.label(term.topologyKey), [(together, 1)]) for term in required]
+        self.anti_affinity = [
+            DomainCounts(nodes.label(term.topologyKey), [(_count(cluster, (term,)), 1)])
+            for term in self.terms.required_anti_affinity
+        ]
+        repelling = (t for t in self.existing_terms if t.kind is TermKind.REQUIRED_ANTI_AFFINITY)
+        self.existing = _by_key(cluster, ((term.matcher.topologyKey, (term.owners, 1)) for term in repelling))
+        self.preferences = _by_key(cluster, self._weighed(cluster))
+        self.domains = [*self.affinity, *self.anti_affinity, *self.existing, *self.preferences]
+        columns = {domain.column.key: domain.column for domain in self.domains}
+        self.small = {key for key, column in columns.items() if has_small_domains(column, len(nodes))}
+        self.coarse = [column for key, column in columns.items() if key not in self.small]
+        filters = (*self.affinity, *self.anti_affinity, *self.existing)
+        self.has_small_filters = any(domain.column.key in self.small for domain in filters)
+        self.has_small_scores = any(domain.column.key in self.small for domain in self.preferences)
+        for domain in self.domains:
+            domain.recount()
+
+    def _weighed(self, cluster: Cluster) -> Iterable[tuple[str, Source]]:
+        """Whatever adds to a score: topology key, pods, and how much each of them adds."""
+        for sign, preferred in ((1, self.terms.preferred_affinity), (-1, self.terms.preferred_anti_affinity)):
+            for weighted in preferred:
+                yield weighted.term.topologyKey, (_count(cluster, (weighted.term,)), sign * weighted.weight)
+        for term in self.existing_terms:
+            if term.kind is TermKind.PREFERRED:
+                yield term.matcher.topologyKey, (term.owners, term.weight)
+            elif term.kind is TermKind.REQUIRED_AFFINITY and self.hard_weight:
+                yield term.matcher.topologyKey, (term.owners, self.hard_weight)
+
+    def follow(self, cluster: Cluster, slot: int) -> None:
+        self._said.clear()
+        for domain in self.domains:
+            changed = domain.follow(slot)
+            if domain.column.key in self.small:
+                for code in changed:
+                    if code != ABSENT:
+                        for neighbour in domain.column.members(code):
+                            self.touched.note(neighbour)
+
+    # -- what the counts come to ----------------------------------------------------------------------------------
+
+    @property
+    def begins_a_series(self) -> bool:
+        """Whether no pod anywhere has what the affinity terms ask for but the pod itself: then it may go first."""
+        return self.matches_itself and not any(domain.pods for domain in self.affinity)
+
+    def verdicts_of_small_domains(self) -> Trait:
+        """For all slots, which rules their small domains break."""
+        bits = np.zeros(len(self.domains[0].column.codes), np.int64)
+        for domain in self.affinity:
+            if domain.column.key in self.small:
+                codes = domain.column.codes
+                bits |= np.where(codes == ABSENT, NO_DOMAIN, np.where(domain.counts[codes] > 0, 0, NO_MATCH))
+        for bit, domains in ((REPELS, self.anti_affinity), (REPELLED, self.existing)):
+            for domain in domains:
+                if domain.column.key in self.small:
+                    bits |= np.where(domain.counts[domain.column.codes] > 0, bit, 0)
+        return bits
+
+    def verdict_of_small_domains_at(self, slot: int) -> int:
+        """The same for one slot."""
+        bits = 0
+        for domain in self.affinity:
+            if domain.column.key in self.small:
+                code = domain.column.codes[slot]
+                bits |= NO_DOMAIN if code == ABSENT else 0 if domain.counts[code] > 0 else NO_MATCH
+        for bit, domains in ((REPELS, self.anti_affinity), (REPELLED, self.existing)):
+            for domain in domains:
+                if domain.column.key in self.small and domain.counts[domain.column.codes[slot]] > 0:
+                    bits |= bit
+        return bits
+
+    def say_once(self, key: Hashable, text: Callable[[], str]) -> str:
+        """A sentence that is the same for many slots, as long as nothing changes."""
+        said = self._said.get(key)
+        if said is None:
+            said = self._said[key] = text()
+        return said
+
+
+def _count(cluster: Cluster, terms: tuple[PodAffinityTermMatcher, ...]) -> PodCounts:
+    """The pods that all of these terms of an incoming pod are about."""
+
+    def counts(namespace: str, labels: Mapping[str, str], deleting: bool) -> bool:
+        return all(is_about(term, namespace, labels, cluster) for term in terms)
+
+    if not terms:
+        return PodCounts()
+    needs = next((labels for term in terms if (labels := label_needed(term.selector)) is not None), None)
+    key = ("pod affinity", *(term_key(term) for term in terms))
+    return cluster.count_pods(key, counts, needs, any(not term.namespace_selector.nothing for term in terms))
+
+
+def _by_key(cluster: Cluster, sources: Iterable[tuple[str, Source]]) -> list[DomainCounts]:
+    by_key: dict[str, list[Source]] = {}
+    for key, source in sources:
+        by_key.setdefault(key, []).append(source)
+    return [DomainCounts(cluster.nodes.label(key), of_key) for key, of_key in by_key.items()]

@@ -1,0 +1,234 @@
+"""PodTopologySpread: spread constraints × where matching pods are → which domains may take one more, which should.
+
+With DoNotSchedule a node remains if `matching pods in its domain + 1 if the pod itself matches - the fewest in any
+domain <= maxSkew`, for each constraint. With ScheduleAnyway domains with fewer matching pods score higher, the more so
+the more domains there are. Pods without constraints are spread by the profile's defaults, together with the other pods
+of their Service or controller. Kubernetes: pkg/scheduler/framework/plugins/podtopologyspread.
+Differs: the detail has the inequality; all toleration operators and CEL in nodeTaintsPolicy, behind their gates; pods
+are counted when they come and go, not for each pod anew.
+Next: `spread_domains` holds the counts.
+"""
+
+from collections.abc import Sequence
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.label_column import ABSENT
+from moorage.columns.shape import Shape
+from moorage.match.comparison import shown
+from moorage.match.label_selector import Selector, compile_label_selector, compile_label_set, conjunction
+from moorage.match.node_selector import compile_required_node_affinity
+from moorage.match.requirement import SelectorError
+from moorage.match.tolerations import compile_tolerations
+from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
+from moorage.model.scheduling import TopologySpreadConstraint
+from moorage.schedule.default_selector import DefaultSelectors
+from moorage.schedule.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
+from moorage.schedule.plugins.spread_domains import HOSTNAME, BalancedDomains, Constraint, Constraints, SpreadWant
+from moorage.schedule.traits import Trait, Traits
+from moorage.schedule.verdict import Code, Verdict, unresolvable
+from moorage.schedule.wide import WidePlugin
+
+SKEW_REASON = "node(s) didn't match pod topology spread constraints"
+LABEL_REASON = f"{SKEW_REASON} (missing required label)"
+SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(maxSkew=3, topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway"),
+    TopologySpreadConstraint(maxSkew=5, topologyKey="topology.kubernetes.io/zone", whenUnsatisfiable="ScheduleAnyway"),
+)
+_HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
+_HONOR = "Honor"
+
+
+class PodTopologySpread(WidePlugin[SpreadWant]):
+    """See the module. `defaults` are for pods without constraints: the system's, or the list of a profile."""
+
+    name = "PodTopologySpread"
+
+    def __init__(
+        self,
+        gates: GateSet,
+        programs: Any = None,
+        selectors: DefaultSelectors | None = None,
+        defaults: Sequence[TopologySpreadConstraint] | None = None,
+    ) -> None:
+        self._gates = gates
+        self._programs = programs
+        self._selectors = selectors or DefaultSelectors()
+        self._defaults = SYSTEM_DEFAULTS if defaults is None else tuple(defaults)
+        self._is_system_default = defaults is None
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        spec = shape.spec
+        own = spec.topologySpreadConstraints
+        stated = own or self._defaults
+        if not stated:
+            return SKIP
+        selectors = self._selectors
+        want = SpreadWant(
+            shape,
+            compile_required_node_affinity(spec.nodeSelector, spec.affinity, self._gates),
+            compile_tolerations(spec.tolerations, self._gates, self._programs),
+            (lambda: self._compile(own, shape, None)) if own else (lambda: self._compiled_defaults(shape)),
+            (lambda: 0) if own else (lambda: selectors.version),
+        )
+        try:
+            self._compile(own, shape, None)
+        except SelectorError as error:
+            return Prepared(want, rejection=unresolvable(f"obtaining pod's topology spread constraints: {error}"))
+        kinds = {constraint.whenUnsatisfiable for constraint in stated}
+        return Prepared(want, filters=_HARD in kinds, scores=_SOFT in kinds)
+
+    def _compiled_defaults(self, shape: Shape) -> Constraints:
+        selector = self._selectors.selector(shape)
+        if selector.everything:
+            return Constraints((), ())
+        return self._compile(self._defaults, shape, selector)
+
+    def _compile(
+        self, stated: Sequence[TopologySpreadConstraint], shape: Shape, selector: Selector | None
+    ) -> Constraints:
+        compiled = [(c.whenUnsatisfiable, self._compile_one(c, shape, selector)) for c in stated]
+        return Constraints(
+            tuple(constraint for kind, constraint in compiled if kind == _HARD),
+            tuple(constraint for kind, constraint in compiled if kind == _SOFT),
+            needs_all_keys=selector is None or not self._is_system_default,
+        )
+
+    def _compile_one(self, stated: TopologySpreadConstraint, shape: Shape, selector: Selector | None) -> Constraint:
+        if selector is None:
+            selector = compile_label_selector(stated.labelSelector)
+            if self._gates.enabled(MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD) and not selector.nothing:
+                # The API server has merged these already, unless it is told not to; twice says the same.
+                labels = shape.labels
+                merged = compile_label_set({key: labels[key] for key in stated.matchLabelKeys if key in labels})
+                selector = conjunction((*selector.requirements, *merged.requirements))
+        return Constraint(
+            stated.maxSkew,
+            stated.topologyKey,
+            selector,
+            selector.match(shape.labels),
+            1 if stated.minDomains is None else stated.minDomains,
+            stated.nodeAffinityPolicy in (None, _HONOR),
+            stated.nodeTaintsPolicy == _HONOR,
+        )
+
+    # -- by traits ------------------------------------------------------------------------------------------------
+
+    def traits(self, want: SpreadWant, cluster: Cluster) -> list[Trait]:
+        traits: list[Trait] = []
+        for domain in want.hard:
+            codes = domain.column.codes.astype(np.int64)
+            small = domain.column.key in want.small
+            traits.append(np.where(codes == ABSENT, -1, domain.counts[codes]) if small else codes)
+        for pods, soft in zip(want.hosts, want.soft, strict=True):
+            codes = soft.column.codes.astype(np.int64)
+            if soft.column.key == HOSTNAME:
+                codes = np.where(codes == ABSENT, -1, pods.every(len(codes)))
+            traits.append(codes)
+        return traits
+
+    def traits_at(self, want: SpreadWant, cluster: Cluster, slot: int) -> tuple[int, ...]:
+        traits = []
+        for domain in want.hard:
+            code = int(domain.column.codes[slot])
+            if domain.column.key in want.small:
+                code = -1 if code == ABSENT else int(domain.counts[code])
+            traits.append(code)
+        for pods, soft in zip(want.hosts, want.soft, strict=True):
+            code = int(soft.column.codes[slot])
+            if soft.column.key == HOSTNAME:
+                code = -1 if code == ABSENT else pods.on.get(slot, 0)
+            traits.append(code)
+        return tuple(traits)
+
+    def filter_traits(self, want: SpreadWant, traits: Traits) -> Mask:
+        passes = np.ones(len(traits[0]), np.bool_)
+        for constraint, domain, trait in zip(want.constraints.hard, want.hard, traits, strict=False):
+            small = domain.column.key in want.small
+            most = constraint.max_skew - constraint.itself + domain.fewest(constraint.min_domains)
+            passes &= trait >= 0 if small else trait != ABSENT
+            passes &= (trait if small else domain.counts[trait]) <= most
+        return passes
+
+    def filters_now(self, want: SpreadWant, cluster: Cluster) -> bool:
+        want.catch_up(cluster)
+        return bool(want.hard)
+
+    def scores_now(self, want: SpreadWant, cluster: Cluster, feasible: Mask) -> bool:
+        want.catch_up(cluster)
+        return bool(want.soft)
+
+    def score_traits(self, want: SpreadWant, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
+        soft = list(zip(want.constraints.soft, want.soft, traits[len(want.hard) :], strict=True))
+        labelled = [trait >= 0 if c.key == HOSTNAME else trait != ABSENT for c, _, trait in soft]
+        counts = sizes > 0
+        scored = np.ones_like(counts)
+        if want.constraints.needs_all_keys:
+            for has in labelled:
+                scored &= has
+        counts &= scored
+        total = np.zeros(len(sizes), np.float64)
+        for (constraint, domain, trait), has in zip(soft, labelled, strict=True):
+            if constraint.key == HOSTNAME:
+                domains, pods = int(sizes[counts].sum()), trait
+            else:
+                domains, pods = len(np.unique(trait[counts])), domain.counts[trait]
+            total += np.where(has, pods * log(domains + 2) + float(constraint.max_skew - 1), 0.0)
+        return _normalized(_rounded(total), counts, scored)
+
+    # -- in words -------------------------------------------------------------------------------------------------
+
+    def explain(self, want: SpreadWant, cluster: Cluster, slot: int) -> Verdict | None:
+        want.catch_up(cluster)
+        reason, details = "", []
+        for number, (constraint, domain) in enumerate(zip(want.constraints.hard, want.hard, strict=True), 1):
+            detail = _complaint(constraint, domain, slot)
+            if detail is not None:
+                missing = domain.column.codes[slot] == ABSENT
+                reason = reason or (LABEL_REASON if missing else SKEW_REASON)
+                details.append(f"constraint {number} ({_described(constraint)}): {detail}")
+        if not reason:
+            return None
+        code = Code.UNRESOLVABLE if reason == LABEL_REASON else Code.UNSCHEDULABLE
+        return Verdict(code, (reason,), tuple(details))
+
+
+def _complaint(constraint: Constraint, domain: BalancedDomains, slot: int) -> str | None:
+    code = int(domain.column.codes[slot])
+    if code == ABSENT:
+        return f"the node has no label {shown(constraint.key)}"
+    pods, itself, fewest = int(domain.counts[code]), int(constraint.itself), domain.fewest(constraint.min_domains)
+    if pods + itself - fewest <= constraint.max_skew:
+        return None
+    place = f"{shown(constraint.key)}={shown(domain.column.values.values[code] or '')}"
+    few = domain.domains < constraint.min_domains
+    why = f"; the fewest count as 0 because there are {domain.domains} of {constraint.min_domains} minDomains"
+    return (
+        f"in {place}, {pods} + {itself} - {fewest} <= {constraint.max_skew} is false "
+        f"(maxSkew {constraint.max_skew}{why if few and constraint.min_domains > 1 else ''})"
+    )
+
+
+def _described(constraint: Constraint) -> str:
+    if constraint.selector.nothing:
+        return "no pod at all"
+    return str(constraint.selector) or "an empty selector, which counts no pod"
+
+
+def _rounded(values: NDArray[np.float64]) -> Scores:
+    """To the nearest integer, halves upward, as exactly as Go's math.Round (which `floor(x + 0.5)` is not)."""
+    whole = np.floor(values)
+    return whole.astype(np.int64) + (values - whole >= 0.5)
+
+
+def _normalized(raw: Scores, counts: Mask, scored: Mask) -> Scores:
+    """Reversed, so that fewer pods score higher; where nothing is scored, 0."""
+    among = raw[counts]
+    highest = int(among.max(initial=0))
+    if highest == 0:
+        return np.where(scored, MAX_SCORE, 0)
+    return np.where(scored, MAX_SCORE * (highest + int(among.min()) - raw) // highest, 0)

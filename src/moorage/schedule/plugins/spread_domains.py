@@ -1,0 +1,268 @@
+"""What PodTopologySpread counts: for each constraint, the matching pods in each domain, over the nodes that count.
+
+In: compiled constraints. Out: `SpreadWant`, which holds the counts and follows the cluster. A node counts if it has all
+topology keys and, where a constraint's policies honour them, meets the pod's node affinity and has no taint that the
+pod does not tolerate. Kubernetes: preFilterState and preScoreState of podtopologyspread, computed for each pod.
+Next: `pod_topology_spread`.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.counts import DomainCounts, PodCounts
+from moorage.columns.label_column import ABSENT, LabelColumn
+from moorage.columns.pod_classes import label_needed
+from moorage.columns.selector_masks import NodePredicate, required_predicate
+from moorage.columns.shape import Shape
+from moorage.columns.taint_sets import TaintSet
+from moorage.match.label_selector import Selector
+from moorage.match.node_selector import RequiredNodeAffinity
+from moorage.match.tolerations import TolerationSet
+from moorage.schedule.plugin import Mask
+from moorage.schedule.wide import Following, has_small_domains
+
+HOSTNAME = "kubernetes.io/hostname"
+_HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+
+
+class Constraint(msgspec.Struct, frozen=True):
+    """A compiled constraint; `itself` is whether the selector matches the pod that has it."""
+
+    max_skew: int
+    key: str
+    selector: Selector
+    itself: bool
+    min_domains: int = 1
+    honors_affinity: bool = True
+    honors_taints: bool = False
+
+
+class Constraints(msgspec.Struct, frozen=True):
+    """The constraints of a shape. `needs_all_keys`: a node without one of the soft ones' keys is not scored."""
+
+    hard: tuple[Constraint, ...]
+    soft: tuple[Constraint, ...]
+    needs_all_keys: bool = True
+
+
+class BalancedDomains(DomainCounts):
+    """Counts that also know which domains there are, with or without pods, and the fewest pods that any of them has."""
+
+    __slots__ = ("_fewest", "_having", "_home", "_nodes", "domains")
+
+    def __init__(self, column: LabelColumn, pods: PodCounts) -> None:
+        super().__init__(column, [(pods, 1)])
+        self.domains = 0
+        self._fewest = 0
+        self._having: dict[int, int] = {}  # how many domains have this many pods
+        self._home: NDArray[np.int64] = np.zeros(0, np.int64)  # each slot's domain, if it counts
+        self._nodes: dict[int, int] = {}  # how many nodes each domain has
+
+    def recount(self, counts_here: Mask | None = None) -> None:
+        super().recount(counts_here)
+        codes = self.column.codes.astype(np.int64)
+        self._home = codes if counts_here is None else np.where(counts_here, codes, ABSENT)
+        present, nodes = np.unique(self._home[self._home != ABSENT], return_counts=True)
+        self._nodes = dict(zip(present.tolist(), nodes.tolist(), strict=True))
+        self.domains = len(present)
+        values, having = np.unique(self.counts[present], return_counts=True)
+        self._having = dict(zip(values.tolist(), having.tolist(), strict=True))
+        self._fewest = min(self._having, default=0)
+
+    def follow_node(self, slot: int, counts_here: bool) -> tuple[int, int]:
+        """`follow`, for a node that may have moved, come or gone as well."""
+        if slot >= len(self._home):
+            self._home = np.concatenate([self._home, np.zeros(len(self.column.codes) - len(self._home), np.int64)])
+        old, new = int(self._home[slot]), int(self.column.codes[slot]) if counts_here else ABSENT
+        if old != new:
+            self._home[slot] = new
+            self._settle(old, -1)
+            self._settle(new, 1)
+        return self.follow(slot, counts_here)
+
+    def fewest(self, min_domains: int) -> int:
+        """The global minimum: 0 as long as there are fewer domains than there should be."""
+        if self.domains < min_domains or not self._having:
+            return 0
+        if self._fewest not in self._having:
+            self._fewest = min(self._having)
+        return self._fewest
+
+    def _settle(self, code: int, by: int) -> None:
+        """A node came into a domain or left it."""
+        if code == ABSENT:
+            return
+        before = self._nodes.get(code, 0)
+        self._nodes[code] = before + by
+        if before == 0 or before + by == 0:
+            self.domains += by
+            self._note(int(self.counts[code]), by)
+
+    def _add(self, code: int, weighted: int, pods: int) -> None:
+        if code != ABSENT and self._nodes.get(code):
+            before = int(self.counts[code])
+            self._note(before, -1)
+            self._note(before + weighted, 1)
+        super()._add(code, weighted, pods)
+
+    def _note(self, pods: int, by: int) -> None:
+        domains = self._having.get(pods, 0) + by
+        if domains:
+            self._having[pods] = domains
+            self._fewest = min(self._fewest, pods)
+        else:
+            del self._having[pods]
+
+
+class TaintPredicate:
+    """Whether a node has no taint that keeps the pod away, evaluated once per distinct list of taints."""
+
+    def __init__(self, tolerations: TolerationSet, cluster: Cluster) -> None:
+        self._tolerations = tolerations
+        self._nodes = cluster.nodes
+        self._answers: Mask = np.zeros(0, np.bool_)
+
+    def mask(self) -> Mask:
+        return self._learned()[self._nodes.taints]
+
+    def at(self, slot: int) -> bool:
+        return bool(self._learned()[self._nodes.taints[slot]])
+
+    def _learned(self) -> Mask:
+        sets: list[TaintSet] = self._nodes.taint_sets.sets
+        known = len(self._answers)
+        if known != len(sets):
+            fresh = [not self._tolerations.untolerated(taints, _HARD_EFFECTS) for taints in sets[known:]]
+            self._answers = np.concatenate([self._answers, np.array(fresh, np.bool_)])
+        return self._answers
+
+
+class SpreadWant(Following):
+    """A shape's constraints and the counts they are judged by."""
+
+    __slots__ = (
+        "_affinity",
+        "_compile",
+        "_taints",
+        "_version",
+        "_version_now",
+        "constraints",
+        "hard",
+        "hosts",
+        "namespace",
+        "required",
+        "small",
+        "soft",
+        "tolerations",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        required: RequiredNodeAffinity,
+        tolerations: TolerationSet,
+        compiled: Callable[[], Constraints],
+        version_now: Callable[[], int],
+    ) -> None:
+        """`compiled` gives the constraints; they may change when `version_now` does."""
+        super().__init__()
+        self.namespace = shape.namespace
+        self.required = required
+        self.tolerations = tolerations
+        self._compile = compiled
+        self._version_now = version_now
+        self._version = -1
+        self.constraints = Constraints((), ())
+        self.hard: list[BalancedDomains] = []
+        self.soft: list[DomainCounts] = []
+        self.hosts: list[PodCounts] = []  # for each soft constraint, the pods on the node itself
+        self.small: set[str] = set()  # the keys of hard constraints with nearly as many domains as there are nodes
+        self._affinity: NodePredicate | None = None
+        self._taints: TaintPredicate | None = None
+
+    # -- following the cluster ------------------------------------------------------------------------------------
+
+    def is_current(self, cluster: Cluster) -> bool:
+        return self._version == self._version_now()
+
+    def rebuild(self, cluster: Cluster) -> None:
+        nodes = cluster.nodes
+        self._version = self._version_now()
+        self.constraints = self._compile()
+        hard, soft = self.constraints.hard, self.constraints.soft
+        both = (*hard, *soft)
+        asks_nodes = self.required.affinity is not None or not self.required.labels.everything
+        if any(constraint.honors_affinity for constraint in both) and asks_nodes:
+            self._affinity = required_predicate(self.required, nodes)
+        if any(constraint.honors_taints for constraint in both):
+            self._taints = TaintPredicate(self.tolerations, cluster)
+        self.hard = [BalancedDomains(nodes.label(c.key), self._count(cluster, c.selector)) for c in hard]
+        self.hosts = [self._count(cluster, constraint.selector) for constraint in soft]
+        self.soft = [
+            DomainCounts(nodes.label(constraint.key), [] if constraint.key == HOSTNAME else [(pods, 1)])
+            for constraint, pods in zip(soft, self.hosts, strict=True)
+        ]
+        self.small = {d.column.key for d in self.hard if has_small_domains(d.column, len(nodes))}
+        keyed = self._mask_of_keys(self.hard)
+        for constraint, domain in zip(hard, self.hard, strict=True):
+            domain.recount(self._included(constraint, keyed))
+        keyed = self._mask_of_keys(self.soft) if self.constraints.needs_all_keys else None
+        for constraint, soft_domain in zip(soft, self.soft, strict=True):
+            soft_domain.recount(self._included(constraint, keyed))
+
+    def follow(self, cluster: Cluster, slot: int) -> None:
+        alive = bool(cluster.nodes.alive[slot])
+        keyed = alive and _has_keys(self.hard, slot)
+        for constraint, domain in zip(self.constraints.hard, self.hard, strict=True):
+            changed = domain.follow_node(slot, keyed and self._includes(constraint, slot))
+            if domain.column.key in self.small:
+                for code in changed:
+                    if code != ABSENT:
+                        for neighbour in domain.column.members(code):
+                            self.touched.note(neighbour)
+        keyed = alive and (not self.constraints.needs_all_keys or _has_keys(self.soft, slot))
+        for constraint, soft_domain in zip(self.constraints.soft, self.soft, strict=True):
+            soft_domain.follow(slot, keyed and self._includes(constraint, slot))
+
+    def _count(self, cluster: Cluster, selector: Selector) -> PodCounts:
+        """Pods of the namespace that the selector matches and that are not being deleted. An empty one counts none."""
+        own = self.namespace
+
+        def counts(namespace: str, labels: Mapping[str, str], deleting: bool) -> bool:
+            return namespace == own and not deleting and selector.match(labels)
+
+        if selector.everything or selector.nothing:
+            return PodCounts()
+        return cluster.count_pods(("spread", own, str(selector)), counts, label_needed(selector))
+
+    # -- which nodes count ----------------------------------------------------------------------------------------
+
+    def _mask_of_keys(self, domains: list[BalancedDomains] | list[DomainCounts]) -> Mask | None:
+        keyed: Mask | None = None
+        for domain in domains:
+            has = domain.column.codes != ABSENT
+            keyed = has if keyed is None else keyed & has
+        return keyed
+
+    def _included(self, constraint: Constraint, keyed: Mask | None) -> Mask | None:
+        mask = keyed
+        if constraint.honors_affinity and self._affinity is not None:
+            meets = self._affinity.mask()
+            mask = meets if mask is None else mask & meets
+        if constraint.honors_taints and self._taints is not None:
+            tolerated = self._taints.mask()
+            mask = tolerated if mask is None else mask & tolerated
+        return mask
+
+    def _includes(self, constraint: Constraint, slot: int) -> bool:
+        if constraint.honors_affinity and self._affinity is not None and not self._affinity.at(slot):
+            return False
+        return not (constraint.honors_taints and self._taints is not None and not self._taints.at(slot))
+
+
+def _has_keys(domains: list[BalancedDomains] | list[DomainCounts], slot: int) -> bool:
+    return all(domain.column.codes[slot] != ABSENT for domain in domains)
