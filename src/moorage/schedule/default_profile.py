@@ -14,14 +14,12 @@ from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.plugin import Plugin
 from moorage.schedule.plugins.image_locality import ImageLocality
 from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
-from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
-from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.profile import Profile
@@ -67,10 +65,6 @@ def default_plugins(gates: GateSet, programs: Any, selectors: DefaultSelectors |
         # What depends on pods elsewhere comes last, because it is the dearest; spreading is a count per domain, ...
         Enabled(PodTopologySpread(gates, programs, selectors), filters=True, weight=2),
         # ... and affinity several of them.
-        Enabled(InterPodAffinity(), filters=True, weight=2),
-        # Domains are counted over all nodes: dear, so nearly last. Users ask for both, so both weigh twice as well.
-        Enabled(PodTopologySpread(gates, programs), filters=True, weight=2),
-        # Last of the filters: every pod's terms against every other pod's labels.
         Enabled(InterPodAffinity(), filters=True, weight=2),
         # Scores only, after everything that filters: how evenly resources would be used, ...
         Enabled(NodeResourcesBalancedAllocation(), filters=False, weight=1),
