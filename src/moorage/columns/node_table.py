@@ -46,6 +46,11 @@ class ChangeLog:
         self._base = self.position + 1
         self._slots.clear()
 
+    def rewind(self, position: int) -> None:
+        """Forget what was noted after a position: everything is as it was then, and nobody has read on since."""
+        if position >= self._base:
+            del self._slots[position - self._base :]
+
     def since(self, position: int) -> list[int] | None:
         """The slots that changed after a position; None if that is too long ago to tell."""
         if position < self._base:

@@ -153,7 +153,7 @@ class Candidates:
 
     def passes(self, slot: int) -> bool:
         """Whether one slot passes all filters as the cluster is now; nothing is kept (preemption's look ahead)."""
-        if self.rejection is not None or not self._is_considered(slot):
+        if self.rejection is not None or not self.is_considered(slot):
             return False
         cluster = self.cluster
         return all(f.plugin.filter_slot(f.prepared.want, cluster, slot) for f in self.filters)
@@ -258,7 +258,7 @@ class Candidates:
     def _repair(self, slot: int) -> None:
         """Ask the local plugins about one slot again."""
         cluster = self.cluster
-        feasible = self._is_considered(slot) and all(
+        feasible = self.is_considered(slot) and all(
             item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in self._local_filters
         )
         self._feasible[slot] = feasible
@@ -291,7 +291,8 @@ class Candidates:
         mask[[slot for name in self._only_nodes if (slot := nodes.slot_of.get(name)) is not None]] = True
         return mask
 
-    def _is_considered(self, slot: int) -> bool:
+    def is_considered(self, slot: int) -> bool:
+        """The same for one slot."""
         nodes = self.cluster.nodes
         return bool(nodes.alive[slot]) and (
             self._only_nodes is None or nodes.node(slot).metadata.name in self._only_nodes

@@ -1,0 +1,235 @@
+"""For one shape, every node's price: whom one would have to evict there. Worked out where it may matter, and kept.
+
+In: a shape's `Candidates`, the budgets, sums of requests by priority. Out: the cheapest `Selection`, or why there is
+none. Nodes that no eviction helps are ruled out with a few operations on arrays. So is, for the others, the priority up
+to which one would have to evict at least; nodes are looked at in that order, and only until no other can be cheaper.
+What was found is kept until the node changes: the next pod of the shape pays for the nodes that changed.
+
+Kubernetes: DryRunPreemption and pickOneNodeForPreemption, for each pod, on a sample of at least 100 nodes or 10 %.
+Next: `preemption`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.priority_levels import PriorityLevels
+from moorage.columns.resources import PODS
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.diagnosis import first_refusals
+from moorage.schedule.disruption_budgets import DisruptionBudgets
+from moorage.schedule.plugin import ChosenSlots, Mask
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
+from moorage.schedule.verdict import Code
+from moorage.schedule.victims import Selection, select_victims
+from moorage.schedule.wide import too_many
+
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_VICTIMS = "No preemption victims found for incoming pod"
+
+_UNHELPFUL, _NO_VICTIMS, _HOPELESS, _UNKNOWN, _REFUSED, _FOUND = range(6)
+_PRIORITY_OFFSET = 1 << 31  # makes every priority count, so that two victims always weigh more than one of their kind
+
+_Price = tuple[int, int, int, int, float]
+
+# Given the slots where an eviction may help: in which order to look at them, and how many selections are enough.
+Sampling = Callable[[ChosenSlots], tuple[ChosenSlots, int]]
+
+
+class VictimTable:
+    """See the module."""
+
+    def __init__(self, candidates: Candidates, budgets: DisruptionBudgets, levels: PriorityLevels) -> None:
+        self._candidates = candidates
+        self._budgets = budgets
+        self._levels = levels
+        self._needs = tuple(
+            need
+            for item in candidates.filters
+            if isinstance(item.plugin, NodeResourcesFit)
+            for need in ((PODS, 1), *item.prepared.want.needs)
+        )
+        self._is_local = all(item.plugin.local for item in candidates.filters)
+        self._position = -1
+        self._revision: Any = None
+        self._budget_state: Any = None
+        self._budgeted: set[int] = set()
+        self._states: NDArray[np.int8] = np.zeros(0, np.int8)
+        self._bounds: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._found: dict[int, Selection] = {}
+        self._by_price: list[tuple[_Price, int, int, Selection]] = []
+        self._reasons: dict[int, tuple[str, ...]] = {}
+
+    # -- the cheapest node ----------------------------------------------------------------------------------------
+
+    def cheapest(self, sampling: Sampling | None = None) -> Selection | None:
+        self._refresh()
+        if sampling is None:
+            found = self._look_for_cheapest()
+        else:
+            found = self._look_at(*sampling(np.flatnonzero(self._states > _UNHELPFUL)))
+        self._settle()
+        return found
+
+    def _look_for_cheapest(self) -> Selection | None:
+        unknown = self._states == _UNKNOWN
+        if unknown.any():
+            for bound in np.unique(self._bounds[unknown]).tolist():
+                best = self._best_found()
+                if best is not None and best.violations == 0 and best.highest_priority < bound:
+                    break
+                for slot in np.flatnonzero(unknown & (self._bounds == bound)).tolist():
+                    self._evaluate(slot)
+        return self._best_found()
+
+    def _best_found(self) -> Selection | None:
+        by_price = self._by_price
+        while by_price:
+            _, _, slot, selection = by_price[0]
+            if self._found.get(slot) is selection:
+                return selection
+            heappop(by_price)  # the node changed since
+        return None
+
+    def _look_at(self, slots: ChosenSlots, enough: int) -> Selection | None:
+        """Only until there are enough selections, of which at least one breaks no budget."""
+        chosen: list[Selection] = []
+        spotless = False
+        for slot in slots.tolist():
+            if self._states[slot] == _UNKNOWN:
+                self._evaluate(slot)
+            if self._states[slot] == _FOUND:
+                chosen.append(self._found[slot])
+                spotless |= self._found[slot].violations == 0
+            if spotless and len(chosen) >= enough:
+                break
+        return min(chosen, key=self._rank, default=None)
+
+    def _rank(self, selection: Selection) -> tuple[_Price, int]:
+        """Of equal prices, the node with the largest tie number, as everywhere."""
+        return _price(selection), -int(self._candidates.cluster.nodes.tie[selection.slot])
+
+    def _evaluate(self, slot: int) -> None:
+        result = select_victims(self._candidates, slot, self._budgets)
+        if self._budgets.concern(self._candidates.cluster.pods_on[slot].values()):
+            self._budgeted.add(slot)
+        if isinstance(result, Selection) and result.victims:
+            self._states[slot] = _FOUND
+            self._found[slot] = result
+            heappush(self._by_price, (*self._rank(result), slot, result))
+        else:
+            self._states[slot] = _REFUSED
+            self._reasons[slot] = () if isinstance(result, Selection) else result
+
+    # -- why there is none ----------------------------------------------------------------------------------------
+
+    def reasons(self) -> Counter[str]:
+        """Why no node will do, given that `cheapest` found none: what each node counts for."""
+        states = self._states[self._candidates.cluster.nodes.alive]
+        counted = Counter(
+            {NOT_HELPFUL: int((states == _UNHELPFUL).sum()), NO_VICTIMS: int((states == _NO_VICTIMS).sum())}
+        )
+        for slot in np.flatnonzero(self._states == _HOPELESS).tolist():
+            self._evaluate(slot)
+        self._settle()
+        for reasons in self._reasons.values():
+            counted.update(reasons)
+        return +counted
+
+    # -- keeping up -----------------------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        nodes = self._candidates.cluster.nodes
+        revision = self._current_revision()
+        changed = nodes.changes.since(self._position) if revision == self._revision else None
+        if changed is None or len(self._states) != nodes.slots.capacity:
+            self._states = np.zeros(nodes.slots.capacity, np.int8)
+            self._bounds = np.zeros(nodes.slots.capacity, np.int64)
+            stale = set(range(nodes.slots.capacity))
+        else:
+            stale = set(changed)
+            if self._budgets.state() != self._budget_state:
+                stale |= self._budgeted
+        self._forget(stale)
+        slots = np.array(sorted(stale), np.int64)
+        self._states[slots] = _UNHELPFUL
+        slots = slots[nodes.alive[slots]]
+        if too_many(slots.tolist(), nodes.slots.capacity):
+            self._assess(slots[self._all_curable()[slots]])
+        else:
+            self._assess(np.array([slot for slot in slots.tolist() if self._is_curable(slot)], np.int64))
+        self._settle()
+
+    def _settle(self) -> None:
+        """What was looked at is as it was before, though the log may tell of the looking."""
+        self._position = self._candidates.cluster.nodes.changes.position
+        self._revision = self._current_revision()
+        self._budget_state = self._budgets.state()
+
+    def _current_revision(self) -> Any:
+        return (self._budgets.generation, None if self._is_local else self._candidates.revision())
+
+    def _forget(self, slots: Iterable[int]) -> None:
+        for slot in slots:
+            self._found.pop(slot, None)
+            self._reasons.pop(slot, None)
+            self._budgeted.discard(slot)
+
+    def _assess(self, slots: ChosenSlots) -> None:
+        """What can be said, without touching anything, about slots where the no is not final."""
+        nodes = self._candidates.cluster.nodes
+        priority = self._candidates.shape.priority
+        victims = self._levels.pods_below(priority)[slots] > 0
+        self._states[slots[~victims]] = _NO_VICTIMS
+        slots = slots[victims]
+        self._states[slots] = _HOPELESS
+        free = {resource: nodes.free(resource)[slots] for resource, _ in self._needs}
+        waiting: Mask = np.ones(len(slots), np.bool_)
+        for level, sums in self._levels.below(priority):
+            enough = waiting.copy()
+            for resource, value in self._needs:
+                if resource in sums:
+                    free[resource] = free[resource] + sums[resource].values[slots]
+                enough &= free[resource] >= value
+            self._states[slots[enough]] = _UNKNOWN
+            self._bounds[slots[enough]] = level
+            waiting &= ~enough
+
+    def _all_curable(self) -> Mask:
+        candidates = self._candidates
+        nodes = candidates.cluster.nodes
+        if candidates.rejection is not None:
+            return np.full(nodes.slots.capacity, candidates.rejection[1].code is Code.UNSCHEDULABLE, np.bool_)
+        curable = np.zeros(nodes.slots.capacity, np.bool_)
+        for item, refused in first_refusals(candidates):
+            slots = np.flatnonzero(refused)
+            curable[slots] = item.plugin.curable(item.prepared.want, candidates.cluster, slots)
+        return curable
+
+    def _is_curable(self, slot: int) -> bool:
+        candidates = self._candidates
+        if candidates.rejection is not None:
+            return candidates.rejection[1].code is Code.UNSCHEDULABLE
+        if not candidates.is_considered(slot):
+            return False
+        for item in candidates.filters:
+            verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
+            if verdict is not None:
+                return verdict.code is Code.UNSCHEDULABLE
+        return False
+
+
+def _price(selection: Selection) -> _Price:
+    """Smaller is better: budgets broken, the highest priority, all priorities, how many, and how long they have run."""
+    victims = selection.victims
+    return (
+        selection.violations,
+        selection.highest_priority,
+        sum(victim.priority + _PRIORITY_OFFSET for victim in victims),
+        len(victims),
+        -selection.earliest_start,
+    )
