@@ -155,7 +155,7 @@ def test_junit(files: Path) -> None:
 
 def test_github(files: Path) -> None:
     process = moorage("lint", GATES, "--output", "github", ".", cwd=files)
-    assert process.stdout.startswith("::error file=./rejected.yaml,line=9,col=5,title=rejected Pod default/web::")
+    assert process.stdout.startswith("::error file=rejected.yaml,line=9,col=5,title=rejected Pod default/web::")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github"])

@@ -139,7 +139,8 @@ class Linter:
         errors = result.errors if isinstance(result, Rejected) else ()
         if errors and exists_already(subject.document.raw):
             errors = errors_of_existing(subject.document.raw, errors, self._gates)
-        yield from warnings_given(result.warnings)
+        if isinstance(result, Admitted):
+            yield from warnings_given(result.warnings)
         if errors:
             self.outcome.rejected_otherwise |= any(gate_needed(error, self._gates) is None for error in errors)
             yield from rejections(errors, self._gates)

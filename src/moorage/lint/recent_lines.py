@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MOST_BLOCKS = 8
 _LONGEST_LINE = 10_000
+_FIRST_BLOCK = 32 * 1024
 
 
 class RecentLines:
@@ -25,8 +26,9 @@ class RecentLines:
         self._blocks: deque[tuple[int, bytes]] = deque(maxlen=_MOST_BLOCKS)
         self._line = 1
 
-    def read(self, size: int = -1, /) -> bytes:
-        block = self._stream.read(size)
+    def read(self, size: int, /) -> bytes:
+        # Most files are small, and room for a large block costs more than reading a small one.
+        block = self._stream.read(size if self._blocks else min(size, _FIRST_BLOCK))
         self._blocks.append((self._line, block))
         self._line += block.count(b"\n")
         return block

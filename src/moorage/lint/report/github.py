@@ -33,7 +33,7 @@ class GitHubForm:
     def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
         for finding in findings:
             place = finding.place
-            properties = {"file": place.source}
+            properties = {"file": place.source.removeprefix("./")}
             if place.line:
                 properties |= {"line": str(place.line), "col": str(max(place.column, 1))}
             properties["title"] = f"{finding.rule} {place.object}".rstrip()

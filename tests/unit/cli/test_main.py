@@ -1,0 +1,67 @@
+"""The front door: what it imports, and how it leaves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moorage.cli import main as main_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAVY = ("msgspec", "yaml", "re2", "moorage.model", "moorage.match", "moorage.admit", "moorage.lint")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["lint", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    script = (
+        "import sys\nfrom moorage.cli.main import moorage\n"
+        f"moorage.main({arguments!r}, standalone_mode=False)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert process.stderr == "[]\n"
+
+
+def leaving(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> int:
+    monkeypatch.setattr(main_module.moorage, "main", lambda **_: run())
+    with pytest.raises(SystemExit) as caught:
+        main_module.main()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+def raising(error: BaseException) -> Callable[[], object]:
+    def run() -> object:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(("result", "code"), [(None, 0), (0, 0), (1, 1), (2, 2)])
+def test_the_code_of_a_command_is_the_exit_code(monkeypatch: pytest.MonkeyPatch, result: object, code: int) -> None:
+    assert leaving(monkeypatch, lambda: result) == code
+
+
+def test_a_mistake_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("MOORAGE_DEBUG", raising=False)
+    assert leaving(monkeypatch, raising(RecursionError("too\ndeep"))) == 2
+    assert capsys.readouterr().err == (
+        "moorage: internal error, please report it (MOORAGE_DEBUG=1 shows more): RecursionError: too deep\n"
+    )
+
+
+def test_who_wants_to_see_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOORAGE_DEBUG", "1")
+    monkeypatch.setattr(main_module.moorage, "main", lambda **_: raising(ZeroDivisionError())())
+    with pytest.raises(ZeroDivisionError):
+        main_module.main()
+
+
+def test_interrupted_before_a_command_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert leaving(monkeypatch, raising(KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err == ""
