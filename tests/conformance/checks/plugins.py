@@ -20,6 +20,7 @@ from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.diagnosis import Diagnosis, diagnose
 from moorage.schedule.plugin import Plugin, Prepared
+from moorage.schedule.preemption import DefaultPreemption
 from moorage.schedule.verdict import Verdict
 
 _NAMESPACES: dict[str, dict[str, str]] = {
@@ -51,7 +52,7 @@ def check_plugins(case: dict[str, Any]) -> str | None:
     else:
         diagnosis = _as_kubernetes_counts(diagnose(candidates))
         got["fitError"] = diagnosis.text()
-        got["fitErrorWithPreemption"] = diagnosis.text(_preemption(candidates))
+        got["fitErrorWithPreemption"] = diagnosis.text(DefaultPreemption(cluster).preempt(candidates).message)
         if candidates.best() != NO_SLOT:
             return "no node is feasible, yet there is a best one"
     return _difference(got, want) or _disagreement(cluster, candidates)
@@ -121,10 +122,6 @@ def _as_kubernetes_counts(diagnosis: Diagnosis) -> Diagnosis:
     for reason, count in diagnosis.reasons.items():
         reasons[_as_kubernetes(reason)] += count
     return msgspec.structs.replace(diagnosis, reasons=reasons)
-
-
-def _preemption(candidates: Candidates) -> str:
-    return ""
 
 
 def _difference(got: dict[str, Any], want: dict[str, Any]) -> str | None:
