@@ -1,0 +1,22 @@
+"""How long a pod that could not be scheduled waits before it is tried again, whatever happened in the meantime.
+
+Kubernetes: backoff_queue.go. Differs: times are exact and not rounded to whole seconds.
+"""
+
+import msgspec
+
+INITIAL_SECONDS = 1.0
+LONGEST_SECONDS = 10.0
+
+
+class Backoff(msgspec.Struct, frozen=True):
+    """Doubles with every failure, from the first one on, up to a limit."""
+
+    initial: float = INITIAL_SECONDS
+    longest: float = LONGEST_SECONDS
+
+    def seconds(self, failures: int) -> float:
+        if failures <= 0:
+            return 0.0
+        doublings = min(failures - 1, 63)
+        return min(self.longest, self.initial * (1 << doublings))
