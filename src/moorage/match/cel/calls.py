@@ -21,7 +21,7 @@ from moorage.match.cel.dispatch import accepts, choose, is_singleton, no_such_ov
 from moorage.match.cel.functions import STRING_FACTOR
 from moorage.match.cel.steps import COST_LIMIT, Run, State, Step, charge, charge_in_turn, kept
 from moorage.match.cel.types import Kind
-from moorage.match.cel.values import CelError, equal
+from moorage.match.cel.values import CelError, CelMap, OptionalValue, equal, require_modest_nesting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +42,7 @@ _CHARGED_BY_NAME = frozenset(
 _STOPS_EARLY = frozenset(("string_format",))
 _PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
 _ANYTHING = frozenset((Kind.TYPE_PARAM, Kind.DYN, Kind.ANY))
+_NESTABLE = _ANYTHING | {Kind.LIST, Kind.MAP, Kind.OPAQUE}
 # Kinds of the values that are made from text, and one bounded memory for each function that makes them.
 _PARSED = frozenset((Kind.STRUCT, Kind.OPAQUE))
 _MEMORIES: dict[str, Callable[..., Any]] = {}
@@ -73,7 +74,9 @@ def build_call(function: str, overloads: Sequence[Overload], args: list[Step], t
             return Step(_unknown_function(function, [arg.run for arg in args]))
         implementation = _dispatching(function, fitting)
         cost = fitting[0].cost if function in _CHARGED_BY_NAME else None
-    runs = [arg.run for arg in args]
+    runs = [
+        _weighed(arg.run) if types is None or _may_nest(types[index]) else arg.run for index, arg in enumerate(args)
+    ]
     if _is_lenient(function, overloads, args, checked):
         if len(runs) == 1:
             return Step(_unary(implementation, cost, runs[0]))
@@ -89,6 +92,25 @@ def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Step], 
     if is_singleton(function):
         return True
     return checked and len(overloads) == 1 and overloads[0].id not in _STOPS_EARLY
+
+
+def _may_nest(type_: Type) -> bool:
+    """Whether a value of this type may be a container of containers."""
+    if type_.kind in _ANYTHING:
+        return True
+    return any(inner.kind in _NESTABLE for inner in type_.parameters)
+
+
+def _weighed(run: Run) -> Run:
+    """An argument that is looked at before any function walks through it."""
+
+    def evaluate(state: State) -> Any:
+        value = run(state)
+        if type(value) in (list, CelMap, OptionalValue):
+            require_modest_nesting(value)
+        return value
+
+    return evaluate
 
 
 def _is_known(param: Type, type_: Type) -> bool:

@@ -39,7 +39,7 @@ _GO_NAMES = {
     Timestamp: "types.Timestamp",
     OptionalValue: "*types.Optional",
 }
-_CLOCK_MASK = 15
+_CLOCK_MASK = 3
 
 
 def build_binding(slot: int, result: Run) -> Run:

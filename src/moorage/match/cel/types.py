@@ -34,6 +34,9 @@ class Kind(Enum):
     TYPE_PARAM = "type_param"
     UINT = "uint"
 
+    # Enum hashes by name, in Python; by identity it is as right and much quicker, and kinds are looked up all the time.
+    __hash__ = object.__hash__
+
 
 class Type:
     """One type: a kind, a run-time name, and parameters (element of a list, key and value of a map, …).

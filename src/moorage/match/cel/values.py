@@ -39,6 +39,8 @@ UINT_MAX = 2**64 - 1
 # No result may be larger than this many code points, bytes or elements. cel-go has no such bound: there, nested
 # replace() calls grow a string without limit at next to no cost.
 MAX_RESULT_SIZE = 10_000_000
+# No function is given more elements than this within lists of lists.
+MAX_NESTED_SIZE = 200_000
 
 
 class CelError(Exception):
@@ -273,6 +275,30 @@ def require_result_size(size: int) -> None:
         raise CelError(f"result too large: {size} exceeds the limit of {MAX_RESULT_SIZE}")
 
 
+def require_modest_nesting(value: Any) -> None:
+    """Raise if the containers within a list or map hold together more than can be walked through in good time.
+
+    Ten lists of ten references to ten lists … cost next to nothing to build, and take forever to compare or to print.
+    """
+    count = -len(value) if isinstance(value, list | CelMap) else 0
+    waiting = [value]
+    while waiting:
+        container = waiting.pop()
+        if isinstance(container, OptionalValue):
+            waiting.append(container.value)
+            continue
+        if isinstance(container, CelMap):
+            items = [entry for _, entry in container.items()]
+        elif isinstance(container, list):
+            items = container
+        else:
+            continue
+        count += len(items)
+        if count > MAX_NESTED_SIZE:
+            raise CelError(f"value too large: more than {MAX_NESTED_SIZE} elements in nested lists and maps")
+        waiting.extend(item for item in items if type(item) in _CONTAINERS)
+
+
 def type_of_value(value: Any) -> Type:
     """The run-time type of a value, as `type(x)` gives it."""
     found = _TYPES.get(type(value))
@@ -283,6 +309,7 @@ def type_of_value(value: Any) -> Type:
     return types.DYN
 
 
+_CONTAINERS = frozenset((list, CelMap, OptionalValue))
 _TYPES: dict[type, Type] = {
     bool: types.BOOL,
     int: types.INT,

@@ -1,6 +1,7 @@
 """Limits: cost, time, size, length and depth, each against an expression that is out to exceed it."""
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -76,6 +77,36 @@ def test_the_clock_stops_what_is_cheap_but_slow(monkeypatch: pytest.MonkeyPatch)
 )
 def test_results_are_limited_in_size(source: str) -> None:
     assert failure(source).startswith("result too large")
+
+
+def nested(body: str) -> str:
+    """`h` is ten references to a list of ten references … to a list of ten numbers."""
+    bindings = "".join(f"cel.bind({name}, [{', '.join(inner * 10)}], " for inner, name in pairwise("abcdefgh"))
+    return f"cel.bind(a, [1, 2, 3, 4, 5, 6, 7, 8, 9, size(taint.key)], {bindings}{body})" + ")" * 7
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "h == h",
+        "h != h",
+        "h in [h]",
+        "dyn(h) == dyn(h)",
+        "{'a': h} == {'a': h}",
+        "optional.of(h) == optional.of(h)",
+        "[h].indexOf(h) == 0",
+        "'%s'.format([h]).size() > 0",
+        "h.flatten(9).size() > 0",
+        "[h, h].distinct().size() > 0",
+        "sets.equivalent([h], [h])",
+    ],
+)
+def test_what_is_cheap_to_nest_and_endless_to_walk_is_refused(body: str) -> None:
+    assert failure(nested(body)).startswith("value too large")
+
+
+def test_long_lists_that_do_not_nest_are_no_trouble() -> None:
+    assert compiled("dyn(lists.range(300000)).size() == 300000").evaluate(TAINT)
 
 
 @pytest.mark.parametrize(
