@@ -5,7 +5,7 @@
 
 Kubernetes: cel-go v0.26.0 with the libraries of apiserver/pkg/cel. Differs: no protobuf messages; results are limited
 in size and evaluation in time. The modules in order: lexer, parser (with macros), checker (with unify), validators,
-cost_estimate, compiler (with attributes, calls, loops), program, cache; environment says which names there are.
+cost_estimate, compiler (with attributes, calls, logic, loops), program, cache; environment says which names there are.
 """
 
 from moorage.match.cel.cache import ProgramCache

@@ -21,7 +21,7 @@ from moorage.match.cel.dispatch import accepts, choose, is_singleton, no_such_ov
 from moorage.match.cel.functions import STRING_FACTOR
 from moorage.match.cel.steps import COST_LIMIT, Run, State, Step, charge, charge_in_turn, kept
 from moorage.match.cel.types import Kind
-from moorage.match.cel.values import CelError, CelMap, OptionalValue, equal, require_modest_nesting
+from moorage.match.cel.values import CelError, CelMap, OptionalValue, require_modest_nesting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +66,8 @@ def build_call(function: str, overloads: Sequence[Overload], args: list[Step], t
             return Step(quick)
         assert types is not None
         known = all(map(_is_known, overload.params, types))
+        if known and _reads_text(overload) and all(arg.is_constant for arg in args):
+            return Step(_prepared(overload, [arg.value for arg in args]))
         implementation = _remembering(overload) if known else _guarded(function, overload)
         cost = overload.cost
     else:
@@ -117,12 +119,39 @@ def _is_known(param: Type, type_: Type) -> bool:
     return param.kind in _ANYTHING or (param.kind is type_.kind and param.name == type_.name)
 
 
+def _reads_text(overload: Overload) -> bool:
+    """Whether it makes a version, a quantity, an address … from text."""
+    if not overload.params or overload.result.parameters or overload.result.kind not in _PARSED:
+        return False
+    return all(param.kind is Kind.STRING or param.kind is Kind.BOOL for param in overload.params)
+
+
+def _prepared(overload: Overload, args: list[Any]) -> Run:
+    """The value of `semver('1.2.3')`, made once and charged for every time."""
+    cost = 1 if overload.cost is None else overload.cost(args)
+    error: CelError | None = None
+    value: Any = None
+    try:
+        value = overload.implementation(*args)
+    except CelError as raised:
+        error = raised
+
+    def run(state: State) -> Any:
+        state[0] += cost
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        if error is not None:
+            raise CelError(*error.args)
+        return value
+
+    return run
+
+
 def _remembering(overload: Overload) -> Callable[..., Any]:
-    """The implementation; if it reads a version, a quantity or an address from text, with a memory for the last few."""
-    reads_text = all(param.kind is Kind.STRING or param.kind is Kind.BOOL for param in overload.params)
-    if not overload.params or not reads_text or overload.result.parameters or overload.result.kind not in _PARSED:
-        return overload.implementation
+    """The implementation; if it makes something from text, with a memory for the last few."""
     implementation = overload.implementation
+    if not _reads_text(overload):
+        return implementation
     memory = _MEMORIES.get(overload.id)
     if memory is None:
         memory = _MEMORIES[overload.id] = lru_cache(maxsize=512)(implementation)
@@ -279,118 +308,5 @@ def _field_affix(field: FieldStep, constant: str, test: Callable[..., Any]) -> R
             state[0] -= 2 + cost
             charge_in_turn(state, 1, 1, cost)
         return test(value, constant)
-
-    return run
-
-
-# -- operators that do not evaluate all of their arguments
-
-
-def build_and(left: Run, right: Run) -> Run:
-    """`&&`: a false wins over everything, an error over a true."""
-
-    def left_failed(state: State, error: CelError) -> Any:
-        try:
-            b = right(state)
-        except CelError as other:
-            kept(other)
-            raise error from None
-        if b is False:
-            return False
-        raise error
-
-    def run(state: State) -> Any:
-        try:
-            a = left(state)
-        except CelError as error:
-            return left_failed(state, kept(error))
-        if a is False:
-            return False
-        if a is not True:
-            return left_failed(state, CelError("no such overload"))
-        b = right(state)
-        if b is True or b is False:
-            return b
-        raise CelError("no such overload")
-
-    return run
-
-
-def build_or(left: Run, right: Run) -> Run:
-    """`||`: a true wins over everything, an error over a false."""
-
-    def left_failed(state: State, error: CelError) -> Any:
-        try:
-            b = right(state)
-        except CelError as other:
-            kept(other)
-            raise error from None
-        if b is True:
-            return True
-        raise error
-
-    def run(state: State) -> Any:
-        try:
-            a = left(state)
-        except CelError as error:
-            return left_failed(state, kept(error))
-        if a is True:
-            return True
-        if a is not False:
-            return left_failed(state, CelError("no such overload"))
-        b = right(state)
-        if b is True or b is False:
-            return b
-        raise CelError("no such overload")
-
-    return run
-
-
-def build_not_strictly_false(arg: Run) -> Run:
-    """Whether a loop goes on: after anything but a plain false."""
-
-    def run(state: State) -> Any:
-        try:
-            value = arg(state)
-        except CelError as error:
-            kept(error)
-            value = True
-        state[0] += 1
-        if state[0] > COST_LIMIT:
-            charge(state, 0)
-        return value is not False
-
-    return run
-
-
-def build_or_else(optional: Run, otherwise: Run, unwrap: bool) -> Run:
-    """`or` and `orValue`: the alternative is evaluated only if needed, and the call costs nothing."""
-
-    def run(state: State) -> Any:
-        value = optional(state)
-        present = getattr(value, "present", None)
-        if present is None:
-            return value
-        if not present:
-            return otherwise(state)
-        return value.value if unwrap else value
-
-    return run
-
-
-def build_in_constants(item: Run, constants: list[Any]) -> Run:
-    """`x in [constants]`: a look-up that costs nothing beyond x."""
-    if all(type(constant) is str for constant in constants):
-        strings = frozenset(constants)
-
-        def run_strings(state: State) -> Any:
-            value = item(state)
-            return type(value) is str and value in strings
-
-        return run_strings
-
-    def run(state: State) -> Any:
-        value = item(state)
-        return any(equal(value, constant) for constant in constants)
 
     return run

@@ -19,9 +19,9 @@ from moorage.match.cel.attributes import (
     lazy_variable,
     variable,
 )
-from moorage.match.cel.calls import (
+from moorage.match.cel.calls import build_call
+from moorage.match.cel.logic import (
     build_and,
-    build_call,
     build_in_constants,
     build_not_strictly_false,
     build_or,
