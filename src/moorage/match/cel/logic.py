@@ -1,4 +1,4 @@
-"""Operators that do not evaluate, or not mind, all of their arguments: `&&`, `||`, or, orValue, `in` a list of constants.
+"""Operators that do not need all of their arguments: `&&`, `||`, or, orValue, and `in` a list of constants.
 
 In come the steps of the arguments; out come closures. None of them costs anything beyond its arguments, except the test
 that keeps loops going.
