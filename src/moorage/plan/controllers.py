@@ -50,7 +50,7 @@ class Controllers:
         self, inventory: Inventory, owners: Owners, maker: PodMaker, gates: GateSet, programs: Any = None
     ) -> None:
         self._inventory = inventory
-        self._maker = maker
+        self.maker = maker
         self._gates = gates
         self._programs = programs
         self._owners = owners
@@ -105,7 +105,7 @@ class Controllers:
         name = generated_name(f"{owner_name}-", f"{item.key}/{self._next(item)}")
         raw = pod_from_template(item, ("apps/v1", "ReplicaSet", owner_name), name, labels, template)
         alike = (item.key, revision, id(item.raw)) if template is None else (item.key, revision)
-        return self._maker.make(item, raw, alike=alike)
+        return self.maker.make(item, raw, alike=alike)
 
     def _next(self, item: Item) -> int:
         self._made[item.key] = self._made.get(item.key, 0) + 1
@@ -134,7 +134,7 @@ class Controllers:
             if spec.serviceName:
                 raw["spec"]["subdomain"] = spec.serviceName
             add_claim_volumes(raw, item, self._inventory, self._gates)
-            if not wish.add(self._maker.make(item, raw)):
+            if not wish.add(self.maker.make(item, raw)):
                 break
         return wish
 
@@ -175,12 +175,12 @@ class Controllers:
         tolerations = daemon_tolerations(spec.tolerations, host_network=spec.hostNetwork)
         raw["spec"]["tolerations"] = [_written(one) for one in msgspec.to_builtins(tolerations)]
         raw["spec"]["affinity"] = pinned_affinity(raw["spec"].get("affinity"), node)
-        return self._maker.make(item, raw)
+        return self.maker.make(item, raw)
 
     def _copy_daemon(self, item: Item, base: PlannedPod, node: str) -> PlannedPod:
         affinity = pinned_affinity(msgspec.to_builtins(base.pod.spec.affinity), node)
         name = generated_name(f"{item.key.name}-", f"{item.key}/{node}")
-        return self._maker.copy(item, with_affinity(base.pod, affinity), name)
+        return self.maker.copy(item, with_affinity(base.pod, affinity), name)
 
     # -- Jobs ---------------------------------------------------------------------------------------------------------
 
@@ -205,11 +205,11 @@ class Controllers:
         seed = f"{item.key}/{self._next(item)}"
         if index is None:
             raw = pod_from_template(item, owner, generated_name(base, seed), {})
-            return self._maker.make(item, raw, alike=(item.key, id(item.raw)))
+            return self.maker.make(item, raw, alike=(item.key, id(item.raw)))
         raw = pod_from_template(item, owner, generated_name(f"{base}{index}-", seed), {_COMPLETION_INDEX: str(index)})
         raw["metadata"]["annotations"][_COMPLETION_INDEX] = str(index)
         raw["spec"].setdefault("hostname", f"{base}{index}")
-        return self._maker.make(item, raw)
+        return self.maker.make(item, raw)
 
 
 def surplus(pods: Sequence[PlannedPod], number: int) -> list[PlannedPod]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.raw import Raw
+from moorage.model.gates import GateSet
 from moorage.model.kinds import KindFacts
 from moorage.plan.notes import Level, Note, Place, note_at
 
@@ -39,7 +40,8 @@ class Item(msgspec.Struct):
 class Inventory:
     """The objects of the input by key, and the notes about them."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: GateSet) -> None:
+        self.gates = gates
         self.items: dict[Key, Item] = {}
         self.notes: list[Note] = []
         self.passed_over: dict[str, int] = {}
@@ -61,6 +63,6 @@ class Inventory:
 
     def copy(self) -> "Inventory":
         """The same objects, so that changes can be applied on top; notes and counts begin anew."""
-        made = Inventory()
+        made = Inventory(self.gates)
         made.items = dict(self.items)
         return made

@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document
-from moorage.admit.request import Request
+from moorage.admit.request import ANY_REQUEST, Request
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint
 from moorage.lint.rules.rejection import written_path
 from moorage.lint.sources import STDIN, Source, reason_of
@@ -27,6 +27,7 @@ from moorage.model.kinds import KindFacts, kind_of, view_of
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import name_suffix
 from moorage.plan.notes import Level, Note, Place
+from moorage.plan.remembered_pods import RememberedPods
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
 _PLUGINS = (DefaultTolerationSeconds(),)
@@ -44,6 +45,7 @@ class Reader:
         self._gates = gates
         self._announces_updates = announces_updates
         self._unnamed = 0
+        self._pods = RememberedPods(self._create)
 
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
         for source in sources:
@@ -117,12 +119,17 @@ class Reader:
             return _with_own_status(admit(raw, _stored(old.raw), self._gates, plugins=()), raw)
         if existing:
             return admit(raw, _stored(raw), self._gates, plugins=())
-        suffix = ""
         if not key.name:
             self._unnamed += 1
-            suffix = name_suffix(f"{key}{self._unnamed}")
-        uid = str(uuid5(NAMESPACE_URL, "/".join(key) + suffix))
-        return admit(raw, None, self._gates, plugins=_PLUGINS, request=Request(uid=uid, name_suffix=suffix))
+            return self._create(raw, Request(name_suffix=name_suffix(f"{key}{self._unnamed}")))
+        if key.kind == "Pod":
+            return self._pods.admit(raw, key.name)
+        # A Job's pods carry its uid in a label.
+        uid = str(uuid5(NAMESPACE_URL, "/".join(key))) if key.kind == "Job" else ANY_REQUEST.uid
+        return self._create(raw, Request(uid=uid))
+
+    def _create(self, raw: Raw, request: Request = ANY_REQUEST) -> Admitted | Rejected:
+        return admit(raw, None, self._gates, plugins=_PLUGINS, request=request)
 
     def _rejected(self, result: Rejected, document: Document, facts: KindFacts, place: Place) -> None:
         paths = [error.path for error in result.errors] or [problem.path for problem in result.problems] or [""]

@@ -40,15 +40,20 @@ class World:
         self.cluster = Cluster(seed)
         self.pods: dict[str, PlannedPod] = {}
         self.failed: dict[Key, FailedCreate] = {}
+        self.preempted: list[tuple[PlannedPod, str, str]] = []  # the pod, its node, the pod that it made room for
+        self.given_up: list[PlannedPod] = []  # what controllers removed because it was too much
         self._of_owner: dict[Key, dict[str, PlannedPod]] = {}
         self._count = 0
-        plugins: tuple[Plugin, ...] = (resolve_priorities(inventory), DefaultTolerationSeconds())
         self.owners = Owners(inventory)
-        self.controllers = Controllers(inventory, self.owners, PodMaker(gates, plugins), gates, self.programs)
+        self.controllers = Controllers(inventory, self.owners, self._pod_maker(), gates, self.programs)
         self._load_nodes()
         self._load_namespaces()
         self._load_pods()
         note_dangling(inventory)
+
+    def _pod_maker(self) -> PodMaker:
+        plugins: tuple[Plugin, ...] = (resolve_priorities(self.inventory), DefaultTolerationSeconds())
+        return PodMaker(self.gates, plugins)
 
     # -- loading ------------------------------------------------------------------------------------------------------
 
@@ -134,6 +139,50 @@ class World:
         """Whether somebody would make such a pod anew, if it went."""
         return pod.owner is not None and not pod.is_mirror
 
+    # -- what happens to nodes, and to everything ---------------------------------------------------------------------
+
+    def node_changed(self, item: Item) -> None:
+        """A node came, or is different from what it was."""
+        name = item.key.name
+        if name in self.cluster.nodes.slot_of:
+            self.cluster.update_node(item.view)
+            return
+        self.cluster.add_node(item.view)
+        for pod in self.pods_on(name):
+            self.bind(pod, name)
+
+    def node_removed(self, name: str) -> list[PlannedPod]:
+        """A node went, and its pods with it."""
+        gone = self.pods_on(name)
+        for pod in gone:
+            self.remove(pod)
+        self.cluster.remove_node(name)
+        del self.inventory.items[Key("Node", "", name)]
+        return gone
+
+    def inventory_changed(self, keys: Iterable[Key]) -> None:
+        """Objects of these keys came or changed. Nodes, namespaces and pods take effect; workloads with `reconcile`."""
+        self.controllers.maker = self._pod_maker()
+        for key in keys:
+            item = self.inventory.items.get(key)
+            if item is None:
+                continue
+            if key.kind == "Node":
+                self.node_changed(item)
+            elif key.kind == "Namespace":
+                self.cluster.set_namespace(key.name, item.view.metadata.labels)
+            elif key.kind == "Pod":
+                self._pod_changed(item)
+
+    def _pod_changed(self, item: Item) -> None:
+        old = self.pods.get(f"{item.key.namespace}/{item.key.name}")
+        if old is not None:
+            self.remove(old)
+        new = self.add_from(item)
+        if new is not None and old is not None and old.node and not new.node:
+            new.existing = old.existing
+            self.bind(new, old.node)
+
     # -- what controllers do ------------------------------------------------------------------------------------------
 
     def reconcile(self, gone: Iterable[PlannedPod] = ()) -> list[PlannedPod]:
@@ -157,6 +206,8 @@ class World:
         wish = self.controllers.wish(item, self.pods_of(item.key), nodes)
         for pod in wish.delete:
             self.remove(pod)
+        self.given_up += wish.delete
+        self.failed.pop(item.key, None)
         if wish.failed:
             self.failed[item.key] = wish.failed[0]
         same_shape = item.key.kind in ("Deployment", "ReplicaSet")

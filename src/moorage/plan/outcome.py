@@ -1,0 +1,159 @@
+"""What came of a plan, in plain words and numbers: pods, nodes, what could not be made, what there is to say.
+
+In: a `World` after `placement`. Out: an `Outcome`, which every report prints in its own form; nothing in it refers to
+the engine, so it can be kept while the world goes on changing. Next: `report`.
+"""
+
+import msgspec
+
+from moorage.columns.resources import CPU, MEMORY, PODS
+from moorage.plan.notes import Note
+from moorage.plan.planned_pod import PlannedPod, State
+from moorage.plan.world import World
+from moorage.schedule.plugins.node_resources_fit import shown
+
+
+class PodLine(msgspec.Struct, frozen=True):
+    """One pod: who made it, where it is, or why it is nowhere."""
+
+    namespace: str
+    name: str
+    workload: str
+    state: State
+    node: str
+    priority: int
+    reason: str
+    message: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """How much of a resource is asked for, and how much there is; CPU in thousandths."""
+
+    requested: int
+    allocatable: int
+
+    @property
+    def percent(self) -> int:
+        if self.allocatable <= 0:
+            return 100 if self.requested else 0
+        return 100 * self.requested // self.allocatable
+
+
+class NodeLine(msgspec.Struct, frozen=True):
+    """One node and how full it is."""
+
+    name: str
+    schedulable: bool
+    taints: tuple[str, ...]
+    resources: dict[str, Usage]
+
+    @property
+    def pods(self) -> int:
+        return self.resources[PODS].requested
+
+    @property
+    def fullest(self) -> int:
+        """The percentage of the scarcest of its main resources."""
+        return max(self.resources[name].percent for name in (CPU, MEMORY, PODS) if name in self.resources)
+
+
+class FailedLine(msgspec.Struct, frozen=True):
+    """A workload whose pods the API server refuses."""
+
+    workload: str
+    message: str
+    source: str
+    line: int
+
+
+class Preempted(msgspec.Struct, frozen=True):
+    """A pod that had to go so that one of higher priority has room."""
+
+    pod: str
+    workload: str
+    node: str
+    by: str
+
+
+class Outcome(msgspec.Struct):
+    """A plan."""
+
+    pods: list[PodLine]
+    nodes: list[NodeLine]
+    failed: list[FailedLine]
+    preempted: list[Preempted]
+    notes: list[Note]
+    passed_over: dict[str, int]
+    sources: int
+    rejected: int
+    unreadable: int
+
+    def of_state(self, state: State) -> list[PodLine]:
+        return [pod for pod in self.pods if pod.state is state]
+
+    @property
+    def pending(self) -> list[PodLine]:
+        return self.of_state(State.PENDING)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that was asked for runs somewhere."""
+        return not self.pending and not self.failed and not self.rejected
+
+
+def outcome_of(world: World) -> Outcome:
+    inventory = world.inventory
+    failed = [
+        FailedLine(str(key), made.message, made.item.place.source, made.item.place.line)
+        for key, made in world.failed.items()
+    ]
+    return Outcome(
+        pods=[pod_line(pod) for pod in world.pods.values()],
+        nodes=node_lines(world),
+        failed=failed,
+        preempted=[Preempted(gone.key, _owner(gone), node, by) for gone, node, by in world.preempted],
+        notes=list(dict.fromkeys(inventory.notes)),
+        passed_over=dict(inventory.passed_over),
+        sources=inventory.sources,
+        rejected=inventory.rejected,
+        unreadable=inventory.unreadable,
+    )
+
+
+def pod_line(pod: PlannedPod) -> PodLine:
+    metadata = pod.pod.metadata
+    return PodLine(
+        metadata.namespace,
+        metadata.name,
+        _owner(pod),
+        pod.state,
+        pod.node,
+        pod.priority,
+        "" if pod.node else pod.reason,
+        "" if pod.node else pod.message,
+    )
+
+
+def _owner(pod: PlannedPod) -> str:
+    return str(pod.owner) if pod.owner is not None else ""
+
+
+def node_lines(world: World) -> list[NodeLine]:
+    table = world.cluster.nodes
+    lines = []
+    for slot, node in table:
+        resources = {}
+        for name in dict.fromkeys((CPU, MEMORY, PODS, *node.status.allocatable)):
+            allocatable = int(table.allocatable(name)[slot])
+            resources[name] = Usage(allocatable - int(table.free(name)[slot]), allocatable)
+        taints = tuple(f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in node.spec.taints)
+        lines.append(NodeLine(node.metadata.name, not node.spec.unschedulable, taints, resources))
+    return lines
+
+
+def shown_usage(resource: str, usage: Usage) -> str:
+    return f"{shown(resource, usage.requested)}/{shown(resource, usage.allocatable)}"

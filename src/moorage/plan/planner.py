@@ -1,0 +1,113 @@
+"""A plan from beginning to end: read, expand, place; then what if; then a rollout.
+
+In: sources and settings. Out: an `Outcome`, a `Difference` if something is to be changed, a `Rollout` if one is to be
+played. Every command that needs a planned cluster starts with `Planner.load`. Next: `moorage.cli.plan`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+
+import msgspec
+
+from moorage.admit.raw import Raw
+from moorage.lint.sources import Source
+from moorage.model.gates import GateSet
+from moorage.plan.difference import Difference
+from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.node_changes import ChangeError
+from moorage.plan.outcome import Outcome, outcome_of
+from moorage.plan.placement import Placement
+from moorage.plan.reading import Reader
+from moorage.plan.rollout import Rollout, play_rollout
+from moorage.plan.rollout_fix import find_fix
+from moorage.plan.what_if import Changes, WhatIf
+from moorage.plan.world import World
+from moorage.schedule.profile import Profile
+
+Tick = Callable[[], None]
+
+
+def _nothing() -> None:
+    """For those who watch no progress."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a plan depends on besides its input: equal settings and input give equal plans."""
+
+    gates: GateSet
+    seed: int = 0
+    profiles: Mapping[str, Profile] | None = None
+
+
+class Planner:
+    """One input, planned as often as needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.inventory = Inventory(settings.gates)
+
+    def load(self, sources: Iterable[Source], tick: Tick = _nothing) -> None:
+        """Read the input. What cannot be read or would be refused is noted and left out."""
+        Reader(self.inventory, self.settings.gates).read(sources, tick)
+
+    def build(self, inventory: Inventory | None = None) -> tuple[World, Placement]:
+        """A world with all pods made and none placed yet."""
+        world = World(self.inventory if inventory is None else inventory, self.settings.gates, self.settings.seed)
+        placement = Placement(world, self.settings.profiles)
+        world.reconcile()
+        return world, placement
+
+    def plan(self, world: World, placement: Placement, tick: Tick = _nothing) -> Outcome:
+        placement.run(tick)
+        return outcome_of(world)
+
+    def what_if(
+        self, world: World, placement: Placement, changes: Changes, sources: Iterable[Source]
+    ) -> tuple[Outcome, Difference]:
+        """Play changes on a planned world. Raises ChangeError."""
+        difference = WhatIf(world, placement).play(changes, lambda reader: reader.read(sources))
+        return outcome_of(world), difference
+
+    # -- rollouts -----------------------------------------------------------------------------------------------------
+
+    def rollout(self, name: str, changed: Iterable[Source] = ()) -> Rollout:
+        """Play a rolling update on the plan, to the template that `changed` has, or to the same one restarted.
+
+        Raises ChangeError.
+        """
+        base = self.inventory.copy()
+        key = _deployment(base, name)
+        template = self._new_template(key, changed)
+        rollout = self._play(base, key, template)
+        if not rollout.completes:
+            rollout.fix = find_fix(base, key, lambda fixed: self._play(fixed, key, None).completes)
+        return rollout
+
+    def _new_template(self, key: Key, changed: Iterable[Source]) -> Raw | None:
+        applied = self.inventory.copy()
+        Reader(applied, self.settings.gates, announces_updates=False).read(changed)
+        template: Raw = applied.items[key].raw["spec"]["template"]
+        return None if template == self.inventory.items[key].raw["spec"]["template"] else template
+
+    def _play(self, inventory: Inventory, key: Key, template: Raw | None) -> Rollout:
+        world, placement = self.build(inventory.copy())
+        placement.run()
+        item: Item = world.inventory.items[key]
+        return play_rollout(world, placement, item, template)
+
+
+def _deployment(inventory: Inventory, name: str) -> Key:
+    """`deployment/web`, `deploy/web`, `web`, each with a namespace before the name if there are several."""
+    kind, slash, rest = name.partition("/")
+    if not slash or kind.lower() not in ("deployment", "deployments", "deploy", "deployment.apps"):
+        rest = name
+    namespace, slash, plain = rest.rpartition("/")
+    keys = [key for key in inventory.items if key.kind == "Deployment"]
+    found = [key for key in keys if key.name == plain and (not slash or key.namespace == namespace)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        several = ", ".join(f"deployment/{key.namespace}/{key.name}" for key in found)
+        raise ChangeError(f"there are several Deployments {plain!r}: {several}")
+    close = get_close_matches(plain, [key.name for key in keys], n=1)
+    raise ChangeError(f"there is no Deployment {rest!r} in the input" + (f"; is it {close[0]}?" if close else ""))

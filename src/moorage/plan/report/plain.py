@@ -1,0 +1,128 @@
+"""A plan as plain data, which JSON and YAML write down.
+
+`version` changes only if a field changes its meaning or goes; new fields may come at any time.
+Next: `moorage.cli.plan`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from moorage.plan.difference import Difference
+from moorage.plan.notes import Note
+from moorage.plan.outcome import NodeLine, Outcome, PodLine
+from moorage.plan.planned_pod import State
+from moorage.plan.rollout import Rollout
+from moorage.schedule.plugins.node_resources_fit import shown
+
+
+def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "version": 1,
+        "summary": summary(outcome),
+        "pods": [_pod(pod) for pod in outcome.pods],
+        "nodes": [_node(node) for node in outcome.nodes],
+        "preempted": msgspec.to_builtins(outcome.preempted),
+        "failedCreates": [
+            {"workload": one.workload, "message": one.message, "file": one.source, "line": one.line}
+            for one in outcome.failed
+        ],
+        "notes": [_note(note) for note in outcome.notes],
+    }
+    if difference is not None:
+        document["whatIf"] = _difference(difference)
+    if rollout is not None:
+        document["rollout"] = _rollout(rollout)
+    return document
+
+
+def summary(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "nodes": len(outcome.nodes),
+        "pods": len(outcome.pods),
+        "bound": len(outcome.of_state(State.BOUND)),
+        "placed": len(outcome.of_state(State.PLACED)),
+        "pending": len(outcome.pending),
+        "failedWorkloads": len(outcome.failed),
+        "preempted": len(outcome.preempted),
+        "rejectedObjects": outcome.rejected,
+        "files": outcome.sources,
+        "unreadable": outcome.unreadable,
+        "passedOver": outcome.passed_over,
+    }
+
+
+def _pod(pod: PodLine) -> dict[str, Any]:
+    line = {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "workload": pod.workload,
+        "state": pod.state.value,
+        "node": pod.node,
+        "priority": pod.priority,
+    }
+    if pod.reason:
+        line |= {"reason": pod.reason, "message": pod.message}
+    return line
+
+
+def _node(node: NodeLine) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "schedulable": node.schedulable,
+        "taints": list(node.taints),
+        "resources": {
+            name: {
+                "requested": shown(name, usage.requested),
+                "allocatable": shown(name, usage.allocatable),
+                "percent": usage.percent,
+            }
+            for name, usage in node.resources.items()
+        },
+    }
+
+
+def _note(note: Note) -> dict[str, Any]:
+    return {
+        "level": note.level.value,
+        "object": note.subject,
+        "message": note.message,
+        "file": note.source,
+        "line": note.line,
+    }
+
+
+def _difference(difference: Difference) -> dict[str, Any]:
+    return {
+        "changes": list(difference.changes),
+        "before": summary(difference.before),
+        "evicted": [
+            {
+                "pod": one.pod,
+                "workload": one.workload,
+                "node": one.node,
+                "cause": one.cause.value,
+                "afterSeconds": one.seconds,
+                "because": one.because,
+                "replacedBy": one.replaced_by,
+                "newNode": one.new_node,
+                "message": one.message,
+            }
+            for one in difference.departures
+        ],
+        "blocked": [{"pod": pod, "message": message} for pod, message in difference.blocked],
+        "placed": [_pod(pod) for pod in difference.placed],
+        "pending": [_pod(pod) for pod in difference.pending],
+    }
+
+
+def _rollout(rollout: Rollout) -> dict[str, Any]:
+    return {
+        "deployment": rollout.deployment,
+        "completes": rollout.completes,
+        "message": rollout.message,
+        "maxSurge": rollout.max_surge,
+        "maxUnavailable": rollout.max_unavailable,
+        "steps": msgspec.to_builtins(rollout.steps),
+        "fix": rollout.fix,
+    }

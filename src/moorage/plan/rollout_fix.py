@@ -1,0 +1,63 @@
+"""Which `matchLabelKeys` line would let a rollout complete, found by trying.
+
+In: an inventory, a Deployment, a way to plan. Out: the path of the first term that, told to look at pods of the same
+`pod-template-hash` only, makes the rollout complete, as YAML to paste; nothing if none does. The line is tried as if it
+had always been there: the update that adds it has still to get past the old pods, which do not have it.
+Kubernetes: KEP-3633, which `matchLabelKeys` in pod affinity was made for. Next: `planner`.
+"""
+
+from collections.abc import Callable, Iterator
+
+from moorage.admit.admission import Rejected, admit
+from moorage.admit.raw import Raw, copy_document
+from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.owners import POD_TEMPLATE_HASH, Owners
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_KEYS = "matchLabelKeys"
+
+
+def find_fix(inventory: Inventory, key: Key, completes: Callable[[Inventory], bool]) -> str:
+    """The lines to add, and where; empty if no such line helps."""
+    item = inventory.items[key]
+    paths = [path for path, _ in _terms(item.raw["spec"]["template"]["spec"])]
+    attempts = [[path] for path in paths] + ([paths] if len(paths) > 1 else [])
+    for attempt in attempts:
+        changed = _with_keys(inventory, item, attempt)
+        if changed is not None and completes(changed):
+            return "\n".join(f"{path}:\n  {_KEYS}:\n  - {POD_TEMPLATE_HASH}" for path in attempt)
+    return ""
+
+
+def _terms(spec: Raw) -> Iterator[tuple[str, Raw]]:
+    """The rules that can keep a new pod away from old ones, or bind it to them, and do not tell them apart yet."""
+    affinity = spec.get("affinity") or {}
+    for kind in ("podAntiAffinity", "podAffinity"):
+        for index, term in enumerate((affinity.get(kind) or {}).get(_REQUIRED) or []):
+            if _can_have_keys(term):
+                yield f"spec.template.spec.affinity.{kind}.{_REQUIRED}[{index}]", term
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or []):
+        if constraint.get("whenUnsatisfiable") == "DoNotSchedule" and _can_have_keys(constraint):
+            yield f"spec.template.spec.topologySpreadConstraints[{index}]", constraint
+
+
+def _can_have_keys(term: Raw) -> bool:
+    return bool(term.get("labelSelector")) and POD_TEMPLATE_HASH not in (term.get(_KEYS) or [])
+
+
+def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory | None:
+    """The inventory as if the Deployment had the line and its pods had been made with it; None if it is refused."""
+    raw = copy_document(item.raw)
+    for path, term in _terms(raw["spec"]["template"]["spec"]):
+        if path in paths:
+            term[_KEYS] = [*(term.get(_KEYS) or []), POD_TEMPLATE_HASH]
+    result = admit(raw, None, inventory.gates, plugins=())
+    if isinstance(result, Rejected):
+        return None
+    changed = inventory.copy()
+    changed.items[item.key] = Item(item.key, item.facts, result.object, result.view, item.existing, item.place)
+    owners = Owners(changed)
+    for pod in list(changed.of_kind("Pod")):
+        if owners.of_pod(pod.view.metadata) == item.key:
+            del changed.items[pod.key]
+    return changed
