@@ -97,10 +97,13 @@ class TaintToleration(Plugin[_Want]):
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         want.learn(cluster.nodes.taint_sets.sets)
-        taint = want.first[cluster.nodes.taints[slot]]
-        if taint is None:
+        code = int(cluster.nodes.taints[slot])
+        first = want.first[code]
+        if first is None:
             return None
-        return unresolvable(untolerated_reason(taint), want.all.explain(taint) or "")
+        # The event counts the first one; whoever wants to know more is told of all.
+        untolerated = want.all.untolerated(cluster.nodes.taint_sets.sets[code], _HARD)
+        return unresolvable(untolerated_reason(first), *(want.all.explain(taint) or "" for taint in untolerated))
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         want.learn(cluster.nodes.taint_sets.sets)

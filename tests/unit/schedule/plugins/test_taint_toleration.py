@@ -1,0 +1,86 @@
+"""TaintToleration: hard taints refuse, soft ones are avoided, and each list of taints is asked about once."""
+
+from typing import Any
+
+import pytest
+from tests.unit.schedule.clusters import alone, cluster_of, node, passing, pod, scores, verdicts
+
+from moorage.model.gates import default_gates, gates_from
+from moorage.schedule.plugins.taint_toleration import TaintToleration
+from moorage.schedule.verdict import Code
+
+EVERYTHING = gates_from({"AllAlpha": True})
+
+
+def taint(key: str, value: str = "", effect: str = "NoSchedule") -> dict[str, str]:
+    return {"key": key, "value": value, "effect": effect}
+
+
+@pytest.mark.parametrize(
+    ("toleration", "left"),
+    [
+        (None, {"plain", "soft"}),
+        ({"operator": "Exists"}, {"plain", "soft", "fast", "slow", "both"}),
+        ({"key": "sla", "operator": "Gt", "value": "900"}, {"plain", "soft", "fast"}),
+        ({"key": "sla", "operator": "Lt", "value": "900"}, {"plain", "soft", "slow"}),
+        ({"key": "sla", "operator": "Exists"}, {"plain", "soft", "fast", "slow"}),
+        ({"expression": "int(taint.value) > 900"}, {"plain", "soft", "fast"}),
+        (
+            {"expression": 'taint.key == "sla" || taint.effect == "NoExecute"'},
+            {"plain", "soft", "fast", "slow", "both"},
+        ),
+    ],
+)
+def test_every_hard_taint_must_be_tolerated(toleration: dict[str, Any] | None, left: set[str]) -> None:
+    cluster = cluster_of(
+        node("plain"),
+        node("soft", taints=[taint("spot", effect="PreferNoSchedule")]),
+        node("fast", taints=[taint("sla", "950")]),
+        node("slow", taints=[taint("sla", "80")]),
+        node("both", taints=[taint("sla", "950"), taint("gone", effect="NoExecute")]),
+    )
+    asked = alone(TaintToleration(EVERYTHING), cluster, pod(tolerations=[toleration] if toleration else []))
+    assert passing(asked) == left
+
+
+def test_the_reason_names_the_first_taint_and_the_details_all_of_them() -> None:
+    taints = [taint("soft", effect="PreferNoSchedule"), taint("sla", "80"), taint("gone", "x", "NoExecute")]
+    tolerations = [{"key": "sla", "operator": "Gt", "value": "900"}]
+    asked = alone(TaintToleration(EVERYTHING), cluster_of(node("a", taints=taints)), pod(tolerations=tolerations))
+    verdict = verdicts(asked)["a"]
+    assert verdict.reasons == ("node(s) had untolerated taint {sla: 80}",)
+    assert verdict.code is Code.UNRESOLVABLE
+    assert len(verdict.details) == 2
+    assert "80 > 900 is false" in verdict.details[0]
+    assert "gone" in verdict.details[1]
+
+
+def test_nodes_that_begin_with_the_same_untolerated_taint_are_counted_together() -> None:
+    cluster = cluster_of(
+        node("a", taints=[taint("x", "1")]), node("b", taints=[taint("x", "1"), taint("y")]), node("c")
+    )
+    asked = alone(TaintToleration(default_gates()), cluster, pod())
+    item = asked.filters[0]
+    refused = (~asked.mask(item) & cluster.nodes.alive).nonzero()[0]
+    assert item.plugin.reasons(item.prepared.want, cluster, refused) == {"node(s) had untolerated taint {x: 1}": 2}
+
+
+def test_fewer_soft_taints_are_better_and_only_soft_tolerations_help() -> None:
+    soft = [taint("a", effect="PreferNoSchedule"), taint("b", effect="PreferNoSchedule")]
+    nodes = [node("none"), node("one", taints=soft[:1]), node("two", taints=soft)]
+    gates = default_gates()
+    assert scores(alone(TaintToleration(gates), cluster_of(*nodes), pod())) == {"none": 100, "one": 50, "two": 0}
+    for effect, one in (("PreferNoSchedule", 100), ("", 100), ("NoSchedule", 50)):
+        tolerations = [{"key": "a", "operator": "Exists", "effect": effect}]
+        asked = alone(TaintToleration(gates), cluster_of(*nodes), pod(tolerations=tolerations))
+        assert scores(asked)["one"] == one
+
+
+def test_a_list_of_taints_that_appears_later_is_asked_about() -> None:
+    cluster = cluster_of(node("a"))
+    asked = alone(TaintToleration(default_gates()), cluster, pod())
+    assert passing(asked) == {"a"}
+    cluster.update_node(node("a", taints=[taint("x")]))
+    assert passing(asked) == set()
+    cluster.update_node(node("a"))
+    assert passing(asked) == {"a"}
