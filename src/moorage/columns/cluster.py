@@ -11,24 +11,28 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.claims import ClaimFacts, claims_of, facts_key
 from moorage.columns.counts import PodCounts
+from moorage.columns.inline_disks import DiskUsers
 from moorage.columns.node_table import NodeTable
 from moorage.columns.owned_terms import OwnedTerms
 from moorage.columns.pod_classes import Label, PodClasses, PodPredicate
 from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
+from moorage.columns.storage import Storage
 from moorage.model.node import Node
 from moorage.model.pod import Pod
 
 
 class PodRecord:
-    """A pod as the cluster knows it: who it is, its shape, and its slot (-1 while it has no node)."""
+    """A pod as the cluster knows it: who it is, its claims, its shape, and its slot (-1 while it has no node)."""
 
-    __slots__ = ("key", "pod", "shape", "slot")
+    __slots__ = ("claims", "key", "pod", "shape", "slot")
 
     def __init__(self, key: str, pod: Pod, shape: Shape) -> None:
         self.key = key
         self.pod = pod
+        self.claims = claims_of(pod) if pod.spec.volumes else ()
         self.shape = shape
         self.slot = -1
 
@@ -50,7 +54,8 @@ class Cluster:
         # Moves when a namespace appears or gets other labels.
         self.namespace_generation = 0
         self.port_users: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
-        self.claim_users: dict[tuple[str, str], dict[int, int]] = {}
+        self.disk_users = DiskUsers()
+        self.storage = Storage(self.nodes)
         self._non_zero_cpu = self.nodes.slots.array(np.int64)
         self._non_zero_memory = self.nodes.slots.array(np.int64)
         self._shape_of: dict[bytes, Shape] = {}
@@ -67,20 +72,39 @@ class Cluster:
 
     # -- shapes -------------------------------------------------------------------------------------------------
 
-    def shape_of(self, pod: Pod, node_name: str = "") -> Shape:
-        """The pod's shape, made on first sight. `node_name` is for a pod without a node that asks for one by name."""
-        key = shape_key(pod, node_name)
+    def shape_of(self, pod: Pod, node_name: str = "", by_name: bool = False) -> Shape:
+        """The pod's shape, made on first sight. `node_name` is for a pod without a node that asks for one by name.
+
+        With `by_name`, the shape is of no pod with other claims, so that explanations name the right ones.
+        """
+        claims = self._facts(pod, by_name) if pod.spec.volumes else ()
+        key = shape_key(pod, node_name, tuple(map(facts_key, claims)))
         shape = self._shape_of.get(key)
         if shape is None:
-            shape = self._shape_of[key] = self._new_shape(pod, node_name)
+            shape = self._shape_of[key] = self._new_shape(pod, node_name, claims)
         return shape
 
-    def _new_shape(self, pod: Pod, node_name: str) -> Shape:
-        shape = Shape(len(self.shapes), pod, self._classes.code(pod.metadata), node_name)
+    def _facts(self, pod: Pod, by_name: bool = False) -> tuple[ClaimFacts, ...]:
+        facts = tuple(self.storage.facts(pod, use, by_name) for use in claims_of(pod))
+        volumes = [one.attachable for one in facts if one.attachable is not None]
+        if len(set(volumes)) < len(volumes):  # two claims on one volume, which a count of volumes has to know
+            return facts if by_name else self._facts(pod, by_name=True)
+        return facts
+
+    def _new_shape(self, pod: Pod, node_name: str, claims: tuple[ClaimFacts, ...]) -> Shape:
+        shape = Shape(len(self.shapes), pod, self._classes.code(pod.metadata), node_name, claims)
         self._classes.add(shape)
         self.affinity_terms.add(shape)
         self.shapes.append(shape)
         return shape
+
+    def refresh(self, record: PodRecord) -> Shape:
+        """The shape of a pod without a node, which is another one if something became of its claims."""
+        if record.claims and record.slot < 0:
+            shape = record.shape
+            if tuple(map(facts_key, self._facts(record.pod))) != shape.claims_key:
+                record.shape = self.shape_of(record.pod, shape.node_name)
+        return record.shape
 
     def record(self, key: str, pod: Pod) -> PodRecord:
         return PodRecord(key, pod, self.shape_of(pod))
@@ -91,6 +115,7 @@ class Cluster:
         slot = self.nodes.add(node)
         while slot >= len(self.pods_on):
             self.pods_on.append({})
+        self.storage.node_added(node.metadata.name)
         return slot
 
     def update_node(self, node: Node) -> None:
@@ -102,6 +127,7 @@ class Cluster:
         stranded = list(self.pods_on[slot].values())
         for record in stranded:
             self.remove_pod(record)
+        self.storage.node_leaves(name)
         self.nodes.remove(name)
         return stranded
 
@@ -120,7 +146,7 @@ class Cluster:
         record.slot = slot
         self.pods[record.key] = record
         self.pods_on[slot][record.key] = record
-        self._count(record.shape, slot, 1)
+        self._count(record, slot, 1)
 
     def remove_pod(self, record: PodRecord) -> None:
         """The pod is no longer on its node."""
@@ -128,10 +154,10 @@ class Cluster:
         del self.pods_on[slot][record.key]
         del self.pods[record.key]
         record.slot = -1
-        self._count(record.shape, slot, -1)
+        self._count(record, slot, -1)
 
-    def _count(self, shape: Shape, slot: int, by: int) -> None:
-        nodes = self.nodes
+    def _count(self, record: PodRecord, slot: int, by: int) -> None:
+        nodes, shape = self.nodes, record.shape
         nodes.changes.note(slot)
         nodes.free(PODS)[slot] -= by
         for resource, value in shape.requests.items():
@@ -147,11 +173,16 @@ class Cluster:
             del shape.slots[slot]
         for port in shape.host_ports:
             self._use_port(port, slot, by)
-        for claim in shape.claims:
-            users = self.claim_users.setdefault((shape.namespace, claim), {})
-            users[slot] = users.get(slot, 0) + by
-            if not users[slot]:
-                del users[slot]
+        if record.pod.spec.volumes:
+            self._use_volumes(record, slot, by)
+
+    def _use_volumes(self, record: PodRecord, slot: int, by: int) -> None:
+        for claim in record.claims:
+            self.storage.use((record.shape.namespace, claim.name), slot, by)
+        for disk in record.shape.disks:
+            self.disk_users.use(disk, slot, by)
+        for attachable in record.shape.attachables:
+            self.storage.attachments.use(attachable, slot, by)
 
     def _use_port(self, port: HostPort, slot: int, by: int) -> None:
         address, protocol, number = port

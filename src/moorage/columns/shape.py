@@ -1,13 +1,17 @@
 """Pod shapes: all that scheduling reads of a pod, and nothing else.
 
 Ten thousand pods of a few Deployments have a few shapes. What plugins prepare, masks and scores are kept per shape,
-so a second pod of a shape costs what changed since the first.
+so a second pod of a shape costs what changed since the first. Of volumes, a shape holds disks and the facts about
+claims, but not whose claims they are (see `claims`).
 """
 
 from typing import Any
 
 import msgspec
 
+from moorage.columns.claims import ClaimFacts, Key, facts_key, inline_attachables, inline_key
+from moorage.columns.csi_migration import Attachable
+from moorage.columns.inline_disks import Disk, inline_disks
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.model.meta import ObjectMeta
 from moorage.model.pod import Container, Pod, PodSpec
@@ -20,8 +24,11 @@ class Shape:
     """One shape: the spec it stands for and the numbers derived from it once. Compared by identity."""
 
     __slots__ = (
+        "attachables",
         "claims",
+        "claims_key",
         "controller",
+        "disks",
         "host_ports",
         "images",
         "label_class",
@@ -39,7 +46,9 @@ class Shape:
         "tracked",
     )
 
-    def __init__(self, number: int, pod: Pod, label_class: int, node_name: str = "") -> None:
+    def __init__(
+        self, number: int, pod: Pod, label_class: int, node_name: str = "", claims: tuple[ClaimFacts, ...] = ()
+    ) -> None:
         spec = pod.spec
         self.number = number
         self.spec: PodSpec = spec
@@ -58,11 +67,11 @@ class Shape:
         self.scored_requests = scored_requests(spec)
         self.host_ports = host_ports(spec)
         self.images = tuple(container.image for container in (*spec.initContainers, *spec.containers))
-        self.claims = tuple(
-            volume.persistentVolumeClaim.claimName
-            for volume in spec.volumes
-            if volume.persistentVolumeClaim is not None
-        )
+        # The claims of the pod that was the first of this shape; the others' are like them.
+        self.claims = claims
+        self.claims_key: Key = tuple(map(facts_key, claims))
+        self.disks: tuple[Disk, ...] = inline_disks(spec) if spec.volumes else ()
+        self.attachables: tuple[Attachable, ...] = inline_attachables(spec) if spec.volumes else ()
         # Kept by the cluster: how many pods of this shape each slot holds, and the counts they are counted in.
         self.slots: dict[int, int] = {}
         self.tracked: list[Any] = []
@@ -87,8 +96,8 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     )
 
 
-def shape_key(pod: Pod, node_name: str = "") -> bytes:
-    """Equal for two pods exactly when scheduling cannot tell them apart."""
+def shape_key(pod: Pod, node_name: str = "", claims_key: Key = ()) -> bytes:
+    """Equal for two pods exactly when scheduling cannot tell them apart; `claims_key` is `facts_key` of each claim."""
     spec = pod.spec
     labels = pod.metadata.labels
     return _encode(
@@ -105,7 +114,8 @@ def shape_key(pod: Pod, node_name: str = "") -> bytes:
             spec.affinity,
             spec.nodeSelector,
             spec.topologySpreadConstraints,
-            spec.volumes,
+            inline_key(spec) if spec.volumes else (),
+            claims_key,
             spec.resourceClaims,
             spec.schedulingGates,
             spec.priority,
