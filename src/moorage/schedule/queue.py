@@ -9,8 +9,8 @@ There are no threads and nobody sleeps: `next_time` says when it is worth asking
 - *gated*: somebody keeps a scheduling gate closed;
 - *in flight*: it is being tried. What happens meanwhile is kept, and weighed if the attempt fails.
 
-Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds no
-nodes at all waits for the first one instead of trying again and again.
+Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
+no nodes at all waits for the first one instead of trying again and again.
 Next: `cycle` pops.
 """
 
@@ -187,6 +187,12 @@ class SchedulingQueue:
         self._unschedulable.add(pod)
         self._longest_waiting.push(now + self._longest_wait, self._place(pod), pod)
         self._longest_waiting.trim(len(self._pods))
+
+    def add_again(self, pod: QueuedPod, now: float) -> None:
+        """A pod that had a node has none after all, through no fault of its own."""
+        if pod.key not in self._pods:
+            self._pods[pod.key] = pod
+            self.failed(pod, frozenset(), now)
 
     def activate(self, key: str) -> None:
         """Try this pod as soon as it is its turn: somebody knows that it is worth it."""

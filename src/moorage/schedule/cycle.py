@@ -1,0 +1,282 @@
+"""The scheduling cycle: a pod from the queue → a node, or victims, or a reason; and what events mean for all of it.
+
+In: events (pods, nodes, namespaces and volumes that come, change and go), with the time. Out: actions, one per `step`.
+It is a state machine: `moorage plan` drives it in virtual time and carries actions out at once with `play`; the live
+scheduler feeds it from watches and talks to the API server. A pod that got a node counts as being there from that
+moment on, and so does a nomination; nothing waits for the API server's answer.
+
+Kubernetes: schedule_one.go and eventhandlers.go. Differs: no node is ever left out of the search.
+Next: `moorage.plan`, or the binder.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.shape import Shape
+from moorage.model.node import Node
+from moorage.schedule.actions import Action, Bind, NoNode
+from moorage.schedule.backoff import Backoff
+from moorage.schedule.candidates import NO_SLOT, Candidates
+from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
+from moorage.schedule.diagnosis import Diagnoses, first_refusals
+from moorage.schedule.disruption_budgets import DisruptionBudgets
+from moorage.schedule.engine import Engine
+from moorage.schedule.events import Event, EventKind, node_events, pod_events
+from moorage.schedule.nominations import NominatedPods, Nominations
+from moorage.schedule.preemption import DefaultPreemption, Outcome, PreemptionArgs
+from moorage.schedule.profile import Profile
+from moorage.schedule.queue import SchedulingQueue
+from moorage.schedule.requeue import NO_NODES, RequeueTable
+from moorage.schedule.waiting_pods import QueuedPod
+
+_DEFAULT_ARGS = PreemptionArgs()
+
+
+class Scheduler:
+    """See the module. `preemption` has the arguments of each profile's DefaultPreemption; None turns it off there."""
+
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        cluster: Cluster,
+        budgets: DisruptionBudgets | None = None,
+        preemption: Mapping[str, PreemptionArgs | None] | None = None,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.nominations = Nominations(cluster)
+        self.budgets = budgets if budgets is not None else DisruptionBudgets(cluster)
+        self.engines = {name: _engine(profile, cluster, self.nominations) for name, profile in profiles.items()}
+        self.queue = SchedulingQueue(
+            {name: RequeueTable(e.profile.filters, cluster, _want_of(e)) for name, e in self.engines.items()}, backoff
+        )
+        args = {name: (preemption or {}).get(name, _DEFAULT_ARGS) for name in profiles}
+        self._preemption = {
+            name: DefaultPreemption(cluster, self.budgets, arg, self._is_leaving)
+            for name, arg in args.items()
+            if arg is not None
+        }
+        self._leaving: set[str] = set()
+        self._diagnoses = Diagnoses()
+
+    def _is_leaving(self, record: PodRecord) -> bool:
+        return record.key in self._leaving
+
+    # -- the cycle ----------------------------------------------------------------------------------------------------
+
+    def step(self, now: float) -> Action | None:
+        """Try the next pod; None if nobody wants to be tried now."""
+        while (pod := self.queue.pop(now)) is not None:
+            if pod.record.pod.metadata.deletionTimestamp is None:
+                return self._try(pod, now)
+            self.queue.done(pod)  # it is being deleted: nobody needs a node any more
+        return None
+
+    def _try(self, pod: QueuedPod, now: float) -> Action:
+        record = pod.record
+        engine = self.engines[pod.scheduler]
+        if not self.nominations:
+            nominated = None
+            slot = engine.find(record)
+        else:
+            nominated = self.nominations.remove(record.key)
+            slot = self._find(engine.candidates(record.shape), nominated)
+        if slot == NO_SLOT:
+            return self._fail(pod, engine.candidates(record.shape), nominated, now)
+        self.cluster.add_pod(record, slot)
+        self.queue.done(pod)
+        if nominated is not None and nominated != slot:
+            self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
+        self.queue.happened(Event(EventKind.POD_ADDED, None, record.pod), now)
+        return Bind(pod, slot, self.cluster.nodes.node(slot).metadata.name)
+
+    def _find(self, candidates: Candidates, nominated: int | None) -> int:
+        """The node that was freed for the pod, if it will do; else the best."""
+        if nominated is not None and candidates.passes(nominated):
+            return nominated
+        return candidates.best()
+
+    def _fail(self, pod: QueuedPod, candidates: Candidates, nominated: int | None, now: float) -> NoNode:
+        record = pod.record
+        if not len(self.cluster.nodes):
+            self.queue.failed(pod, frozenset({NO_NODES}), now)
+            return NoNode(pod, NO_NODES_TEXT, frozenset({NO_NODES}))
+        outcome = self._preempt(pod.scheduler, candidates, nominated)
+        message, rejected_by = self._diagnosis(candidates, outcome)
+        demoted: list[PodRecord] = []
+        victims: tuple[PodRecord, ...] = ()
+        keeps = nominated
+        if outcome.selection is not None:
+            keeps, victims = outcome.selection.slot, outcome.selection.victims
+            self._leaving.update(victim.key for victim in victims)
+            demoted = self.nominations.below(keeps, record.priority)
+            for lower in demoted:
+                self.nominations.remove(lower.key)
+        elif outcome.gives_up:
+            keeps = None
+        self.queue.failed(pod, rejected_by, now)
+        if keeps is not None:
+            self.nominations.add(record, keeps)
+        released = [*demoted, record] if nominated is not None and keeps != nominated else demoted
+        for freed in released:
+            self.queue.happened(Event(EventKind.POD_REMOVED, freed.pod), now)
+        node = self.cluster.nodes.node(keeps).metadata.name if keeps is not None else ""
+        return NoNode(pod, message, rejected_by, node, victims, tuple(demoted))
+
+    def _preempt(self, scheduler: str, candidates: Candidates, nominated: int | None) -> Outcome:
+        preemption = self._preemption.get(scheduler)
+        return preemption.preempt(candidates, nominated) if preemption is not None else Outcome(gives_up=True)
+
+    def _diagnosis(self, candidates: Candidates, outcome: Outcome) -> tuple[str, frozenset[str]]:
+        diagnosis = self._diagnoses.of(candidates)
+        rejected_by = diagnosis.rejected_by
+        if NominatedPods.name in rejected_by:
+            for item, refused in first_refusals(candidates):
+                if isinstance(item.plugin, NominatedPods):
+                    slots = np.flatnonzero(refused)
+                    rejected_by |= item.plugin.rejecting(item.prepared.want, self.cluster, slots)
+        return diagnosis.text(outcome.message), rejected_by
+
+    def why_not(self, record: PodRecord) -> str:
+        """What a cluster would say now of a pod that finds no node; nothing is changed or remembered."""
+        if not len(self.cluster.nodes):
+            return NO_NODES_TEXT
+        scheduler = QueuedPod(record, 0.0).scheduler
+        candidates = self.engines[scheduler].candidates(record.shape)
+        outcome = self._preempt(scheduler, candidates, self.nominations.slot_of(record.key))
+        return self._diagnosis(candidates, outcome)[0]
+
+    def play(self, now: float, evicted: Callable[[PodRecord], None] = lambda record: None) -> Iterator[Action]:
+        """Steps until nobody can be helped any more, in a world where whoever is evicted is gone at once."""
+        while (action := self.step(now)) is not None:
+            yield action
+            if isinstance(action, NoNode):
+                for victim in action.victims:
+                    self.pod_gone(victim.key, now)
+                    evicted(victim)
+
+    # -- pods without a node ------------------------------------------------------------------------------------------
+
+    def knows(self, scheduler: str) -> bool:
+        """Whether pods with this schedulerName are ours."""
+        return scheduler in self.engines
+
+    def add(self, record: PodRecord, now: float) -> None:
+        """A pod without a node appeared. If its status says that it is nominated, so it is."""
+        self.queue.add(record, now)
+        slot = self.cluster.nodes.slot_of.get(record.pod.status.nominatedNodeName)
+        if slot is not None:
+            self.nominations.add(record, slot)
+
+    def update(self, record: PodRecord, now: float) -> None:
+        self.queue.update(record, now)
+        slot = self.nominations.slot_of(record.key)
+        if slot is not None:
+            self.nominations.add(record, slot)
+
+    def delete(self, key: str, now: float) -> None:
+        """A pod without a node is gone."""
+        pod = self.queue.get(key)
+        self.queue.remove(key)
+        if self.nominations.remove(key) is not None and pod is not None:
+            self.queue.happened(Event(EventKind.POD_REMOVED, pod.record.pod), now)
+
+    def bind_failed(self, action: Bind, now: float) -> None:
+        """The pod could not be put on its node after all: it is tried again, after a while."""
+        record = action.record
+        if record.slot >= 0:
+            self.cluster.remove_pod(record)
+        self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
+        self.queue.add_again(action.pod, now)
+
+    # -- pods on nodes ------------------------------------------------------------------------------------------------
+
+    def pod_placed(self, record: PodRecord, slot: int, now: float) -> None:
+        """A pod is on a node: one that we put there, or one that somebody else did."""
+        known = self.cluster.pods.get(record.key)
+        if known is not None and known.slot == slot:
+            self.pod_changed(record, now)
+            return
+        if known is not None:
+            self.cluster.remove_pod(known)
+        self.delete(record.key, now)
+        self.cluster.add_pod(record, slot)
+        self.queue.happened(Event(EventKind.POD_ADDED, None, record.pod), now)
+
+    def pod_changed(self, record: PodRecord, now: float) -> None:
+        known = self.cluster.pods[record.key]
+        slot = known.slot
+        self.cluster.remove_pod(known)
+        self.cluster.add_pod(record, slot)
+        for event in pod_events(known.pod, record.pod):
+            self.queue.happened(event, now)
+
+    def pod_gone(self, key: str, now: float) -> None:
+        """A pod on a node is gone."""
+        record = self.cluster.pods.get(key)
+        self._leaving.discard(key)
+        if record is not None:
+            self.cluster.remove_pod(record)
+            self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
+
+    # -- everything else ----------------------------------------------------------------------------------------------
+
+    def node_added(self, node: Node, now: float) -> int:
+        slot = self.cluster.add_node(node)
+        self._tell(node_events(None, node), now)
+        return slot
+
+    def node_changed(self, node: Node, now: float) -> None:
+        old = self.cluster.nodes.node(self.cluster.nodes.slot_of[node.metadata.name])
+        self.cluster.update_node(node)
+        self._tell(node_events(old, node), now)
+
+    def node_gone(self, name: str, now: float) -> list[PodRecord]:
+        """Returns the pods that were on the node, which are on none now."""
+        slot = self.cluster.nodes.slot_of[name]
+        node = self.cluster.nodes.node(slot)
+        for key in list(self.nominations.at(slot)):
+            self.nominations.remove(key)
+        stranded = self.cluster.remove_node(name)
+        self._tell(node_events(node, None), now)
+        for record in stranded:
+            self._leaving.discard(record.key)
+            self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
+        return stranded
+
+    def namespace_changed(self, name: str, labels: Mapping[str, str], now: float) -> None:
+        old = self.cluster.namespaces.get(name)
+        if old != labels:
+            self.cluster.set_namespace(name, labels)
+            self.queue.happened(Event(EventKind.NAMESPACE_LABELS, (name, old or {}), (name, labels)), now)
+
+    def happened(self, event: Event, now: float) -> None:
+        """Something that only plugins know how to read changed: a volume, a claim, a class."""
+        self.queue.happened(event, now)
+
+    def _tell(self, events: tuple[Event, ...], now: float) -> None:
+        for event in events:
+            self.queue.happened(event, now)
+
+
+def _engine(profile: Profile, cluster: Cluster, nominations: Nominations) -> Engine:
+    """The profile's engine, with nominations as its last filter."""
+    engine = Engine(profile, cluster)
+    nominated = NominatedPods(nominations, lambda shape: engine.candidates(shape))
+    engine.profile = msgspec.structs.replace(profile, filters=(*profile.filters, nominated))
+    return engine
+
+
+def _want_of(engine: Engine) -> Callable[[str, Shape], Any]:
+    """What the plugin of a name wants for a shape; None if it has nothing to say about it."""
+    plugins = {plugin.name: plugin for plugin in engine.profile.filters}
+
+    def want_of(name: str, shape: Shape) -> Any:
+        plugin = plugins.get(name)
+        return engine.candidates(shape).prepared[plugin].want if plugin is not None else None
+
+    return want_of
