@@ -9,7 +9,7 @@ dropped but rejected by validation, as their documents ask. Next: validation.
 
 from collections.abc import Iterable, Iterator
 
-from moorage.admit.pod.profiles import APPARMOR_CONTAINER_PREFIX
+from moorage.admit.pod.profiles import APPARMOR_CONTAINER_PREFIX, LOCALHOST_PREFIX, is_apparmor_localhost
 from moorage.admit.qos import pod_qos
 from moorage.admit.raw import Raw, items, part
 from moorage.match.label_keys import merge_label_keys
@@ -122,7 +122,7 @@ def _copy_apparmor_annotations(pod: Raw) -> None:
     for container in _containers(spec):
         profile = _apparmor_profile(annotations.get(APPARMOR_CONTAINER_PREFIX + (container.get("name") or "")))
         context = container.get("securityContext") or {}
-        if profile is not None and context.get("appArmorProfile") is None and profile != pod_profile:
+        if profile is not None and context.get("appArmorProfile") is None and not _same_profile(profile, pod_profile):
             part(container, "securityContext")["appArmorProfile"] = profile
 
 
@@ -132,7 +132,12 @@ def _apparmor_profile(annotation: str | None) -> Raw | None:
             return {"type": "Unconfined"}
         case "runtime/default":
             return {"type": "RuntimeDefault"}
-        case str() if annotation.startswith("localhost/") and annotation.removeprefix("localhost/").strip():
-            return {"type": "Localhost", "localhostProfile": annotation.removeprefix("localhost/")}
+        case str() if annotation.startswith(LOCALHOST_PREFIX):
+            name = annotation.removeprefix(LOCALHOST_PREFIX)
+            return {"type": "Localhost", "localhostProfile": name} if is_apparmor_localhost(name) else None
         case _:
             return None
+
+
+def _same_profile(profile: Raw, other: Raw | None) -> bool:
+    return other is not None and all(profile.get(name) == other.get(name) for name in ("type", "localhostProfile"))

@@ -34,7 +34,7 @@ from moorage.match.requirement import (
     child,
     compile_requirement,
 )
-from moorage.model.field_error import FieldError, invalid, not_supported
+from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.gates import SEMVER_COMPARISON_OPERATORS, GateSet
 from moorage.model.scheduling import (
     Affinity,
@@ -253,13 +253,13 @@ def _collect(
 def _compile_expression(expression: NodeSelectorRequirement, operators: Mapping[str, str], path: str) -> Requirement:
     operator = operators.get(expression.operator)
     if operator is None:
-        raise _refused(not_supported(f"{path}.operator", expression.operator, operators))
+        raise _refused(not_supported(f"{path}.operator", AsJSON(expression.operator), operators))
     return compile_requirement(expression.key, operator, expression.values, path)
 
 
 def _compile_field(expression: NodeSelectorRequirement, path: str) -> FieldRequirement:
     if expression.operator not in _FIELD_OPERATORS:
-        raise _refused(not_supported(f"{path}.operator", expression.operator, _FIELD_OPERATORS))
+        raise _refused(not_supported(f"{path}.operator", AsJSON(expression.operator), _FIELD_OPERATORS))
     if len(expression.values) != 1:
         raise _refused(invalid(f"{path}.values", list(expression.values) or None, "must have one element"))
     return FieldRequirement(expression.key, expression.values[0], expression.operator == "In")

@@ -21,7 +21,7 @@ from moorage.match.comparison import (
     false_inequality,
     shown,
 )
-from moorage.model.field_error import FieldError, invalid, not_supported
+from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.names import label_key_errors, label_value_errors
 
 Labels: TypeAlias = Mapping[str, str]
@@ -116,7 +116,9 @@ def _requirement_errors(key: str, operator: str, values: Sequence[str], path: st
     value_path = child(path, "values")
     row = _OPERATORS.get(operator)
     if row is None:
-        errors.append(not_supported(child(path, "operator"), operator, (*BINARY_OPERATORS, EXISTS, DOES_NOT_EXIST)))
+        errors.append(
+            not_supported(child(path, "operator"), AsJSON(operator), (*BINARY_OPERATORS, EXISTS, DOES_NOT_EXIST))
+        )
     else:
         if not row.least <= len(values) <= row.most:
             # An absent list is `null` in Go's words, and views don't tell an absent one from an empty one.

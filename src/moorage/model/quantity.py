@@ -179,8 +179,6 @@ class Quantity:
         if distance == 0:
             return wrap64(self.mantissa)
         if distance > 0:
-            if distance > MAX_DIGITS:
-                return 0  # all 64 low bits of a multiple of 10**64 are zero
             return wrap64(wrap64(self.mantissa) * pow10_int64(distance))
         if self.mantissa < INT64_MAX and -distance < 19:
             # A negative number beyond int64 overflows here before the division, and zero is rounded towards: both as
@@ -287,9 +285,11 @@ def _parse_big(parts: QuantityParts) -> Quantity:
 
 def _round_up_to_nano(amount: int, exponent: int) -> tuple[int, int]:
     if exponent >= _NANO:
-        if exponent - _NANO > MAX_DIGITS - MAX_TEXT:
-            return amount, exponent  # multiplied out it would only be longer, not different
-        return amount * 10 ** (exponent - _NANO), _NANO
+        factors = exponent - _NANO
+        if factors > MAX_DIGITS - len(str(amount)):
+            # Multiplied out it would only be longer, but for the low 64 bits, which `value` is made of: they are zero.
+            factors = 64
+        return amount * 10**factors, exponent - factors
     excess = _NANO - exponent
     if excess > MAX_TEXT:
         return 1, _NANO

@@ -163,10 +163,22 @@ def test_apparmor_annotations_become_fields(annotation: str, profile: Raw) -> No
     key = "container.apparmor.security.beta.kubernetes.io/c"
     made["metadata"]["annotations"] = {key: annotation}
     assert stored(made)["spec"]["containers"][0]["securityContext"] == {"appArmorProfile": profile}
-    made["metadata"]["annotations"] = {key: "odd"}
+
+
+@pytest.mark.parametrize("annotation", ["odd", "localhost/", "localhost/ padded", "localhost/" + "x" * 4096])
+def test_apparmor_annotations_that_no_field_could_hold_stay_annotations(annotation: str) -> None:
+    made = pod()
+    made["metadata"]["annotations"] = {"container.apparmor.security.beta.kubernetes.io/c": annotation}
     answer = admit(made, None, ON)
     assert answer.object is not None
     assert "securityContext" not in answer.object["spec"]["containers"][0]
+
+
+def test_apparmor_annotations_that_repeat_the_pods_profile_stay_annotations() -> None:
+    made = pod()
+    made["metadata"]["annotations"] = {"container.apparmor.security.beta.kubernetes.io/c": "unconfined"}
+    made["spec"]["securityContext"] = {"appArmorProfile": {"type": "Unconfined", "localhostProfile": None}}
+    assert "securityContext" not in stored(made)["spec"]["containers"][0]
 
 
 def _resources(**lists: Raw) -> Raw:

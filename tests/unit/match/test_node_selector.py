@@ -91,6 +91,11 @@ def test_no_terms_and_empty_terms_match_no_node() -> None:
         assert not matcher.errors
 
 
+def test_an_operator_is_of_a_named_type_and_so_shown_as_json() -> None:
+    matcher = _compile(_expressions(NodeSelectorRequirement("k", "<odd>", ())), gates=ON)
+    assert 'Unsupported value: "\\u003codd\\u003e": ' in str(matcher.errors[0])
+
+
 def test_semver_operators_need_their_gate() -> None:
     off = _compile(KERNEL)
     text = (

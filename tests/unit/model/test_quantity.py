@@ -71,6 +71,8 @@ def test_refuses_with_the_message_of_kubernetes(text: str, message: str) -> None
         ("12345678901234567890e2000000000", "1234567890123456789e2000000001", 0),
         ("1e4294967296", "1e4294967296", 1),  # upstream keeps the low 32 bits of an exponent
         ("0e2147483647", "0", 0),
+        ("46457087064952998419e400", "464570870649529984190e399", 0),  # the low 64 bits
+        ("1" * 4001 + "e400", "1" * 4001 + "0e399", 0),  # beyond what is multiplied out, the same
     ],
 )
 def test_huge_exponents_are_answered_without_being_multiplied_out(text: str, canonical: str, value: int) -> None:

@@ -8,9 +8,11 @@ and `cluster`.
 from moorage.admit.defaults.containers import default_field_reference, default_pull_policy
 from moorage.admit.defaults.resources import round_up_lists
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
+from moorage.model.volume import VolumeSource
 
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600
+_SOURCES = frozenset(VolumeSource.__struct_fields__)
 _SOURCES_WITH_MODE = ("secret", "configMap", "downwardAPI", "projected")
 
 #: Sources that pods and PersistentVolumes have in common: what to fill where empty, and where absent.
@@ -36,7 +38,7 @@ def default_volume_source(source: Raw) -> None:
 
 
 def default_volume(volume: Raw) -> None:
-    if all(value is None for name, value in volume.items() if name != "name"):
+    if all(value is None or name not in _SOURCES for name, value in volume.items()):
         volume["emptyDir"] = {}
         return
     default_volume_source(volume)

@@ -21,7 +21,7 @@ SECCOMP_CONTAINER_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
 APPARMOR_CONTAINER_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 _PROFILE_ANNOTATIONS = (SECCOMP_POD_ANNOTATION, SECCOMP_CONTAINER_PREFIX, APPARMOR_CONTAINER_PREFIX)
 _TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
-_LOCALHOST = "localhost/"
+LOCALHOST_PREFIX = "localhost/"
 _LOCALHOST_LIMIT = 4095
 _SECCOMP_DEFAULTS = ("runtime/default", "docker/default")
 _APPARMOR_DEFAULT = "runtime/default"
@@ -60,6 +60,11 @@ def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> list[Field
     return []
 
 
+def is_apparmor_localhost(name: str) -> bool:
+    """Whether the name of a profile on the node is one that the field could hold."""
+    return not _validate_apparmor_localhost(name, "")
+
+
 def _validate_apparmor_localhost(name: str | None, path: str) -> list[FieldError]:
     if name is None:
         return [required(path, "must be set when AppArmor type is Localhost")]
@@ -89,7 +94,7 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, 
         if container_name not in container_names:
             errors.append(invalid(f"{path}[{key}]", container_name, "container not found"))
         profile = annotations[key]
-        if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(_LOCALHOST):
+        if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(LOCALHOST_PREFIX):
             detail = f"invalid AppArmor profile name: {go_quote(profile)}"
             errors.append(invalid(f"{path}[{key}]", profile, detail))
     return errors
@@ -102,8 +107,8 @@ def _speak_of_profiles(annotations: Mapping[str, str]) -> bool:
 def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
     if profile in _SECCOMP_DEFAULTS or profile == _UNCONFINED:
         return []
-    if profile.startswith(_LOCALHOST):
-        return validate_descending_path(profile.removeprefix(_LOCALHOST), path)
+    if profile.startswith(LOCALHOST_PREFIX):
+        return validate_descending_path(profile.removeprefix(LOCALHOST_PREFIX), path)
     return [invalid(path, profile, "must be a valid seccomp profile")]
 
 
@@ -151,10 +156,10 @@ def _compare(
     same_type = {
         "Unconfined": annotation == _UNCONFINED,
         "RuntimeDefault": annotation in defaults,
-        "Localhost": annotation.startswith(_LOCALHOST),
+        "Localhost": annotation.startswith(LOCALHOST_PREFIX),
     }.get(profile.type, True)
     if not same_type:
         return [forbidden(f"{path}.type", f"{word} type in annotation and field must match")]
-    if profile.type == "Localhost" and annotation.removeprefix(_LOCALHOST) != profile.localhostProfile:
+    if profile.type == "Localhost" and annotation.removeprefix(LOCALHOST_PREFIX) != profile.localhostProfile:
         return [forbidden(f"{path}.localhostProfile", f"{word} profile in annotation and field must match")]
     return []

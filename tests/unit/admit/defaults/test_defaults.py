@@ -117,6 +117,7 @@ def test_containers(container: Raw, expected: Raw) -> None:
     [
         ({}, {"emptyDir": {}}),
         ({"secret": None}, {"secret": None, "emptyDir": {}}),
+        ({"unheardOf": {}}, {"unheardOf": {}, "emptyDir": {}}),
         ({"hostPath": {"path": "/"}}, {"hostPath": {"path": "/", "type": ""}}),
         ({"secret": {}}, {"secret": {"defaultMode": 420}}),
         ({"configMap": {"defaultMode": 0}}, {"configMap": {"defaultMode": 0}}),
