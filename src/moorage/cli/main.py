@@ -2,7 +2,7 @@
 
 In: the command line. Out: an exit code: 2 for bad usage and for what went wrong unexpectedly, 130 after Ctrl-C. No
 traceback reaches a user. Commands are imported when they are called, so that `moorage --help` answers at once.
-Next: `lint`, the one command there is today.
+Next: `lint` and `plan`, the commands there are today.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 
 #: Command, the module it is in, what it does in one line.
 _COMMANDS = {
-    "lint": ("moorage.cli.lint", "What the API server would say, and what will surprise you although it does not.")
+    "lint": ("moorage.cli.lint", "What the API server would say, and what will surprise you although it does not."),
+    "plan": ("moorage.cli.plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
 }
 
 
@@ -71,6 +72,7 @@ def moorage() -> None:
     Try:
       moorage lint pods.yaml manifests/
       kubectl get pods,nodes -A -o yaml | moorage lint -
+      kubectl get nodes,pods,deploy -A -o yaml | moorage plan -
     """
 
 

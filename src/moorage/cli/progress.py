@@ -1,8 +1,8 @@
 """A progress bar for long runs: on a terminal, on standard error, and only once a run has become long.
 
-In: how many sources there are, a tick after each. Out: one line that is redrawn, and gone before anything else is
+In: how many things there are to do, a tick after each. Out: one line that is redrawn, and gone before anything else is
 printed.
-Next: `lint` shows it.
+Next: `lint` and `plan` show it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,15 @@ _WIDTH = 30
 class Progress:
     """Counts ticks; draws nothing during the first second."""
 
-    def __init__(self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        total: int,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        noun: str = "files",
+    ) -> None:
         self._total = total
+        self._noun = noun
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._done = 0
@@ -41,7 +48,7 @@ class Progress:
     def _draw(self) -> None:
         filled = _WIDTH * self._done // max(self._total, 1)
         bar = "#" * min(filled, _WIDTH)
-        line = f"[{bar:-<{_WIDTH}}] {self._done:,}/{self._total:,} files"
+        line = f"[{bar:-<{_WIDTH}}] {self._done:,}/{self._total:,} {self._noun}"
         self._stream.write(f"\r{line:<{self._drawn}}")
         self._stream.flush()
         self._drawn = len(line)

@@ -95,7 +95,9 @@ class Placement:
             return None
         prefix, _, ordinal = pod.key.rpartition("-")
         before = self.world.pods.get(f"{prefix}-{int(ordinal) - 1}") if ordinal.isdecimal() else None
-        return before if before is not None and not before.node else None
+        if before is None or before.node:
+            return None
+        return self._waits_for(before) or before
 
     def _diagnose(self, pod: PlannedPod) -> None:
         before = self._waits_for(pod)

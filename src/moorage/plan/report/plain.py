@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.lint.report.as_json import encoded
 from moorage.plan.difference import Difference
 from moorage.plan.notes import Note
 from moorage.plan.outcome import NodeLine, Outcome, PodLine
@@ -34,6 +35,26 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
     if rollout is not None:
         document["rollout"] = _rollout(rollout)
     return document
+
+
+def as_json(document: dict[str, Any]) -> str:
+    """JSON, one pod, node or note a line, so that it can be searched line by line."""
+    parts = []
+    for name, value in document.items():
+        if isinstance(value, list) and value:
+            items = ",\n  ".join(encoded(item) for item in value)
+            parts.append(f"{encoded(name)}: [\n  {items}\n ]")
+        else:
+            parts.append(f"{encoded(name)}: {encoded(value)}")
+    return "{" + ",\n ".join(parts) + "\n}"
+
+
+def as_yaml(document: dict[str, Any]) -> str:
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text.removesuffix("\n")
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:

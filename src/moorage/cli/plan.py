@@ -1,0 +1,237 @@
+"""`moorage plan`: the options, and the exit code.
+
+In: the command line. Out: the plan on standard output, complaints about unreadable files on standard error; exit 0 if
+a plan was made, 1 with --strict if it leaves something Pending or refused, 2 if something could not be read or the
+command line is wrong. Everything else is imported when it is needed. Next: `moorage.plan.planner`.
+"""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from moorage.cli.streams import coloured, parsed_gates, piped_input, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from moorage.cli.progress import Progress
+    from moorage.plan.difference import Difference
+    from moorage.plan.outcome import Outcome
+    from moorage.plan.planner import Planner
+    from moorage.plan.rollout import Rollout
+    from moorage.plan.what_if import Changes
+
+FORMS = ("text", "json", "yaml", "markdown")
+_MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
+_WORTH_A_BAR = 2_000
+
+
+@click.command("plan", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
+@click.option(
+    "--change", "files", multiple=True, metavar="FILE", help="What if these manifests were applied on top? Repeatable."
+)
+@click.option(
+    "--taint",
+    "taints",
+    multiple=True,
+    metavar="NODE=KEY=VALUE:EFFECT",
+    help="What if a node got this taint? Repeatable.",
+)
+@click.option(
+    "--untaint", "untaints", multiple=True, metavar="NODE=KEY[:EFFECT]", help="What if it lost this taint? Repeatable."
+)
+@click.option("--drain", "drains", multiple=True, metavar="NODE", help="What if a node were drained? Repeatable.")
+@click.option("--remove", "removes", multiple=True, metavar="NODE", help="What if a node were gone? Repeatable.")
+@click.option(
+    "--rollout",
+    metavar="deployment/[NAMESPACE/]NAME",
+    help="Play a rolling update (to the template in --change, or a restart) and say whether it completes.",
+)
+@click.option(
+    "--feature-gates",
+    "gates",
+    multiple=True,
+    metavar="NAME=BOOL,...",
+    help="Switch feature gates on or off in all components; AllAlpha=true for all. Repeatable.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good.")
+@click.option("--strict", is_flag=True, help="Exit 1 if anything stays Pending or is refused, or a rollout stops.")
+@click.option(
+    "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the plan."
+)
+@click.option("--all", "everything", is_flag=True, help="Print long lists in full.")
+@click.option(
+    "--color",
+    "--colour",
+    "colour",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
+)
+def command(
+    paths: tuple[str, ...],
+    files: tuple[str, ...],
+    taints: tuple[str, ...],
+    untaints: tuple[str, ...],
+    drains: tuple[str, ...],
+    removes: tuple[str, ...],
+    rollout: str | None,
+    gates: tuple[str, ...],
+    seed: int,
+    strict: bool,
+    form: str,
+    everything: bool,
+    colour: str,
+) -> int:
+    """Say where every pod lands, what stays Pending and why, and how full the nodes become.
+
+    Reads nodes, pods, workloads, volumes and claims from files, directories and standard input (-), written by hand or
+    printed by kubectl get. Pods that have a node keep it; workloads get the pods they lack. Nothing need be running.
+
+    \b
+    Examples:
+      moorage plan cluster/ deployment.yaml
+      kubectl get nodes,pods,pv,pvc,sc,deploy,sts,ds,pdb -A -o yaml | moorage plan -
+      kubectl get nodes,pods,deploy -A -o yaml | moorage plan - --change new.yaml --strict
+      moorage plan cluster/ --taint node-1=maintenance=soon:NoExecute --drain node-2
+      moorage plan cluster/ --rollout deployment/web
+
+    \b
+    Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
+    """
+    from moorage.plan.node_changes import ChangeError
+    from moorage.plan.planner import Planner, Settings
+
+    gc.disable()  # a plan makes a million objects and no garbage to speak of
+    if not paths:
+        paths = piped_input("plan")
+    if "-" in paths and "-" in files:
+        raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
+    planner = Planner(Settings(parsed_gates(gates), seed))
+    changes = _changes(files, taints, untaints, drains, removes)
+    try:
+        outcome, difference, played = _plan(planner, paths, changes, rollout)
+    except ChangeError as error:
+        raise click.UsageError(str(error)) from None
+    _write(form, outcome, difference, played, everything=everything, colour=colour)
+    if outcome.unreadable:
+        return _UNREADABLE
+    complete = outcome.is_complete and (played is None or played.completes)
+    return _INCOMPLETE if strict and not complete else _MADE
+
+
+def _changes(
+    files: tuple[str, ...],
+    taints: tuple[str, ...],
+    untaints: tuple[str, ...],
+    drains: tuple[str, ...],
+    removes: tuple[str, ...],
+) -> Changes:
+    from moorage.plan.node_changes import ChangeError, parse_taint, parse_untaint
+    from moorage.plan.what_if import Changes
+
+    try:
+        return Changes(files, tuple(map(parse_taint, taints)), tuple(map(parse_untaint, untaints)), drains, removes)
+    except ChangeError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _plan(
+    planner: Planner, paths: tuple[str, ...], changes: Changes, rollout: str | None
+) -> tuple[Outcome, Difference | None, Rollout | None]:
+    from moorage.lint.sources import sources_of
+
+    planner.load(sources_of(paths))
+    if not planner.inventory.sources:
+        say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
+    played = None
+    if rollout is not None:
+        # A rollout plays on a cluster of its own, so that the plan below is not touched by it.
+        played = planner.rollout(rollout, sources_of(changes.files))
+    world, placement = planner.build()
+    progress = _progress(sum(1 for pod in world.pods.values() if not pod.node))
+    outcome = planner.plan(world, placement, progress.tick if progress is not None else _nothing)
+    difference = None
+    if changes and not (rollout is not None and changes.described() == [f"apply {name}" for name in changes.files]):
+        outcome, difference = planner.what_if(world, placement, changes, sources_of(changes.files))
+    if progress is not None:
+        progress.clear()
+    _complain(outcome)
+    return outcome, difference, played
+
+
+def _nothing() -> None:
+    """Nobody watches."""
+
+
+def _complain(outcome: Outcome) -> None:
+    """What could not be read is told on standard error, too, where it is seen although the plan goes into a file."""
+    for note in outcome.notes:
+        if note.message.startswith("cannot be read: "):
+            where = f"{note.source}:{note.line}" if note.line else note.source
+            say(f"{where}: {note.message.removeprefix('cannot be read: ')}")
+
+
+def _progress(pods: int) -> Progress | None:
+    if pods < _WORTH_A_BAR or sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from moorage.cli.progress import Progress
+
+    return Progress(pods, noun="pods")
+
+
+def _write(
+    form: str,
+    outcome: Outcome,
+    difference: Difference | None,
+    rollout: Rollout | None,
+    *,
+    everything: bool,
+    colour: str,
+) -> None:
+    lines = _lines(form, outcome, difference, rollout, everything=everything, colour=colour)
+    try:
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise click.ClickException(f"cannot write the plan: {error}") from None
+
+
+def _lines(
+    form: str,
+    outcome: Outcome,
+    difference: Difference | None,
+    rollout: Rollout | None,
+    *,
+    everything: bool,
+    colour: str,
+) -> Iterator[str]:
+    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
+    if form in ("text", "markdown"):
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+        if form == "markdown":
+            from moorage.plan.report.markdown import MarkdownReport
+
+            return MarkdownReport(everything=everything).lines(outcome, difference, rollout)
+        from moorage.plan.report.text import TextReport
+
+        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+        report = TextReport(colour=coloured(colour), width=width, everything=everything)
+        return report.lines(outcome, difference, rollout)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")
+    from moorage.plan.report.plain import as_json, as_yaml, plain
+
+    document = plain(outcome, difference, rollout)
+    return iter([as_json(document) if form == "json" else as_yaml(document)])

@@ -1,0 +1,116 @@
+"""Long lists made short: pods by workload and node, pending pods by reason, nodes by how full they are.
+
+In: an `Outcome`. Out: groups that `text` and `markdown` print alike. Next: `text`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from moorage.columns.resources import CPU, MEMORY
+from moorage.plan.outcome import NodeLine, Outcome, PodLine
+from moorage.plan.planned_pod import State
+
+NO_WORKLOAD = "Pods without a controller"
+MOST_NODES = 12
+MOST_NAMES = 4
+
+
+class WorkloadGroup(msgspec.Struct):
+    """The pods of one workload: on which node which of them run, and how many of each state there are."""
+
+    name: str
+    nodes: dict[str, list[PodLine]]
+    bound: int
+    placed: int
+    pending: int
+
+    @property
+    def counts(self) -> str:
+        parts = [
+            (self.placed, "placed"),
+            (self.bound, "already there"),
+            (self.pending, "Pending"),
+        ]
+        return ", ".join(f"{number:,} {word}" for number, word in parts if number)
+
+
+class PendingGroup(msgspec.Struct):
+    """Pods of one workload that wait for the same reason."""
+
+    workload: str
+    pods: list[PodLine]
+    reason: str
+    message: str
+
+
+def by_workload(outcome: Outcome, *, everything: bool) -> list[WorkloadGroup]:
+    """Workloads in the order of the input; those of which nothing is new are left out unless all is wanted."""
+    groups: dict[str, WorkloadGroup] = {}
+    for pod in outcome.pods:
+        name = pod.workload or NO_WORKLOAD
+        group = groups.setdefault(name, WorkloadGroup(name, {}, 0, 0, 0))
+        if pod.state is State.PENDING:
+            group.pending += 1
+            continue
+        if pod.state is State.BOUND:
+            group.bound += 1
+            if not everything:
+                continue
+        else:
+            group.placed += 1
+        group.nodes.setdefault(pod.node, []).append(pod)
+    return [group for group in groups.values() if everything or group.placed or group.pending]
+
+
+def by_reason(pods: Iterable[PodLine]) -> list[PendingGroup]:
+    groups: dict[tuple[str, str, str], PendingGroup] = {}
+    for pod in pods:
+        key = (pod.workload, pod.reason, pod.message)
+        groups.setdefault(key, PendingGroup(pod.workload, [], pod.reason, pod.message)).pods.append(pod)
+    return list(groups.values())
+
+
+def names(pods: Sequence[PodLine], *, everything: bool, namespace: bool = False) -> str:
+    """`a, b, c and 7 more`."""
+    shown = pods if everything or len(pods) <= MOST_NAMES + 1 else pods[:MOST_NAMES]
+    text = ", ".join(pod.key if namespace else pod.name for pod in shown)
+    more = len(pods) - len(shown)
+    return f"{text} and {more:,} more" if more else text
+
+
+def fullest_nodes(nodes: Sequence[NodeLine], *, everything: bool) -> tuple[list[NodeLine], list[NodeLine]]:
+    """The nodes to show one by one, and the rest."""
+    if everything or len(nodes) <= MOST_NODES:
+        return list(nodes), []
+    ranked = sorted(nodes, key=lambda node: -node.fullest)
+    return ranked[:MOST_NODES], ranked[MOST_NODES:]
+
+
+def histogram(nodes: Sequence[NodeLine], resource: str) -> str:
+    """`2,000 below 25 %, 120 below 50 %`: how many nodes are how full of a resource."""
+    bounds = (25, 50, 75, 90, 100)
+    counts: Counter[int] = Counter()
+    for node in nodes:
+        usage = node.resources.get(resource)
+        percent = usage.percent if usage is not None else 0
+        counts[next((bound for bound in bounds if percent < bound), 101)] += 1
+    words = [(bound, f"below {bound} %") for bound in bounds] + [(101, "full")]
+    return ", ".join(f"{counts[bound]:,} {word}" for bound, word in words if counts[bound])
+
+
+def average(nodes: Sequence[NodeLine], resource: str) -> int:
+    """Percent of everything the nodes have together."""
+    usages = [node.resources[resource] for node in nodes if resource in node.resources]
+    available = sum(usage.allocatable for usage in usages)
+    return 100 * sum(usage.requested for usage in usages) // available if available else 0
+
+
+def other_resources(node: NodeLine) -> list[str]:
+    """Extended resources that somebody asks for."""
+    return [
+        name
+        for name, usage in node.resources.items()
+        if name not in (CPU, MEMORY, "pods") and (usage.requested or "/" in name)
+    ]

@@ -1,0 +1,165 @@
+"""The plan as a page: for pull requests, tickets and wikis.
+
+In: an `Outcome`, a `Difference`, a `Rollout`. Out: Markdown with tables, cut short like `text` unless all is wanted.
+Next: `moorage.cli.plan`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from moorage.columns.resources import CPU, MEMORY, PODS
+from moorage.lint.report.printable import printable
+from moorage.plan.difference import Departure, Difference
+from moorage.plan.outcome import Outcome, shown_usage
+from moorage.plan.report.grouping import by_reason, by_workload, fullest_nodes, names
+from moorage.plan.report.plain import summary
+from moorage.plan.rollout import Rollout
+
+_MOST_ROWS = 100
+Row = TypeVar("Row")
+
+
+class MarkdownReport:
+    """Lines of Markdown."""
+
+    def __init__(self, *, everything: bool = False) -> None:
+        self._all = everything
+
+    def lines(
+        self, outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None
+    ) -> Iterator[str]:
+        numbers = summary(outcome)
+        yield "# Plan"
+        yield ""
+        yield (
+            f"{numbers['pods']:,} pods on {numbers['nodes']:,} nodes: **{numbers['placed']:,} placed**, "
+            f"{numbers['bound']:,} already there, **{numbers['pending']:,} Pending**, "
+            f"{numbers['rejectedObjects']:,} objects refused, {numbers['unreadable']:,} unreadable."
+        )
+        yield ""
+        if difference is not None:
+            yield from self._difference(difference)
+        if rollout is not None:
+            yield from _rollout(rollout)
+        yield from self._placements(outcome)
+        yield from self._pending(outcome)
+        yield from self._nodes(outcome)
+        if outcome.notes:
+            rows = [
+                (
+                    note.level.value,
+                    f"{note.source}:{note.line}" if note.line else note.source,
+                    note.subject,
+                    note.message,
+                )
+                for note in self._cut(outcome.notes)
+            ]
+            yield from _table("Notes", ("level", "place", "object", "message"), rows)
+
+    def _placements(self, outcome: Outcome) -> Iterator[str]:
+        rows = [
+            (group.name, node, str(len(pods)), names(pods, everything=self._all))
+            for group in by_workload(outcome, everything=self._all)
+            for node, pods in sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+        ]
+        if rows:
+            yield from _table("Placements", ("workload", "node", "pods", "names"), self._cut(rows))
+
+    def _pending(self, outcome: Outcome) -> Iterator[str]:
+        rows = [
+            (
+                group.workload,
+                names(group.pods, everything=self._all, namespace=True),
+                f"{group.reason}: {group.message}",
+            )
+            for group in by_reason(outcome.pending)
+        ]
+        rows += [(failed.workload, "", f"FailedCreate: {failed.message}") for failed in outcome.failed]
+        if rows:
+            yield from _table("Pending", ("workload", "pods", "reason"), self._cut(rows))
+        if outcome.preempted:
+            gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
+            yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
+
+    def _nodes(self, outcome: Outcome) -> Iterator[str]:
+        shown, rest = fullest_nodes(outcome.nodes, everything=self._all)
+        rows = [
+            (
+                node.name,
+                *(
+                    f"{node.resources[name].percent} % ({shown_usage(name, node.resources[name])})"
+                    for name in (CPU, MEMORY)
+                ),
+                shown_usage(PODS, node.resources[PODS]),
+            )
+            for node in shown
+        ]
+        title = "Nodes" if not rest else f"The {len(shown)} fullest of {len(outcome.nodes):,} nodes"
+        if rows:
+            yield from _table(title, ("node", "CPU", "memory", "pods"), rows)
+
+    def _difference(self, difference: Difference) -> Iterator[str]:
+        yield "## What if"
+        yield ""
+        yield from (f"- {_cell(change)}" for change in difference.changes)
+        yield ""
+        if difference.departures:
+            rows = [
+                (row.pod, row.node, f"{row.seconds} s", f"{row.cause.value}: {row.because}", _then(row))
+                for row in self._cut(difference.departures)
+            ]
+            yield from _table("Evicted and moved", ("pod", "from", "after", "because", "then"), rows)
+        if difference.blocked:
+            yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
+        if difference.placed:
+            placed = [(pod.key, pod.node) for pod in self._cut(difference.placed)]
+            yield from _table("Newly placed", ("pod", "node"), placed)
+        if difference.is_empty:
+            yield "Nothing moves."
+            yield ""
+
+    def _cut(self, rows: Sequence[Row]) -> Sequence[Row]:
+        return rows if self._all else rows[:_MOST_ROWS]
+
+
+def _rollout(rollout: Rollout) -> Iterator[str]:
+    rows = [
+        (str(step.number), step.action, str(step.old), str(step.new), str(step.available), str(len(step.pending)))
+        for step in rollout.steps
+    ]
+    title = f"Rollout of {rollout.deployment}"
+    yield from _table(title, ("step", "action", "old", "new", "available", "Pending"), rows)
+    if rollout.completes:
+        yield f"It completes after {len(rollout.steps)} steps."
+    else:
+        yield f"**It stops**: {_cell(rollout.message)}"
+        if rollout.fix:
+            yield ""
+            yield "It would complete with:"
+            yield ""
+            yield "```yaml"
+            yield from rollout.fix.split("\n")
+            yield "```"
+    yield ""
+
+
+def _then(row: Departure) -> str:
+    if row.new_node:
+        return f"{row.replaced_by} on {row.new_node}"
+    return f"{row.replaced_by} is Pending" if row.replaced_by else "not replaced"
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"## {_cell(title)}"
+    yield ""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'|'.join('---' for _ in head)}|"
+    yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Text that neither ends a cell nor is taken for markup."""
+    for character in "\\|<>*_`":
+        text = text.replace(character, f"\\{character}")
+    return printable(text.replace("\n", " "))

@@ -1,0 +1,286 @@
+"""The plan for people: placements by workload and node, what stays Pending and why, how full the nodes become.
+
+In: an `Outcome`, a `Difference`, a `Rollout`. Out: lines for a terminal, coloured only if asked, long lists cut short
+unless all is wanted. The summary is the last line, where the eye is when the command ends. Next: `markdown`.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from moorage.columns.resources import CPU, MEMORY, PODS
+from moorage.lint.report.form import counted
+from moorage.lint.report.printable import printable
+from moorage.plan.difference import Departure, Difference
+from moorage.plan.notes import Level, Note
+from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
+from moorage.plan.planned_pod import State
+from moorage.plan.report.grouping import (
+    MOST_NODES,
+    average,
+    by_reason,
+    by_workload,
+    fullest_nodes,
+    histogram,
+    names,
+    other_resources,
+)
+from moorage.plan.rollout import Rollout, Step
+
+_BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
+_LEVEL_COLOURS = {Level.ERROR: "1;31", Level.WARNING: "1;33", Level.INFO: "1;36"}
+_BAR = 10
+_MOST_ROWS = 30
+
+
+class TextReport:
+    """Lines. `width` is the terminal's; `everything` prints long lists in full."""
+
+    def __init__(self, *, colour: bool, width: int = 100, everything: bool = False) -> None:
+        self._colour = colour
+        self._width = max(width, 40)
+        self._all = everything
+
+    def lines(
+        self, outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None
+    ) -> Iterator[str]:
+        if difference is not None:
+            yield from self._difference(difference)
+        else:
+            yield from self._placements(outcome)
+        if rollout is not None:
+            yield from self._rollout(rollout)
+        yield from self._pending(outcome)
+        yield from self._preempted(outcome)
+        yield from self._nodes(outcome)
+        yield from self._notes(outcome)
+        yield self._summary(outcome)
+
+    # -- placements ---------------------------------------------------------------------------------------------------
+
+    def _placements(self, outcome: Outcome) -> Iterator[str]:
+        groups = by_workload(outcome, everything=self._all)
+        shown = [group for group in groups if group.nodes]
+        if not shown:
+            return
+        yield self._styled("Placements", _BOLD)
+        for group in shown[: None if self._all else _MOST_ROWS]:
+            yield f"  {printable(group.name)}  {self._styled(group.counts, _DIM)}"
+            nodes = sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+            kept = nodes if self._all or len(nodes) <= MOST_NODES else nodes[: MOST_NODES - 2]
+            widest = max(len(name) for name, _ in kept)
+            for name, pods in kept:
+                which = names(pods, everything=self._all, namespace=not pods[0].workload)
+                yield from self._wrapped(
+                    f"    {self._styled(f'{printable(name):<{widest}}', _CYAN)}  ", widest + 6, which
+                )
+            if len(nodes) > len(kept):
+                yield f"    … and {counted(len(nodes) - len(kept), 'node')} more"
+        if len(shown) > _MOST_ROWS and not self._all:
+            yield f"  … and {counted(len(shown) - _MOST_ROWS, 'workload')} more (--all lists them)"
+        yield ""
+
+    def _pending(self, outcome: Outcome) -> Iterator[str]:
+        groups = by_reason(outcome.pending)
+        if groups:
+            yield self._styled("Pending", _BOLD)
+        for group in groups[: None if self._all else _MOST_ROWS]:
+            which = names(group.pods, everything=self._all, namespace=True)
+            whose = f" ({printable(group.workload)})" if group.workload else ""
+            yield from self._wrapped("  ", 4, f"{which}{whose}", style=_YELLOW)
+            yield from self._wrapped("    ", 6, f"{group.reason}: {group.message}")
+        if len(groups) > _MOST_ROWS and not self._all:
+            yield f"  … and {counted(len(groups) - _MOST_ROWS, 'group')} more (--all lists them)"
+        if groups:
+            yield ""
+        if outcome.failed:
+            yield self._styled("Not created", _BOLD)
+            for failed in outcome.failed:
+                yield f"  {self._styled(printable(failed.workload), _RED)}  {printable(failed.source)}:{failed.line}"
+                yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
+            yield ""
+
+    def _preempted(self, outcome: Outcome) -> Iterator[str]:
+        if not outcome.preempted:
+            return
+        yield self._styled("Preempted", _BOLD)
+        for gone in outcome.preempted[: None if self._all else _MOST_ROWS]:
+            yield f"  {printable(gone.pod)} leaves {printable(gone.node)} so that {printable(gone.by)} has room"
+        if len(outcome.preempted) > _MOST_ROWS and not self._all:
+            yield f"  … and {counted(len(outcome.preempted) - _MOST_ROWS, 'pod')} more"
+        yield ""
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def _nodes(self, outcome: Outcome) -> Iterator[str]:
+        shown, rest = fullest_nodes(outcome.nodes, everything=self._all)
+        if not shown:
+            return
+        yield self._styled("Nodes" if not rest else f"The {len(shown)} fullest of {len(outcome.nodes):,} nodes", _BOLD)
+        widest = max(len(printable(node.name)) for node in shown)
+        for node in shown:
+            yield self._node(node, widest)
+        if rest:
+            yield f"  the other {len(rest):,}: CPU {histogram(rest, CPU)}; memory {histogram(rest, MEMORY)}"
+        yield f"  all: CPU {average(outcome.nodes, CPU)} %, memory {average(outcome.nodes, MEMORY)} % requested"
+        yield ""
+
+    def _node(self, node: NodeLine, widest: int) -> str:
+        parts = [f"  {printable(node.name):<{widest}}"]
+        for title, resource in (("CPU", CPU), ("memory", MEMORY)):
+            usage = node.resources[resource]
+            parts.append(f"{title} {self._bar(usage)} {usage.percent:>3} %")
+        parts.append(f"pods {shown_usage(PODS, node.resources[PODS])}")
+        parts += [f"{printable(name)} {shown_usage(name, node.resources[name])}" for name in other_resources(node)]
+        if not node.schedulable:
+            parts.append(self._styled("unschedulable", _YELLOW))
+        return "  ".join(parts)
+
+    def _bar(self, usage: Usage) -> str:
+        filled = min(_BAR, -(-_BAR * usage.percent // 100))
+        colour = _RED if usage.percent > 90 else _YELLOW if usage.percent > 75 else _GREEN
+        return f"[{self._styled('#' * filled, colour)}{'.' * (_BAR - filled)}]"
+
+    # -- what if ------------------------------------------------------------------------------------------------------
+
+    def _difference(self, difference: Difference) -> Iterator[str]:
+        yield self._styled("What if", _BOLD)
+        for change in difference.changes:
+            yield f"  {printable(change)}"
+        yield ""
+        if difference.departures:
+            yield self._styled("Evicted and moved", _BOLD)
+            yield from self._departures(difference.departures)
+            yield ""
+        if difference.blocked:
+            yield self._styled("Blocked", _BOLD)
+            for pod, message in difference.blocked:
+                yield from self._wrapped(f"  {self._styled(printable(pod), _RED)}: ", 4, message)
+            yield ""
+        if difference.placed:
+            yield self._styled("Newly placed", _BOLD)
+            rows = difference.placed[: None if self._all else _MOST_ROWS]
+            yield from (f"  {printable(pod.key)} → {self._styled(printable(pod.node), _CYAN)}" for pod in rows)
+            if len(rows) < len(difference.placed):
+                yield f"  … and {counted(len(difference.placed) - len(rows), 'pod')} more (--all lists them)"
+            yield ""
+        if difference.is_empty:
+            yield "Nothing moves."
+            yield ""
+
+    def _departures(self, departures: list[Departure]) -> Iterator[str]:
+        rows = departures[: None if self._all else _MOST_ROWS]
+        for seconds in sorted({row.seconds for row in rows}):
+            yield f"  {_when(seconds)}"
+            for row in (row for row in rows if row.seconds == seconds):
+                yield f"    {printable(row.pod)} leaves {printable(row.node) or 'the queue'} {self._then(row)}"
+                yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=_DIM)
+        if len(rows) < len(departures):
+            yield f"  … and {counted(len(departures) - len(rows), 'pod')} more (--all lists them)"
+
+    def _then(self, row: Departure) -> str:
+        if row.new_node:
+            again = "" if row.replaced_by == row.pod else f" as {printable(row.replaced_by)}"
+            return f"→ {self._styled(printable(row.new_node), _CYAN)}{again}"
+        if row.replaced_by:
+            return f"→ {self._styled('Pending', _YELLOW)} as {printable(row.replaced_by)}"
+        return "and nobody makes it anew" if not row.workload else "and is not replaced"
+
+    # -- rollout ------------------------------------------------------------------------------------------------------
+
+    def _rollout(self, rollout: Rollout) -> Iterator[str]:
+        strategy = f"maxSurge {rollout.max_surge}, maxUnavailable {rollout.max_unavailable}"
+        yield f"{self._styled(f'Rollout of {printable(rollout.deployment)}', _BOLD)}  {strategy}"
+        steps = rollout.steps
+        kept = steps if self._all or len(steps) <= MOST_NODES else [*steps[:6], *steps[-5:]]
+        for index, step in enumerate(kept):
+            if index and step.number > kept[index - 1].number + 1:
+                yield f"  … {step.number - kept[index - 1].number - 1} steps like these"
+            yield from self._step(step)
+        if rollout.completes:
+            yield f"  {self._styled('It completes', _GREEN)} after {counted(len(steps), 'step')}."
+        else:
+            stops = f"It stops after step {len(steps)}" if steps else "It does not start"
+            yield from self._wrapped(f"  {self._styled(stops, _RED)}: ", 4, rollout.message)
+            if rollout.fix:
+                yield "  It would complete with:"
+                yield from (f"    {line}" for line in rollout.fix.split("\n"))
+                text = (
+                    "The old pods still carry the old rule: the update that adds the line needs a free place once more."
+                )
+                yield from self._wrapped("  ", 2, text)
+        yield ""
+
+    def _step(self, step: Step) -> Iterator[str]:
+        counts = f"{step.old} old, {step.new} new, {step.available} available"
+        yield f"  {step.number:>3}. {step.action:<42} {self._styled(counts, _DIM)}"
+        for placed in step.placed[: None if self._all else 3]:
+            yield f"         {printable(placed)}"
+        if step.pending:
+            yield f"         {self._styled(f'{len(step.pending)} Pending', _YELLOW)}"
+
+    # -- the rest -----------------------------------------------------------------------------------------------------
+
+    def _notes(self, outcome: Outcome) -> Iterator[str]:
+        if not outcome.notes:
+            return
+        yield self._styled("Notes", _BOLD)
+        groups: dict[tuple[Level, str], list[Note]] = {}
+        for note in sorted(outcome.notes, key=lambda note: list(Level).index(note.level)):
+            groups.setdefault((note.level, note.message), []).append(note)
+        rows = list(groups.items())
+        for (level, message), notes in rows[: None if self._all else _MOST_ROWS]:
+            first = notes[0]
+            where = f"{first.source}:{first.line}" if first.line else first.source
+            named = f'"{first.subject.rpartition("/")[2]}"' in message
+            about = f"{first.subject} " if first.subject and not named else ""
+            head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])} {printable(where)}: "
+            more = f" (and {len(notes) - 1:,} more like it)" if len(notes) > 1 else ""
+            yield from self._wrapped(head, 4, f"{about}{message}{more}")
+        if len(rows) > _MOST_ROWS and not self._all:
+            yield f"  … and {counted(len(rows) - _MOST_ROWS, 'note')} more (--all lists them)"
+        yield ""
+
+    def _summary(self, outcome: Outcome) -> str:
+        placed, bound = len(outcome.of_state(State.PLACED)), len(outcome.of_state(State.BOUND))
+        parts = [self._styled(f"{placed:,} placed", _GREEN if placed else "")]
+        if bound:
+            parts.append(f"{bound:,} already there")
+        if outcome.pending:
+            parts.append(self._styled(f"{len(outcome.pending):,} Pending", _YELLOW))
+        if outcome.failed:
+            parts.append(self._styled(f"{counted(len(outcome.failed), 'workload')} refused", _RED))
+        if outcome.rejected:
+            parts.append(self._styled(f"{counted(outcome.rejected, 'object')} refused", _RED))
+        if outcome.unreadable:
+            parts.append(self._styled(f"{outcome.unreadable:,} unreadable", _RED))
+        kinds = ", ".join(f"{printable(kind)}" for kind in sorted(outcome.passed_over)[:5])
+        over = f"; {sum(outcome.passed_over.values()):,} objects of other kinds passed over ({kinds})" if kinds else ""
+        on = f"{counted(len(outcome.pods), 'pod')} on {counted(len(outcome.nodes), 'node')}"
+        return f"{on}: {', '.join(parts)}{over}."
+
+    def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterable[str]:
+        """Text that fits the terminal; its first line begins with `first`, which may hold colours."""
+        lead = _visible(first)
+        wrapper = textwrap.TextWrapper(
+            self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
+        )
+        wrapper.break_on_hyphens = False
+        lines = wrapper.wrap(printable(text)) or [" " * lead]
+        lines[0] = lines[0][lead:]
+        yield first + self._styled(lines[0], style)
+        yield from (" " * indent + self._styled(line.strip(), style) for line in lines[1:])
+
+    def _styled(self, text: str, codes: str) -> str:
+        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
+
+
+def _when(seconds: int) -> str:
+    return "at once" if seconds == 0 else f"after {seconds:,} s"
+
+
+def _visible(text: str) -> int:
+    """How many columns a text takes that may hold colours."""
+    while "\x1b[" in text:
+        before, _, after = text.partition("\x1b[")
+        text = before + after.partition("m")[2]
+    return len(text)
