@@ -21,6 +21,7 @@ from moorage.schedule.plugin import Mask, Normalization, Plugin, Prepared, Score
 from moorage.schedule.prefilter import combine_prepared
 from moorage.schedule.profile import Profile
 from moorage.schedule.standings import Standings
+from moorage.schedule.traits import Trait
 from moorage.schedule.verdict import Verdict
 from moorage.schedule.wide import WidePlugin, too_many
 
@@ -91,6 +92,8 @@ class Candidates:
             if isinstance(plugin, WidePlugin) and (plugin in filtering or plugin in weights)
         )
         self._speaking: tuple[_Wide, ...] = ()  # those with traits, which is not all of them at all times
+        # The filters that told slots apart when they were last asked: the local ones, and the wide ones with traits.
+        self.deciding = self.filters
         local = [s for s in self.scores if s.plugin.local]
         self._plain = tuple(s for s in local if s.plugin.normalization is Normalization.NONE)
         self._ranked = tuple(_Ranked(s) for s in local if s.plugin.normalization is not Normalization.NONE)
@@ -151,8 +154,13 @@ class Candidates:
         self._refresh()
         return self._narrowed().copy()
 
+    def refresh(self) -> None:
+        """Learn what changed."""
+        if self.rejection is None:
+            self._refresh()
+
     def passes(self, slot: int) -> bool:
-        """Whether one slot passes all filters as the cluster is now; nothing is kept (preemption's look ahead)."""
+        """Whether one slot passes all filters as the cluster is now; nothing is kept."""
         if self.rejection is not None or not self.is_considered(slot):
             return False
         cluster = self.cluster
@@ -237,6 +245,7 @@ class Candidates:
 
     def _rebuild(self) -> None:
         cluster = self.cluster
+        wide_traits = self._listen()
         feasible = self.considered()
         for item in self._local_filters:
             feasible &= item.plugin.filter(item.prepared.want, cluster)
@@ -247,13 +256,20 @@ class Candidates:
         self._fixed = fixed
         for ranked in self._ranked:
             ranked.raw = ranked.score.plugin.score(ranked.score.prepared.want, cluster, feasible).copy()
-        traits = [ranked.raw for ranked in self._ranked]
+        traits = [ranked.raw for ranked in self._ranked] + wide_traits
+        self._standings.rebuild(feasible, (fixed << 32) | cluster.nodes.tie, traits)
+
+    def _listen(self) -> list[Trait]:
+        """The traits of all wide plugins, which have their rows after those of the ranked scores."""
+        traits: list[Trait] = []
         for wide in self._wide:
             first = len(traits)
-            traits += wide.plugin.traits(wide.want, cluster)
-            wide.rows = slice(first, len(traits))
+            traits += wide.plugin.traits(wide.want, self.cluster)
+            wide.rows = slice(len(self._ranked) + first, len(self._ranked) + len(traits))
         self._speaking = tuple(wide for wide in self._wide if wide.rows.start != wide.rows.stop)
-        self._standings.rebuild(feasible, (fixed << 32) | cluster.nodes.tie, traits)
+        silent = {wide.plugin for wide in self._wide} - {wide.plugin for wide in self._speaking}
+        self.deciding = tuple(item for item in self.filters if item.plugin not in silent)
+        return traits
 
     def _repair(self, slot: int) -> None:
         """Ask the local plugins about one slot again."""

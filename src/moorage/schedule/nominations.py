@@ -120,7 +120,7 @@ class NominatedPods(Plugin[Shape]):
         return objection
 
     def _others(self, shape: Shape) -> list[Filter]:
-        return [item for item in self._candidates_of(shape).filters if item.plugin is not self]
+        return [item for item in self._candidates_of(shape).deciding if item.plugin is not self]
 
 
 def _first_objection(filters: Iterable[Filter], cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:

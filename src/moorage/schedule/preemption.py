@@ -128,7 +128,7 @@ def _is_final(candidates: Candidates, slot: int) -> bool:
         return False
     if candidates.rejection is not None:
         return candidates.rejection[1].code is Code.UNRESOLVABLE
-    for item in candidates.filters:
+    for item in candidates.deciding:
         verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
         if verdict is not None:
             return verdict.code is Code.UNRESOLVABLE

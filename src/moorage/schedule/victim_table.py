@@ -53,7 +53,6 @@ class VictimTable:
             if isinstance(item.plugin, NodeResourcesFit)
             for need in ((PODS, 1), *item.prepared.want.needs)
         )
-        self._is_local = all(item.plugin.local for item in candidates.filters)
         self._position = -1
         self._revision: Any = None
         self._budget_state: Any = None
@@ -144,6 +143,7 @@ class VictimTable:
 
     def _refresh(self) -> None:
         nodes = self._candidates.cluster.nodes
+        self._candidates.refresh()
         revision = self._current_revision()
         changed = nodes.changes.since(self._position) if revision == self._revision else None
         if changed is None or len(self._states) != nodes.slots.capacity:
@@ -171,7 +171,9 @@ class VictimTable:
         self._budget_state = self._budgets.state()
 
     def _current_revision(self) -> Any:
-        return (self._budgets.generation, None if self._is_local else self._candidates.revision())
+        cluster = self._candidates.cluster
+        wide = [item for item in self._candidates.deciding if not item.plugin.local]
+        return self._budgets.generation, [item.plugin.revision(item.prepared.want, cluster) for item in wide]
 
     def _forget(self, slots: Iterable[int]) -> None:
         for slot in slots:
@@ -216,7 +218,7 @@ class VictimTable:
             return candidates.rejection[1].code is Code.UNSCHEDULABLE
         if not candidates.is_considered(slot):
             return False
-        for item in candidates.filters:
+        for item in candidates.deciding:
             verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
             if verdict is not None:
                 return verdict.code is Code.UNSCHEDULABLE

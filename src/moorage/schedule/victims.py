@@ -49,11 +49,11 @@ def select_victims(candidates: Candidates, slot: int, budgets: DisruptionBudgets
             cluster.remove_pod(record)
         away = dict.fromkeys(lower)
         try:
-            if not candidates.passes(slot):
+            if not _passes(candidates, slot):
                 return refusal(candidates, slot)
             for record in (*violating, *others):
                 cluster.add_pod(record, slot)
-                if candidates.passes(slot):
+                if _passes(candidates, slot):
                     del away[record]
                 else:
                     cluster.remove_pod(record)
@@ -69,26 +69,33 @@ def refusal(candidates: Candidates, slot: int) -> tuple[str, ...]:
     """The reasons of the first filter that refuses a slot; none if none does."""
     if candidates.rejection is not None:
         return candidates.rejection[1].reasons
-    for item in candidates.filters:
+    for item in candidates.deciding:
         verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
         if verdict is not None:
             return verdict.reasons
     return ()
 
 
+def _passes(candidates: Candidates, slot: int) -> bool:
+    if candidates.rejection is not None:
+        return False
+    cluster = candidates.cluster
+    return all(item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in candidates.deciding)
+
+
 @contextmanager
 def glimpse(candidates: Candidates) -> Iterator[None]:
     """A block that leaves the cluster as it was, and nobody has to look again at the slots that it touched.
 
-    Only `passes` and `explain` may be asked inside. Wide plugins follow the log of changes while they are asked, so for
-    them it has to tell the whole story.
+    Only the deciding filters may be asked inside, and only about single slots: others cannot begin to mind while it
+    lasts. Wide ones among them follow the log of changes while they are asked, so for them it tells the whole story.
     """
     changes = candidates.cluster.nodes.changes
     position = changes.position
     try:
         yield
     finally:
-        if all(item.plugin.local for item in candidates.filters):
+        if all(item.plugin.local for item in candidates.deciding):
             changes.rewind(position)
 
 
