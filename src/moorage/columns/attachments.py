@@ -55,14 +55,14 @@ class Attachments:
     def slots_with(self, volume: Attachable) -> list[int]:
         """The slots on which a pod's use of the volume is counted."""
         volume_id = (volume.driver, volume.handle)
-        return [slot for slot in self._used.get(volume_id, ()) if self._is_counted(volume_id, slot)]
+        return [slot for slot in self._used.get(volume_id, ()) if self.is_counted(volume_id, slot)]
 
     # -- events -------------------------------------------------------------------------------------------------
 
     def use(self, volume: Attachable, slot: int, by: int) -> None:
         """A pod that uses the volume came to a slot (1) or left it (-1)."""
         volume_id = (volume.driver, volume.handle)
-        before = self._is_counted(volume_id, slot)
+        before = self.is_counted(volume_id, slot)
         slots = self._used.setdefault(volume_id, {})
         ways = slots.setdefault(slot, {})
         here = self._on.setdefault(slot, {})
@@ -80,7 +80,7 @@ class Attachments:
     def hold(self, volume_id: VolumeId, slot: int, by: int) -> None:
         """A VolumeAttachment says that the volume is attached; it may be still there when no pod uses it."""
         held = self._held.setdefault(volume_id, {})
-        counted = self._is_counted(volume_id, slot)
+        counted = self.is_counted(volume_id, slot)
         before = counted or slot in held
         held[slot] = held.get(slot, 0) + by
         if not held[slot]:
@@ -106,10 +106,10 @@ class Attachments:
         for volume, pods in used:
             self.use(volume, slot, pods)
 
-    def _is_counted(self, volume_id: VolumeId, slot: int) -> bool:
+    def is_counted(self, volume_id: VolumeId, slot: int) -> bool:
         ways = self._used.get(volume_id, {}).get(slot, ())
         return any(not volume.plugin or self.moved(volume.plugin)[slot] for volume in ways)
 
     def _recount(self, volume_id: VolumeId, slot: int, before: bool) -> None:
         if slot not in self._held.get(volume_id, ()):
-            self.counts(volume_id[0])[slot] += self._is_counted(volume_id, slot) - before
+            self.counts(volume_id[0])[slot] += self.is_counted(volume_id, slot) - before

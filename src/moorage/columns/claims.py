@@ -62,6 +62,7 @@ class ClaimFacts(msgspec.Struct, frozen=True):
     in_use: bool = False
     is_reserved: bool = False  # there is a volume that names this claim and would do
     is_itself: bool = False
+    pod: str = ""  # whom an ephemeral claim should have been made for
 
     @property
     def is_exclusive(self) -> bool:

@@ -272,6 +272,8 @@ class Storage:
         if claim is None:
             return ClaimFacts(use, ClaimState.MISSING)
         state = self._state(pod, use, claim)
+        if state is ClaimState.FOREIGN:
+            return ClaimFacts(use, state, claim, pod=pod.metadata.name)
         attachable = self.attachable(key)
         in_use = key in self.users or (attachable is not None and self.attachments.is_used(attachable))
         reserved = state is ClaimState.DELAYED and key in self._by_reference and self._is_reserved(claim)

@@ -199,7 +199,7 @@ class Candidates:
     def revision(self) -> tuple[Any, ...]:
         """Equal values mean that every filter answers the same."""
         wide = tuple(wide.plugin.revision(wide.want, self.cluster) for wide in self._wide)
-        return (self.cluster.nodes.changes.position, self._current_epochs(), wide)
+        return (self._current_epochs(), self.cluster.nodes.changes.position, wide)
 
     def _current_epochs(self) -> list[Any]:
         return [item.plugin.epoch(item.prepared.want, self.cluster) for item in self._epochal]
@@ -208,8 +208,8 @@ class Candidates:
 
     def _refresh(self) -> None:
         nodes = self.cluster.nodes
+        epochs = self._current_epochs()  # first, since a plugin may note slots on which something else changed
         position = nodes.changes.position
-        epochs = self._current_epochs()
         for wide in self._wide:
             wide.want.catch_up(self.cluster)
         unread = any(wide.position != wide.want.touched.position for wide in self._wide)

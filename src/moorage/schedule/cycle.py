@@ -84,9 +84,10 @@ class Scheduler:
             slot = engine.find(record)
         else:
             nominated = self.nominations.remove(record.key)
-            slot = self._find(engine.candidates(record.shape), nominated)
+            slot = self._find(engine.candidates(self.cluster.refresh(record)), nominated)
         if slot == NO_SLOT:
             return self._fail(pod, engine.candidates(record.shape), nominated, now)
+        engine.reserve(record, slot)
         self.cluster.add_pod(record, slot)
         self.queue.done(pod)
         if nominated is not None and nominated != slot:
@@ -190,6 +191,7 @@ class Scheduler:
         record = action.record
         if record.slot >= 0:
             self.cluster.remove_pod(record)
+        self.engines[action.pod.scheduler].unreserve(record)
         self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
         self.queue.add_again(action.pod, now)
 

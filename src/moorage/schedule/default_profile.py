@@ -20,8 +20,12 @@ from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
+from moorage.schedule.plugins.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
+from moorage.schedule.plugins.volume_binding import VolumeBinding
+from moorage.schedule.plugins.volume_restrictions import VolumeRestrictions
+from moorage.schedule.plugins.volume_zone import VolumeZone
 from moorage.schedule.profile import Profile
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -62,6 +66,12 @@ def default_plugins(gates: GateSet, programs: Any, selectors: DefaultSelectors |
         Enabled(NodePorts(), filters=True),
         # The commonest reason of all; when a node is refused for resources, nobody asks about its volumes or domains.
         Enabled(NodeResourcesFit(), filters=True, weight=1),
+        # Volumes: first what other pods use and how many there are, which eviction may change; then where they can be
+        # reached from, which it does not.
+        Enabled(VolumeRestrictions(), filters=True),
+        Enabled(NodeVolumeLimits(), filters=True),
+        Enabled(VolumeBinding(gates), filters=True),
+        Enabled(VolumeZone(), filters=True),
         # What depends on pods elsewhere comes last, because it is the dearest; spreading is a count per domain, ...
         Enabled(PodTopologySpread(gates, programs, selectors), filters=True, weight=2),
         # ... and affinity several of them.

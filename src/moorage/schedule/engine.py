@@ -34,11 +34,24 @@ class Engine:
 
     def find(self, record: PodRecord) -> int:
         """The best slot for the pod, or `NO_SLOT`."""
-        return self.candidates(record.shape).best()
+        return self.candidates(self.cluster.refresh(record)).best()
+
+    def reserve(self, record: PodRecord, slot: int) -> None:
+        """Have the plugins keep for the pod what it needs on the slot: volumes. Comes before the pod is put there."""
+        if record.claims:
+            for item in self.candidates(record.shape).filters:
+                item.plugin.reserve(item.prepared.want, self.cluster, record, slot)
+
+    def unreserve(self, record: PodRecord) -> None:
+        """Have the plugins give it back, because the pod could not be put there."""
+        if record.claims:
+            for item in self.candidates(record.shape).filters:
+                item.plugin.unreserve(item.prepared.want, self.cluster, record)
 
     def place(self, record: PodRecord) -> int:
         """Find the best slot and put the pod there."""
         slot = self.find(record)
         if slot >= 0:
+            self.reserve(record, slot)
             self.cluster.add_pod(record, slot)
         return slot

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.cluster import Cluster
+from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.schedule.requeue import Requeue
 from moorage.schedule.verdict import Code, Verdict
@@ -108,6 +108,14 @@ class Plugin(Generic[Want]):
         verdicts = (self.explain(want, cluster, slot) for slot in slots.tolist())
         codes = (verdict is not None and verdict.code is Code.UNSCHEDULABLE for verdict in verdicts)
         return np.fromiter(codes, np.bool_, len(slots))
+
+    # -- reserve ------------------------------------------------------------------------------------------------
+
+    def reserve(self, want: Want, cluster: Cluster, record: PodRecord, slot: int) -> None:
+        """The pod is about to get the node: keep for it whatever else it needs there, so that no other pod gets it."""
+
+    def unreserve(self, want: Want, cluster: Cluster, record: PodRecord) -> None:
+        """The pod does not get its node after all: give back what was kept. Nothing may have been."""
 
     # -- score --------------------------------------------------------------------------------------------------
 
