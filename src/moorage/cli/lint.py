@@ -7,12 +7,12 @@ The linter itself is imported when it is needed. Next: `moorage.lint.run`.
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from typing import TYPE_CHECKING
 
 import click
+
+from moorage.cli.streams import coloured, parsed_gates, piped_input, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,42 +94,16 @@ def command(
     Exit code: 0 nothing found, 1 something found, 2 wrong usage or input that could not be read.
     """
     from moorage.lint.selection import SelectionError, selected_rules
-    from moorage.model.gates import GateError
 
-    if not paths:
-        paths = _piped_input()
+    paths = paths or piped_input("lint")
     try:
         rules = selected_rules(select, ignore)
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
-    try:
-        gate_set = _gates(gates)
-    except GateError as error:
-        raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
-    outcome = _lint(paths, gate_set, rules, strict=strict, form=form, colour=colour)
+    outcome = _lint(paths, parsed_gates(gates), rules, strict=strict, form=form, colour=colour)
     if outcome.unreadable:
         return _UNREADABLE
     return _FOUND if outcome.total and not exit_zero else _CLEAN
-
-
-def _piped_input() -> tuple[str, ...]:
-    """Standard input, if something is piped into it; /dev/null and terminals are not."""
-    try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (AttributeError, OSError, ValueError):
-        mode = 0
-    if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode):
-        return ("-",)
-    raise click.UsageError("Nothing to lint: name files or directories, or pipe manifests in.")
-
-
-def _gates(given: tuple[str, ...]) -> GateSet:
-    from moorage.model.gates import gates_from, parse_feature_gates
-
-    settings: dict[str, bool] = {}
-    for text in given:
-        settings.update(parse_feature_gates(text))
-    return gates_from(settings)
 
 
 def _lint(
@@ -152,7 +126,7 @@ def _lint(
     def on_problem(problem: Problem) -> None:
         if progress is not None:
             progress.clear()
-        click.echo(f"moorage: {_one_line(problem.source)}: {_one_line(problem.reason)}", err=True)
+        say(f"{problem.source}: {problem.reason}")
 
     run = Run(Linter(gates, rules, strict=strict), _form(form, write, colour), on_problem)
     counted = _Counted(sources_of(paths))
@@ -169,7 +143,7 @@ def _lint(
             progress.clear()
         raise
     if not counted.number:
-        click.echo(f"moorage: no *.yaml, *.yml or *.json files in {', '.join(map(_one_line, paths))}", err=True)
+        say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     return outcome
 
 
@@ -209,7 +183,7 @@ def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
             reconfigure(errors="backslashreplace")
         from moorage.lint.report.text import TextForm
 
-        return TextForm(write, colour=_coloured(colour))
+        return TextForm(write, colour=coloured(colour))
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="backslashreplace")
     if name == "json":
@@ -227,15 +201,3 @@ def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
     from moorage.lint.report.github import GitHubForm
 
     return GitHubForm(write)
-
-
-def _coloured(wanted: str) -> bool:
-    if wanted != "auto":
-        return wanted == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _one_line(text: str) -> str:
-    from moorage.lint.report.printable import printable
-
-    return printable(text)

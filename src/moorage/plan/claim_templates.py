@@ -14,24 +14,25 @@ from moorage.plan.inventory import Inventory, Item, Key
 _CLAIM = "PersistentVolumeClaim"
 
 
-def add_claim_volumes(pod: Raw, item: Item, inventory: Inventory, gates: GateSet) -> None:
+def add_claim_volumes(pod: Raw, item: Item, inventory: Inventory, gates: GateSet) -> list[Item]:
+    """Change the pod; returns the claims that are new."""
     templates: list[Raw] = item.raw["spec"].get("volumeClaimTemplates") or []
     if not templates:
-        return
+        return []
     claims = {_name(template): f"{_name(template)}-{pod['metadata']['name']}" for template in templates}
     kept = [volume for volume in pod["spec"].get("volumes") or [] if volume.get("name") not in claims]
     pod["spec"]["volumes"] = [
         *({"name": volume, "persistentVolumeClaim": {"claimName": claim}} for volume, claim in claims.items()),
         *kept,
     ]
-    for template in templates:
-        _add_claim(template, claims[_name(template)], item, inventory, gates)
+    made = [_add_claim(template, claims[_name(template)], item, inventory, gates) for template in templates]
+    return [claim for claim in made if claim is not None]
 
 
-def _add_claim(template: Raw, name: str, item: Item, inventory: Inventory, gates: GateSet) -> None:
+def _add_claim(template: Raw, name: str, item: Item, inventory: Inventory, gates: GateSet) -> Item | None:
     key = Key(_CLAIM, item.key.namespace, name)
     if key in inventory.items:
-        return
+        return None
     metadata = template.get("metadata") or {}
     selector = item.view.spec.selector
     labels = {**(metadata.get("labels") or {}), **(selector.matchLabels if selector is not None else {})}
@@ -44,9 +45,10 @@ def _add_claim(template: Raw, name: str, item: Item, inventory: Inventory, gates
     result = admit(raw, None, gates)
     if isinstance(result, Rejected):
         inventory.reject(item.key, f"create Claim {name} failed: {result.status['message']}", item.place)
-        return
-    facts = KINDS["v1", _CLAIM]
-    inventory.items[key] = Item(key, facts, result.object, result.view, False, item.place)
+        return None
+    claim = Item(key, KINDS["v1", _CLAIM], result.object, result.view, False, item.place)
+    inventory.items[key] = claim
+    return claim
 
 
 def _name(template: Raw) -> str:

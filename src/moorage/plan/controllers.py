@@ -55,6 +55,7 @@ class Controllers:
         self._programs = programs
         self._owners = owners
         self._made: dict[Any, int] = {}
+        self._claims: list[Item] = []
         self._daemons: dict[Any, DaemonTemplate] = {}
         self._by_kind: dict[str, Callable[[Item, Sequence[PlannedPod], Iterable[Node]], Wish]] = {
             "Deployment": self._deployment,
@@ -133,10 +134,15 @@ class Controllers:
             raw["spec"]["hostname"] = name
             if spec.serviceName:
                 raw["spec"]["subdomain"] = spec.serviceName
-            add_claim_volumes(raw, item, self._inventory, self._gates)
+            self._claims += add_claim_volumes(raw, item, self._inventory, self._gates)
             if not wish.add(self.maker.make(item, raw)):
                 break
         return wish
+
+    def claims_made(self) -> list[Item]:
+        """The claims made since the last time somebody asked."""
+        made, self._claims = self._claims, []
+        return made
 
     # -- DaemonSets ---------------------------------------------------------------------------------------------------
 

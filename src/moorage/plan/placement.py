@@ -1,56 +1,92 @@
-"""Pods that wait → nodes, in the order of the scheduler's queue, or the reason why not.
+"""Pods that wait → nodes, as the scheduler would place them if it had all the time in the world.
 
-In: a `World`. Out: the same with every pod on a node or with its FailedScheduling message. Pods that found no node are
-asked again as long as others find one, because affinity may wait for them. What preemption evicts, its controller
-makes anew, and that waits, too. Kubernetes: the scheduling queue and cycle, with all time in the world.
-Next: `outcome`, which tells what came of it.
+In: a `World`. Out: the same with every pod on a node or with its FailedScheduling message. What preemption evicts is
+gone at once; its controller makes it anew, and that waits, too. A StatefulSet's pods come one after the other.
+Kubernetes: the scheduling queue and cycle, without waiting. Next: `outcome`, which tells what came of it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from moorage.columns.cluster import PodRecord
 from moorage.columns.shape import Shape
-from moorage.model.gates import GateSet
+from moorage.plan.inventory import Key
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.world import World
-from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile
-from moorage.schedule.diagnosis import Diagnoses
-from moorage.schedule.engine import Engine
+from moorage.schedule.actions import UNSCHEDULABLE, Bind, NoNode
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON, SchedulingGates
-from moorage.schedule.profile import Profile
 
-UNSCHEDULABLE = "Unschedulable"
 NOT_CREATED = "NotCreated"
 NO_SCHEDULER = "NoScheduler"
 TERMINATING = "Terminating"
 _LATER = "~"  # sorts after every timestamp
+_MOST_ROUNDS = 100
 
 
 class Placement:
-    """Finds nodes for the pods of a world."""
+    """Finds nodes for the pods of a world. `frozen` are workloads whose pods somebody else looks after."""
 
-    def __init__(self, world: World, profiles: Mapping[str, Profile] | None = None) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        profiles = default_profiles(world.gates) if profiles is None else profiles
-        self._engines = {name: Engine(profile, world.cluster) for name, profile in profiles.items()}
+        self.frozen: set[Key] = set()
         self._gates = SchedulingGates()
-        self._diagnoses = Diagnoses()
+        self._evicted: list[PlannedPod] = []
+        self._trying = ""
 
     def run(self, tick: Callable[[], None] = lambda: None) -> None:
         """Place whatever can be placed and say of the rest why not."""
-        waiting = self._queue()
-        while waiting:
-            left = [pod for pod in waiting if not self._attempt(pod, tick)]
-            if len(left) == len(waiting):
+        world = self.world
+        for _ in range(_MOST_ROUNDS):
+            for pod in self._queue():
+                if pod.record is not None and world.scheduler.queue.get(pod.key) is None:
+                    world.scheduler.add(pod.record, world.now)
+            moved = self._play(tick)
+            evicted, self._evicted = self._evicted, []
+            owners = {pod.owner for pod in evicted if pod.owner is not None} - self.frozen
+            made = world.reconcile([pod for pod in evicted if pod.owner not in self.frozen], only=owners)
+            if not moved and not made:
                 break
-            waiting = left
-        for pod in waiting:
+            world.now += 1
+        for pod in self._queue():
             self._diagnose(pod)
 
-    def _queue(self) -> list[PlannedPod]:
-        """The pods without a node that somebody may schedule, highest priority first; the others are told why.
+    def _play(self, tick: Callable[[], None]) -> bool:
+        """Let the scheduler work until it can do nothing more; whether anything happened."""
+        world, moved = self.world, False
+        for action in world.scheduler.play(world.now, self._evict):
+            self._trying = action.record.key
+            if isinstance(action, Bind):
+                pod = world.pods[action.record.key]
+                pod.node, pod.reason, pod.message = action.node, "", ""
+                moved = True
+                tick()
+                self._let_follow(pod)
+            elif isinstance(action, NoNode) and action.victims:
+                moved = True
+        return moved
 
-        Of equal priority, pods that wait in a cluster already come first, the oldest before the others; the rest arrive
-        together, so those of one shape may follow one another, which is far quicker than to alternate.
+    def _evict(self, record: PodRecord) -> None:
+        """Preemption has taken the pod off its node."""
+        world = self.world
+        pod = world.pods[record.key]
+        world.preempted.append((pod, pod.node, self._trying))
+        world.forget(pod)
+        self._evicted.append(pod)
+
+    def _let_follow(self, pod: PlannedPod) -> None:
+        """A StatefulSet's next pod may come once this one is there."""
+        if pod.owner is None or pod.owner.kind != "StatefulSet":
+            return
+        for other in self.world.pods_of(pod.owner):
+            if not other.node and other.record is not None and self._waits_for(other) is None:
+                if self._may_enter(other) and self.world.scheduler.queue.get(other.key) is None:
+                    self.world.scheduler.add(other.record, self.world.now)
+                return
+
+    def _queue(self) -> list[PlannedPod]:
+        """The pods without a node that somebody may schedule, in the order in which they come to the queue.
+
+        Pods that wait in a cluster already come first, the oldest before the others; the rest arrive together, so those
+        of one shape may follow one another, which is far quicker than to alternate. The queue sees to priorities.
         """
         waiting = [pod for pod in self.world.pods.values() if not pod.node and self._may_enter(pod)]
         first_of_shape: dict[Shape, int] = {}
@@ -63,35 +99,29 @@ class Placement:
         return sorted(waiting, key=lambda pod: positions[pod.key])
 
     def _may_enter(self, pod: PlannedPod) -> bool:
+        """Whether the scheduler would look at the pod; if not, why not is noted."""
         spec = pod.pod.spec
         if pod.pod.metadata.deletionTimestamp is not None:
             pod.reason, pod.message = TERMINATING, "is being deleted"
-        elif spec.schedulerName not in self._engines:
-            known = ", ".join(self._engines)
-            text = f"waits for scheduler {spec.schedulerName}; this plan knows {known}"
-            pod.reason, pod.message = NO_SCHEDULER, text
+        elif not self.world.scheduler.knows(spec.schedulerName):
+            known = ", ".join(self.world.scheduler.engines)
+            pod.reason, pod.message = NO_SCHEDULER, f"waits for scheduler {spec.schedulerName}; this plan has {known}"
         elif (verdict := self._gates.pre_enqueue(spec)) is not None:
             pod.reason, pod.message = CONDITION_REASON, "; ".join(verdict.reasons)
+        elif (before := self._waits_for(pod)) is not None:
+            name = before.pod.metadata.name
+            text = f"is created once {name} runs: the StatefulSet makes its pods in order (OrderedReady)"
+            pod.reason, pod.message = NOT_CREATED, text
         else:
             return True
         return False
 
-    def _attempt(self, pod: PlannedPod, tick: Callable[[], None]) -> bool:
-        if pod.record is None or self._waits_for(pod) is not None:
-            return False
-        slot = self._engines[pod.pod.spec.schedulerName].place(pod.record)
-        if slot < 0:
-            return False
-        self.world.bound_by_engine(pod, slot)
-        tick()
-        return True
-
     def _waits_for(self, pod: PlannedPod) -> PlannedPod | None:
-        """The pod of the same StatefulSet that must be there first."""
-        owner = pod.owner
-        if owner is None or owner.kind != "StatefulSet" or owner not in self.world.inventory.items or pod.existing:
+        """The first pod of the same StatefulSet that must be there before this one is made."""
+        owner, items = pod.owner, self.world.inventory.items
+        if owner is None or owner.kind != "StatefulSet" or owner not in items or pod.existing:
             return None
-        if self.world.inventory.items[owner].view.spec.podManagementPolicy == "Parallel":
+        if items[owner].view.spec.podManagementPolicy == "Parallel":
             return None
         prefix, _, ordinal = pod.key.rpartition("-")
         before = self.world.pods.get(f"{prefix}-{int(ordinal) - 1}") if ordinal.isdecimal() else None
@@ -100,16 +130,5 @@ class Placement:
         return self._waits_for(before) or before
 
     def _diagnose(self, pod: PlannedPod) -> None:
-        before = self._waits_for(pod)
-        if before is not None:
-            name = before.pod.metadata.name
-            text = f"is created once {name} runs: the StatefulSet makes its pods in order (OrderedReady)"
-            pod.reason, pod.message = NOT_CREATED, text
-        elif pod.record is not None:
-            engine = self._engines[pod.pod.spec.schedulerName]
-            pod.reason = UNSCHEDULABLE
-            pod.message = self._diagnoses.of(engine.candidates(pod.record.shape)).text()
-
-
-def default_profiles(gates: GateSet) -> dict[str, Profile]:
-    return {DEFAULT_SCHEDULER: default_profile(gates)}
+        if pod.record is not None:
+            pod.reason, pod.message = UNSCHEDULABLE, self.world.scheduler.why_not(pod.record)

@@ -4,7 +4,7 @@ In: sources and settings. Out: an `Outcome`, a `Difference` if something is to b
 played. Every command that needs a planned cluster starts with `Planner.load`. Next: `moorage.cli.plan`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 import msgspec
@@ -21,8 +21,7 @@ from moorage.plan.reading import Reader
 from moorage.plan.rollout import Rollout, play_rollout
 from moorage.plan.rollout_fix import find_fix
 from moorage.plan.what_if import Changes, WhatIf
-from moorage.plan.world import World
-from moorage.schedule.profile import Profile
+from moorage.plan.world import MakeProfiles, World
 
 Tick = Callable[[], None]
 
@@ -36,7 +35,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     gates: GateSet
     seed: int = 0
-    profiles: Mapping[str, Profile] | None = None
+    profiles: MakeProfiles | None = None
 
 
 class Planner:
@@ -52,8 +51,10 @@ class Planner:
 
     def build(self, inventory: Inventory | None = None) -> tuple[World, Placement]:
         """A world with all pods made and none placed yet."""
-        world = World(self.inventory if inventory is None else inventory, self.settings.gates, self.settings.seed)
-        placement = Placement(world, self.settings.profiles)
+        settings = self.settings
+        inventory = self.inventory if inventory is None else inventory
+        world = World(inventory, settings.gates, settings.seed, settings.profiles)
+        placement = Placement(world)
         world.reconcile()
         return world, placement
 

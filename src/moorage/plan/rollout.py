@@ -84,6 +84,7 @@ class _Play:
         while self._revision in used:
             self._revision = template_hash([self._revision, self._template])
         self._refused: FailedCreate | None = None
+        placement.frozen.add(item.key)  # this is the controller of its pods now
 
     def scale_up(self, surge: int) -> bool:
         room = self._replicas + surge - len(self.old) - len(self.new)

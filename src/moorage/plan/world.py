@@ -2,42 +2,56 @@
 
 In: an `Inventory` with priorities. Out: `World`: the `Cluster` the scheduler works on, the pods that have a node and
 those that wait for one, and the few things that happen in a plan: pods are made, bound, evicted; nodes come, change
-and go. `load_world` does all of it from paths. Next: `placement`, which finds nodes for those that wait.
+and go. Each of them is an event for the scheduler, too. Next: `placement`, which finds nodes for those that wait.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
 from moorage.admit.plugins import Plugin
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.columns.cluster import Cluster, PodRecord
+from moorage.match.label_selector import compile_label_selector, compile_label_set, conjunction
 from moorage.model.gates import GateSet
 from moorage.model.node import Node
 from moorage.plan.controllers import Controllers, is_active
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import generated_name
 from moorage.plan.notes import Level
-from moorage.plan.owners import WORKLOADS, Owners, controller_reference
+from moorage.plan.owners import POD_TEMPLATE_HASH, WORKLOADS, Owners, controller_reference
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.pod_maker import FailedCreate, PodMaker
 from moorage.plan.priorities import resolve_priorities
 from moorage.plan.references import note_dangling
-from moorage.schedule.default_profile import program_cache
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile, program_cache
+from moorage.schedule.default_selector import DefaultSelectors
+from moorage.schedule.profile import Profile
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _FINISHED = ("Succeeded", "Failed")
+STORAGE_KINDS = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+MakeProfiles = Callable[[GateSet, DefaultSelectors], Mapping[str, Profile]]
+
+
+def _default_profiles(gates: GateSet, selectors: DefaultSelectors) -> Mapping[str, Profile]:
+    return {DEFAULT_SCHEDULER: default_profile(gates, selectors=selectors)}
 
 
 class World:
     """The cluster of a plan. Whatever happens in it happens by its methods, so that all views of it agree."""
 
-    def __init__(self, inventory: Inventory, gates: GateSet, seed: int = 0) -> None:
+    def __init__(
+        self, inventory: Inventory, gates: GateSet, seed: int = 0, profiles: MakeProfiles | None = None
+    ) -> None:
         self.inventory = inventory
         self.gates = gates
-        self.seed = seed
+        self.now = 0.0
         self.programs = program_cache(gates)
         self.cluster = Cluster(seed)
+        self.selectors = DefaultSelectors()
+        self.scheduler = Scheduler((profiles or _default_profiles)(gates, self.selectors), self.cluster)
         self.pods: dict[str, PlannedPod] = {}
         self.failed: dict[Key, FailedCreate] = {}
         self.preempted: list[tuple[PlannedPod, str, str]] = []  # the pod, its node, the pod that it made room for
@@ -48,7 +62,11 @@ class World:
         self.controllers = Controllers(inventory, self.owners, self._pod_maker(), gates, self.programs)
         self._load_nodes()
         self._load_namespaces()
+        for item in inventory.items.values():
+            self._load_other(item)
         self._load_pods()
+        for item in inventory.of_kind("PodDisruptionBudget"):
+            self.scheduler.budgets.set(item.view)
         note_dangling(inventory)
 
     def _pod_maker(self) -> PodMaker:
@@ -73,6 +91,15 @@ class World:
     def _know_namespace(self, name: str) -> None:
         if name and name not in self.cluster.namespaces:
             self.cluster.set_namespace(name, {_NAMESPACE_LABEL: name})
+
+    def _load_other(self, item: Item) -> None:
+        """What the scheduler looks up: volumes and whom pods belong to."""
+        key, view = item.key, item.view
+        if key.kind in STORAGE_KINDS:
+            self.cluster.storage.set(view)
+        elif key.kind in ("ReplicaSet", "StatefulSet"):
+            selector = compile_label_selector(view.spec.selector)
+            self.selectors.set_controller(key.kind, key.namespace, key.name, selector)
 
     def _load_pods(self) -> None:
         for item in self.inventory.of_kind("Pod"):
@@ -113,17 +140,18 @@ class World:
         slot = self.cluster.nodes.slot_of.get(node)
         pod.node = node
         if slot is not None and pod.record is not None:
-            self.cluster.add_pod(pod.record, slot)
-
-    def bound_by_engine(self, pod: PlannedPod, slot: int) -> None:
-        """The engine has put the pod on a slot."""
-        pod.node = self.cluster.nodes.node(slot).metadata.name
-        pod.reason = pod.message = ""
+            self.scheduler.pod_placed(pod.record, slot, self.now)
 
     def remove(self, pod: PlannedPod) -> None:
         """The pod is gone."""
         if pod.record is not None and pod.record.slot >= 0:
-            self.cluster.remove_pod(pod.record)
+            self.scheduler.pod_gone(pod.key, self.now)
+        elif not pod.node:
+            self.scheduler.delete(pod.key, self.now)
+        self.forget(pod)
+
+    def forget(self, pod: PlannedPod) -> None:
+        """The scheduler has removed the pod from its node: nobody else need remember it."""
         del self.pods[pod.key]
         if pod.owner is not None:
             del self._of_owner[pod.owner][pod.key]
@@ -145,9 +173,9 @@ class World:
         """A node came, or is different from what it was."""
         name = item.key.name
         if name in self.cluster.nodes.slot_of:
-            self.cluster.update_node(item.view)
+            self.scheduler.node_changed(item.view, self.now)
             return
-        self.cluster.add_node(item.view)
+        self.scheduler.node_added(item.view, self.now)
         for pod in self.pods_on(name):
             self.bind(pod, name)
 
@@ -156,7 +184,7 @@ class World:
         gone = self.pods_on(name)
         for pod in gone:
             self.remove(pod)
-        self.cluster.remove_node(name)
+        self.scheduler.node_gone(name, self.now)
         del self.inventory.items[Key("Node", "", name)]
         return gone
 
@@ -170,9 +198,21 @@ class World:
             if key.kind == "Node":
                 self.node_changed(item)
             elif key.kind == "Namespace":
-                self.cluster.set_namespace(key.name, item.view.metadata.labels)
+                self.scheduler.namespace_changed(key.name, item.view.metadata.labels, self.now)
+            elif key.kind == "PodDisruptionBudget":
+                self.scheduler.budgets.set(item.view)
             elif key.kind == "Pod":
                 self._pod_changed(item)
+            else:
+                self._load_other(item)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Pods that wait may see other volumes and classes than before."""
+        for pod in self.pods.values():
+            if not pod.node:
+                self.scheduler.delete(pod.key, self.now)
+                pod.record = self.cluster.record(pod.key, pod.pod)
 
     def _pod_changed(self, item: Item) -> None:
         old = self.pods.get(f"{item.key.namespace}/{item.key.name}")
@@ -185,10 +225,11 @@ class World:
 
     # -- what controllers do ------------------------------------------------------------------------------------------
 
-    def reconcile(self, gone: Iterable[PlannedPod] = ()) -> list[PlannedPod]:
-        """Let all controllers make what is missing and remove what is too much; returns the pods they made.
+    def reconcile(self, gone: Iterable[PlannedPod] = (), only: Collection[Key] | None = None) -> list[PlannedPod]:
+        """Let controllers make what is missing and remove what is too much; returns the pods they made.
 
-        `gone` are pods that went: each pod made for the same workload takes the place of one of them.
+        `gone` are pods that went: each pod made for the same workload takes the place of one of them. With `only`, just
+        these workloads are looked after.
         """
         made: list[PlannedPod] = []
         nodes = [node for _, node in self.cluster.nodes]
@@ -197,6 +238,8 @@ class World:
             if pod.owner is not None:
                 vacancies.setdefault(pod.owner, []).append(pod)
         for item in list(self.inventory.of_kind(*WORKLOADS)):
+            if only is not None and item.key not in only:
+                continue
             made += self._reconcile_one(item, nodes, vacancies.pop(item.key, []))
         for left in vacancies.values():
             made += [copy for pod in left if (copy := self._made_anew(pod)) is not None]
@@ -210,12 +253,25 @@ class World:
         self.failed.pop(item.key, None)
         if wish.failed:
             self.failed[item.key] = wish.failed[0]
+        for claim in self.controllers.claims_made():
+            self.cluster.storage.set(claim.view)
         same_shape = item.key.kind in ("Deployment", "ReplicaSet")
+        if item.key.kind == "Deployment" and wish.create:
+            self._know_replica_set(item, wish.create[0])
         for pod in wish.create:
             if gone:
                 pod.replaces = gone.pop(0).key
             self.add(pod, wish.create[0] if same_shape and pod is not wish.create[0] else None)
         return wish.create
+
+    def _know_replica_set(self, item: Item, pod: PlannedPod) -> None:
+        """A Deployment's pods belong together by the ReplicaSet that its controller makes."""
+        owner = controller_reference(pod.pod.metadata)
+        if owner is not None:
+            revision = compile_label_set({POD_TEMPLATE_HASH: pod.pod.metadata.labels.get(POD_TEMPLATE_HASH, "")})
+            selector = compile_label_selector(item.view.spec.selector)
+            both = conjunction((*selector.requirements, *revision.requirements))
+            self.selectors.set_controller(owner.kind, item.key.namespace, owner.name, both)
 
     def _made_anew(self, pod: PlannedPod) -> PlannedPod | None:
         """What a controller that is not in the input would make in a pod's stead: the same by another name."""
