@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
+from moorage.lint.excerpts import excerpt_of
 from moorage.lint.facts import ComparedValues
 from moorage.lint.finding import Finding, Place, Severity
 from moorage.lint.hints import gate_needed
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from moorage.lint.facts import PlacedComplaint
+    from moorage.lint.finding import Excerpt
     from moorage.lint.sources import Source
     from moorage.model.gates import GateSet
 
@@ -72,7 +74,7 @@ class Linter:
             if isinstance(document, DecodeError):
                 yield from self._decode_error(document, source, lines.line(document.line))
             else:
-                yield from self._wanted(self._lint_document(document))
+                yield from self._wanted(self._lint_document(document, lines))
 
     def finish(self) -> Iterator[Finding]:
         """What only the whole input shows, and the rest of the outcome."""
@@ -88,23 +90,23 @@ class Linter:
             counts[finding.severity] = counts.get(finding.severity, 0) + 1
         return iter(kept if len(kept) < 2 else sorted(kept, key=lambda finding: finding.sort_key))
 
-    def _decode_error(self, error: DecodeError, source: Source, excerpt: str) -> Iterator[Finding]:
+    def _decode_error(self, error: DecodeError, source: Source, line: str) -> Iterator[Finding]:
         optional = error.problem in NO_OBJECT or source.name.endswith("Chart.yaml")
         if optional and not source.explicit:
             self.outcome.other_documents += 1
             return
-        complaint = decode_complaint(error, excerpt)
+        complaint = decode_complaint(error, line)
         if error.problem in UNCHECKED and complaint.rule in self._rules:
             self.outcome.unreadable += 1
         elif complaint.rule == "rejected":
             self.outcome.rejected_otherwise = True
         place = Place(source.name, error.line, error.column, "", complaint.path)
-        yield from self._wanted([self._finding(complaint, place, excerpt)])
+        yield from self._wanted([self._finding(complaint, place, excerpt_of(line, error.column))])
 
-    def _lint_document(self, document: Document) -> Iterator[Finding]:
+    def _lint_document(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
         facts = kind_of(document.raw)
         if facts is None:
-            yield from self._pass_over(document)
+            yield from self._pass_over(document, lines)
             return
         self.outcome.objects += 1
         complaints = list(field_complaints(document, facts, strict=self._strict))
@@ -113,15 +115,15 @@ class Linter:
             self.outcome.rejected_otherwise = True
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
-            subject = Subject(document, facts.kind, result.view, pod_part_of(facts.kind, result.view), facts)
+            subject = Subject(document, facts.kind, result.view, pod_part_of(facts.kind, result.view), facts, lines)
             complaints += self._judge(subject, result)
         for complaint in complaints:
             location = document.location(complaint.path)
             name = identity(document.raw, facts)
             place = Place(document.source, location.line, location.column, name, complaint.path)
-            yield self._finding(complaint, place, document.line_text(location.line))
+            yield self._finding(complaint, place, excerpt_of(lines.line(location.line), location.column))
 
-    def _pass_over(self, document: Document) -> Iterator[Finding]:
+    def _pass_over(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
         complaint = kind_complaint(document)
         if complaint is None:
             kinds, kind = self.outcome.unchecked_kinds, str(document.raw["kind"])
@@ -132,7 +134,7 @@ class Linter:
         location = document.location(complaint.path)
         name = identity(document.raw, None)
         place = Place(document.source, location.line, location.column, name, complaint.path)
-        yield self._finding(complaint, place, document.line_text(location.line))
+        yield self._finding(complaint, place, excerpt_of(lines.line(location.line), location.column))
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
         """The API server's verdict first, then the linter's checks in the order of the catalogue."""
@@ -174,7 +176,7 @@ class Linter:
     def _placed_finding(self, placed: PlacedComplaint) -> Finding:
         return self._finding(placed.complaint, placed.place, placed.excerpt)
 
-    def _finding(self, complaint: Complaint, place: Place, excerpt: str) -> Finding:
+    def _finding(self, complaint: Complaint, place: Place, excerpt: Excerpt) -> Finding:
         severity = BY_NAME[complaint.rule].severity
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR

@@ -24,7 +24,7 @@ from moorage.match.semver import SemverError, Version, parse_tolerant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moorage.lint.finding import Place
+    from moorage.lint.finding import Excerpt, Place
     from moorage.lint.subject import Subject
 
 _MOST_VALUES_PER_KEY = 200
@@ -38,7 +38,7 @@ class PlacedComplaint(msgspec.Struct, frozen=True):
 
     complaint: Complaint
     place: Place
-    excerpt: str
+    excerpt: Excerpt
 
 
 class _Comparison(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class _NodeValue(msgspec.Struct):
     value: str
     effect: str
     place: Place
-    excerpt: str
+    excerpt: Excerpt
     others: int = 0
 
 
@@ -109,7 +109,7 @@ class ComparedValues:
             fact.others += 1
         elif len(known) < _MOST_VALUES_PER_KEY:
             place = subject.place(path)
-            known[value, effect] = _NodeValue(value, effect, place, subject.document.line_text(place.line))
+            known[value, effect] = _NodeValue(value, effect, place, subject.excerpt(place))
 
     def complaints(self) -> Iterator[PlacedComplaint]:
         for (where, key), comparisons in self._comparisons.items():

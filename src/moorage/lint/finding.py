@@ -40,15 +40,25 @@ class Place(msgspec.Struct, frozen=True):
         return f"{what} ({self.position})" if what else self.position
 
 
+class Excerpt(msgspec.Struct, frozen=True):
+    """The source line a finding is about, cut to fit a screen and safe to print, and the carets to print below."""
+
+    line: str = ""
+    carets: str = ""
+
+
+NO_EXCERPT = Excerpt()
+
+
 class Finding(msgspec.Struct, frozen=True):
-    """What is wrong, why, and what to do. `excerpt` is the source line, for reports that show it."""
+    """What is wrong, why, and what to do."""
 
     rule: str
     severity: Severity
     message: str
     place: Place
     hint: str = ""
-    excerpt: str = ""
+    excerpt: Excerpt = NO_EXCERPT
     api_server: bool = False
 
     @property

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from moorage.lint.excerpts import excerpt_of
 from moorage.lint.finding import Place
 
 if TYPE_CHECKING:
+    from moorage.lint.finding import Excerpt
+    from moorage.lint.recent_lines import RecentLines
     from moorage.model.documents import Document
     from moorage.model.kinds import KindFacts
     from moorage.model.meta import ObjectMeta
@@ -71,6 +74,7 @@ class Subject(msgspec.Struct, frozen=True):
     view: Any
     pods: PodPart | None
     facts: KindFacts
+    lines: RecentLines
 
     @property
     def name(self) -> str:
@@ -80,6 +84,10 @@ class Subject(msgspec.Struct, frozen=True):
         """Where a path is in the input: the field itself, or the nearest thing around it that is written down."""
         location = self.document.location(path)
         return Place(self.document.source, location.line, location.column, self.name, path)
+
+    def excerpt(self, place: Place) -> Excerpt:
+        """The line of a place in this object, to be shown with a finding."""
+        return excerpt_of(self.lines.line(place.line), place.column)
 
 
 def identity(raw: dict[str, Any], facts: KindFacts | None) -> str:

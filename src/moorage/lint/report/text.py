@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from moorage.lint.finding import Severity
 from moorage.lint.report.form import Outcome, Problem, counted
-from moorage.lint.report.printable import excerpt_with_caret, printable, printable_lines
+from moorage.lint.report.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,12 +45,11 @@ class TextForm:
         rule = self._styled(f"[{finding.rule}]", _DIM)
         lines = [f"  {where:<8} {kind} {rule} {printable(place.object)}".rstrip()]
         lines += [f"    {line}" for line in printable_lines(finding.message)]
-        if place.line and finding.excerpt.strip():
-            shown, carets = excerpt_with_caret(finding.excerpt, place.column)
+        if finding.excerpt.line:
             gutter = f"{place.line:>7}"
-            lines.append(f"{self._styled(gutter + ' |', _DIM)} {shown}")
-            margin = " " * len(gutter)
-            lines.append(f"{self._styled(margin + ' |', _DIM)} {self._styled(carets, _COLOURS[finding.severity])}")
+            lines.append(f"{self._styled(gutter + ' |', _DIM)} {finding.excerpt.line}")
+            carets = self._styled(finding.excerpt.carets, _COLOURS[finding.severity])
+            lines.append(f"{self._styled(' ' * len(gutter) + ' |', _DIM)} {carets}")
         if finding.hint:
             first, *rest = printable_lines(finding.hint)
             lines.append(f"    {self._styled('hint:', _CYAN)} {first}")

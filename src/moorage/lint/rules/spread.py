@@ -20,7 +20,7 @@ from moorage.model.scheduling import Taint, TopologySpreadConstraint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from moorage.lint.finding import Place
+    from moorage.lint.finding import Excerpt, Place
     from moorage.lint.rules.rollout import Deadlock
     from moorage.lint.subject import PodPart, Subject
     from moorage.model.gates import GateSet
@@ -49,13 +49,13 @@ class _Spread(msgspec.Struct, frozen=True):
     spec: PodSpec
     path: str
     place: Place
-    excerpt: str
+    excerpt: Excerpt
 
 
 class _Waiting(msgspec.Struct, frozen=True):
     deadlock: Deadlock
     place: Place
-    excerpt: str
+    excerpt: Excerpt
 
 
 class Domains:
@@ -89,7 +89,7 @@ class Domains:
             if shape not in self._spreads and len(self._spreads) < _MOST_WAITING:
                 path = f"{pods.spec_path}.topologySpreadConstraints[{index}]"
                 place = subject.place(path)
-                excerpt = subject.document.line_text(place.line)
+                excerpt = subject.excerpt(place)
                 self._spreads[shape] = _Spread(constraint, spec, path, place, excerpt)
 
     def add_deadlock(self, subject: Subject, deadlock: Deadlock) -> bool:
@@ -97,7 +97,7 @@ class Domains:
         if deadlock.occupied is None or len(self._deadlocks) >= _MOST_WAITING:
             return False
         place = subject.place(deadlock.complaint.path)
-        self._deadlocks.append(_Waiting(deadlock, place, subject.document.line_text(place.line)))
+        self._deadlocks.append(_Waiting(deadlock, place, subject.excerpt(place)))
         return True
 
     def complaints(self) -> Iterator[PlacedComplaint]:

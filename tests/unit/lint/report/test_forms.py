@@ -10,6 +10,7 @@ import pytest
 from tests.unit.lint.linting import lint_with_outcome, tolerating
 
 from moorage.lint.catalogue import RULES
+from moorage.lint.excerpts import excerpt_of
 from moorage.lint.finding import Finding, Place, Severity
 from moorage.lint.report.as_json import JsonForm
 from moorage.lint.report.form import Form, Outcome, Problem, counted
@@ -25,7 +26,7 @@ FINDING = Finding(
     f"message {HOSTILE}",
     Place(f"dir/{HOSTILE}.yaml", 3, 5, f"Pod default/{HOSTILE}", "spec.x"),
     hint=f"hint {HOSTILE}",
-    excerpt=f"  x: {HOSTILE.splitlines()[0]}",
+    excerpt=excerpt_of(f"  x: {HOSTILE}", 3),
 )
 NOWHERE = Finding("unreadable", Severity.ERROR, "too large", Place("big.yaml"))
 WARNING = Finding("cel-constant", Severity.WARNING, "always true", Place("a.yaml", 1, 1), "remove it\nthen rest")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.lint.report.printable import excerpt_with_caret, printable
+from moorage.lint.excerpts import excerpt_of
+from moorage.lint.finding import NO_EXCERPT
+from moorage.lint.report.printable import printable
 
 
 @pytest.mark.parametrize(
@@ -36,11 +38,11 @@ def test_printable(text: str, shown: str) -> None:
         ("keys: [app, tier]", 13, "tier"),
         ('{"spec":{"a":1,"b":2}}', 10, '"a":1'),
         ("x", 9, ""),
-        ("", 1, ""),
     ],
 )
 def test_what_is_marked(line: str, column: int, marked: str) -> None:
-    shown, carets = excerpt_with_caret(line, column)
+    excerpt = excerpt_of(line, column)
+    shown, carets = excerpt.line, excerpt.carets
     assert shown == line.rstrip()
     assert carets.count("^") == max(1, len(marked))
     if marked:
@@ -49,14 +51,20 @@ def test_what_is_marked(line: str, column: int, marked: str) -> None:
 
 
 def test_tabs_wide_and_combining_characters() -> None:
-    shown, carets = excerpt_with_caret("\t漢: é\u0301x", 2)
-    assert shown == "    漢: é\u0301x"
-    assert carets == "    ^^^^^^"
+    excerpt = excerpt_of("\t漢: é\u0301x", 2)
+    assert excerpt.line == "    漢: é\u0301x"
+    assert excerpt.carets == "    ^^^^^^"
 
 
 def test_long_lines_are_cut_around_the_place() -> None:
-    shown, carets = excerpt_with_caret("x" * 100_000 + "HERE" + "y" * 100_000, 100_001)
+    excerpt = excerpt_of("x" * 100_000 + "HERE" + "y" * 100_000, 100_001)
+    shown, carets = excerpt.line, excerpt.carets
     assert len(shown) < 200
     assert shown[carets.index("^") :].startswith("HERE")
     assert shown.startswith("…")
     assert shown.endswith("…")
+
+
+def test_nothing_to_show() -> None:
+    assert excerpt_of("", 1) is NO_EXCERPT
+    assert excerpt_of("  ", 1) is NO_EXCERPT
