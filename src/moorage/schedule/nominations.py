@@ -6,13 +6,16 @@ before it is scheduled. Kubernetes: the nominator, and RunFilterPluginsWithNomin
 Next: `preemption` nominates, `cycle` keeps the book.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.interning import Interner
 from moorage.columns.shape import Shape
 from moorage.schedule.candidates import Candidates, Filter
 from moorage.schedule.events import EventKind
@@ -66,7 +69,20 @@ class Nominations:
         return bool(self._on)
 
 
-class NominatedPods(Plugin[Shape]):
+class _Want:
+    """A shape, and per slot a code for who objects and why: kept, and worked out again where something changed."""
+
+    __slots__ = ("codes", "objections", "position", "revision", "shape")
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.codes: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.objections: Interner[tuple[str, tuple[str, ...]] | None] = Interner(None)
+        self.position = -1
+        self.revision: Any = None
+
+
+class NominatedPods(Plugin[_Want]):
     """See the module. `candidates_of` gives a shape's candidates, whose other filters are the ones that are asked."""
 
     name = "NominatedPods"
@@ -78,41 +94,69 @@ class NominatedPods(Plugin[Shape]):
         self._candidates_of = candidates_of
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
-        return Prepared(shape, scores=False)
+        return Prepared(_Want(shape), scores=False)
 
-    def epoch(self, want: Shape, cluster: Cluster) -> Any:
+    def epoch(self, want: _Want, cluster: Cluster) -> Any:
         """Where a wide plugin is among the filters, its answer for a nominated slot may change with any other slot."""
         if not self._nominations:
             return None
-        wide = [item for item in self._others(want) if not item.plugin.local]
+        wide = [item for item in self._others(want.shape) if not item.plugin.local]
         return [item.plugin.revision(item.prepared.want, cluster) for item in wide] or None
 
-    def filter(self, want: Shape, cluster: Cluster) -> Mask:
-        mask = np.ones(cluster.nodes.slots.capacity, np.bool_)
-        for slot in self._nominations.slots():
-            mask[slot] = self.filter_slot(want, cluster, slot)
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        self._catch_up(want, cluster)
+        mask: Mask = want.codes == 0
         return mask
 
-    def filter_slot(self, want: Shape, cluster: Cluster, slot: int) -> bool:
-        return not self._nominations.at(slot) or self._objection(want, cluster, slot) is None
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return not self._nominations.at(slot) or self._objection(want.shape, cluster, slot) is None
 
-    def explain(self, want: Shape, cluster: Cluster, slot: int) -> Verdict | None:
-        objection = self._objection(want, cluster, slot)
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        objection = self._objection(want.shape, cluster, slot)
         return objection[1] if objection is not None else None
 
-    def rejecting(self, want: Shape, cluster: Cluster, slots: ChosenSlots) -> frozenset[str]:
-        """The plugins that object on slots that are refused here."""
-        objections = (self._objection(want, cluster, slot) for slot in slots.tolist())
-        return frozenset(objection[0] for objection in objections if objection is not None)
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        counted: Counter[str] = Counter()
+        for (_, reasons), nodes in self._objections(want, cluster, slots):
+            for reason in reasons:
+                counted[reason] += nodes
+        return counted
 
-    def _objection(self, want: Shape, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
+    def rejecting(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> frozenset[str]:
+        """The plugins that object on slots that are refused here."""
+        return frozenset(name for (name, _), _ in self._objections(want, cluster, slots))
+
+    def _objections(
+        self, want: _Want, cluster: Cluster, slots: ChosenSlots
+    ) -> Iterator[tuple[tuple[str, tuple[str, ...]], int]]:
+        self._catch_up(want, cluster)
+        for code, nodes in enumerate(np.bincount(want.codes[slots]).tolist()):
+            objection = want.objections.values[code]
+            if nodes and objection is not None:
+                yield objection, nodes
+
+    def _catch_up(self, want: _Want, cluster: Cluster) -> None:
+        changes, capacity = cluster.nodes.changes, cluster.nodes.slots.capacity
+        revision = self.epoch(want, cluster)
+        changed = changes.since(want.position) if revision == want.revision else None
+        if changed is None or len(want.codes) != capacity:
+            want.codes = np.zeros(capacity, np.int64)
+            changed = list(self._nominations.slots())
+        for slot in dict.fromkeys(changed):
+            objection = self._objection(want.shape, cluster, slot)
+            code = 0 if objection is None else want.objections.intern((objection[0], objection[1].reasons))
+            want.codes[slot] = code
+        want.position, want.revision = changes.position, self.epoch(want, cluster)
+
+    def _objection(self, shape: Shape, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
         """Who objects to the slot, and why, if those who are nominated for it ran there."""
-        placed = [(r, slot) for r in self._nominations.at(slot).values() if r.priority >= want.priority and r.slot < 0]
+        nominated = self._nominations.at(slot).values()
+        placed = [(record, slot) for record in nominated if record.priority >= shape.priority and record.slot < 0]
         if not placed:
             return None
-        others = self._others(want)
+        others = self._others(shape)
         as_if: AbstractContextManager[None] = cluster.as_if_placed(placed)
-        with glimpse(self._candidates_of(want)), as_if:
+        with glimpse(self._candidates_of(shape)), as_if:
             objection = _first_objection(others, cluster, slot)
         for item in others:
             if isinstance(item.plugin, WidePlugin):
