@@ -56,6 +56,7 @@ class Controllers:
         self._owners = owners
         self._made: dict[Any, int] = {}
         self._claims: list[Item] = []
+        self._revisions: dict[Any, str] = {}
         self._daemons: dict[Any, DaemonTemplate] = {}
         self._by_kind: dict[str, Callable[[Item, Sequence[PlannedPod], Iterable[Node]], Wish]] = {
             "Deployment": self._deployment,
@@ -75,8 +76,12 @@ class Controllers:
 
     def revision(self, item: Item, pods: Sequence[PlannedPod]) -> str:
         """The pod-template-hash of a Deployment's pods: what its ReplicaSet or its pods say, else a computed one."""
-        if item.key.kind == "ReplicaSet":
-            return ""
+        known = self._revisions.get((item.key, id(item.raw)))
+        if known is None:
+            known = self._revisions[item.key, id(item.raw)] = self._find_revision(item, pods)
+        return known
+
+    def _find_revision(self, item: Item, pods: Sequence[PlannedPod]) -> str:
         template = item.raw["spec"]["template"]
         for other in self._inventory.of_kind("ReplicaSet"):
             if self._owners.above(other) == item.key and _without_hash(other.raw["spec"]["template"]) == template:

@@ -43,6 +43,7 @@ class Inventory:
     def __init__(self, gates: GateSet) -> None:
         self.gates = gates
         self.items: dict[Key, Item] = {}
+        self.services: dict[tuple[str, str], dict[str, str]] = {}  # by namespace and name: what they select
         self.notes: list[Note] = []
         self.passed_over: dict[str, int] = {}
         self.sources = 0
@@ -65,4 +66,5 @@ class Inventory:
         """The same objects, so that changes can be applied on top; notes and counts begin anew."""
         made = Inventory(self.gates)
         made.items = dict(self.items)
+        made.services = dict(self.services)
         return made

@@ -10,7 +10,7 @@ Kubernetes: kubectl apply, and the API server behind it. Next: `priorities`, whi
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import NAMESPACE_URL, uuid5
 
 from moorage.admit.admission import Admitted, Rejected, admit
@@ -23,7 +23,7 @@ from moorage.lint.sources import STDIN, Source, reason_of
 from moorage.lint.subject import identity
 from moorage.model.documents import DecodeError, Document, read_documents
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KindFacts, kind_of, view_of
+from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import name_suffix
 from moorage.plan.notes import Level, Note, Place
@@ -102,7 +102,10 @@ class Reader:
         if isinstance(result, Rejected):
             self._rejected(result, document, facts, place)
             return
-        if result.view is None:
+        try:
+            view = result.view if result.view is not None else view_of(result.object)
+        except ConversionError as error:
+            self.inventory.reject(identity(raw, facts), str(error), place)
             return
         if not name:
             key = key._replace(name=_text(result.object, "name"))
@@ -112,7 +115,7 @@ class Reader:
                 text = f"stands here again (first at {old.place}): the later one is applied on top of it"
                 self.inventory.note(Level.WARNING, key, text, place)
         self.changed.setdefault(key, old)
-        self.inventory.items[key] = Item(key, facts, result.object, result.view, existing, place)
+        self.inventory.items[key] = Item(key, facts, result.object, view, existing, place)
 
     def _admit(self, raw: Raw, old: Item | None, facts: KindFacts, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
@@ -145,7 +148,22 @@ class Reader:
             self.inventory.reject(identity(document.raw, None), complaint.message, place)
             return
         kind = str(document.raw["kind"])
+        if kind == "Service" and document.raw["apiVersion"] == "v1":
+            self._add_service(document.raw)
+            return
         self.inventory.passed_over[kind] = self.inventory.passed_over.get(kind, 0) + 1
+
+    def _add_service(self, raw: Raw) -> None:
+        """Of a Service only its selector counts: its pods are spread although they do not ask for it."""
+        spec = raw.get("spec")
+        selector = _labels(spec.get("selector")) if isinstance(spec, dict) else {}
+        self.inventory.services[_text(raw, "namespace") or "default", _text(raw, "name")] = selector
+
+
+def _labels(value: Any) -> dict[str, str]:
+    """A map of labels, without whatever is none."""
+    entries = value.items() if isinstance(value, dict) else ()
+    return {name: text for name, text in entries if isinstance(name, str) and isinstance(text, str)}
 
 
 def _stored(raw: Raw) -> Raw:

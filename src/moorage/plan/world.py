@@ -31,7 +31,15 @@ from moorage.schedule.profile import Profile
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _FINISHED = ("Succeeded", "Failed")
-STORAGE_KINDS = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+STORAGE_KINDS = (
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "StorageClass",
+    "CSINode",
+    "CSIDriver",
+    "CSIStorageCapacity",
+    "VolumeAttachment",
+)
 MakeProfiles = Callable[[GateSet, DefaultSelectors], Mapping[str, Profile]]
 
 
@@ -62,6 +70,7 @@ class World:
         self.controllers = Controllers(inventory, self.owners, self._pod_maker(), gates, self.programs)
         self._load_nodes()
         self._load_namespaces()
+        self._load_services()
         for item in inventory.items.values():
             self._load_other(item)
         self._load_pods()
@@ -91,6 +100,10 @@ class World:
     def _know_namespace(self, name: str) -> None:
         if name and name not in self.cluster.namespaces:
             self.cluster.set_namespace(name, {_NAMESPACE_LABEL: name})
+
+    def _load_services(self) -> None:
+        for (namespace, name), selector in self.inventory.services.items():
+            self.selectors.set_service(namespace, name, selector)
 
     def _load_other(self, item: Item) -> None:
         """What the scheduler looks up: volumes and whom pods belong to."""
@@ -205,6 +218,7 @@ class World:
                 self._pod_changed(item)
             else:
                 self._load_other(item)
+        self._load_services()
         self._look_again()
 
     def _look_again(self) -> None:
