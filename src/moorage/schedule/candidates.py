@@ -84,6 +84,7 @@ class Candidates:
         self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
         self._only_nodes = self.prefilter.only_nodes
         self._local_filters = tuple(f for f in self.filters if f.plugin.local)
+        self._pinning = tuple(f for f in self.filters if type(f.plugin).sole_slot is not Plugin.sole_slot)
         weights = {score.plugin: score.weight for score in self.scores}
         filtering = {item.plugin for item in self.filters}
         self._wide = tuple(
@@ -111,7 +112,12 @@ class Candidates:
         if self.rejection is not None:
             return NO_SLOT
         if self._only_nodes is not None and len(self._only_nodes) == 1:
-            return self._only_choice(*self._only_nodes)
+            (name,) = self._only_nodes
+            return self._only_choice(self.cluster.nodes.slot_of.get(name, NO_SLOT))
+        for item in self._pinning:
+            sole = item.plugin.sole_slot(item.prepared.want, self.cluster)
+            if sole is not None:
+                return self._only_choice(sole)
         self._refresh()
         standings = self._standings
         tops = standings.tops
@@ -142,9 +148,11 @@ class Candidates:
                     worth += wide.plugin.score_traits(wide.want, traits[wide.rows], sizes) * wide.weight
         return worth
 
-    def _only_choice(self, name: str) -> int:
-        """Asking all nodes about a DaemonSet's pod, which names its node, would make a DaemonSet's cost quadratic."""
-        slot = self.cluster.nodes.slot_of.get(name, NO_SLOT)
+    def _only_choice(self, slot: int) -> int:
+        """Asking all nodes about a DaemonSet's pod, which names its node, would make a DaemonSet's cost quadratic.
+
+        The same goes for a thousand pods that each have a disk on another node.
+        """
         return slot if slot != NO_SLOT and self.passes(slot) else NO_SLOT
 
     def feasible(self) -> Mask:

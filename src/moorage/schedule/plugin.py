@@ -92,6 +92,10 @@ class Plugin(Generic[Want]):
         """Why a node is refused; None if it is not."""
         return None
 
+    def sole_slot(self, want: Want, cluster: Cluster) -> int | None:
+        """The only slot that may pass, if there is only one, and -1 if there is none; None if there may be several."""
+        return None
+
     def reasons(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         """The reasons of many refused nodes, counted. Override where nodes can be grouped."""
         counted: Counter[str] = Counter()

@@ -32,7 +32,7 @@ _STORAGE = "storage"
 class BoundVolume:
     """A volume that a claim has, and from which nodes it can be reached."""
 
-    __slots__ = ("_matcher", "_moved", "_moved_matcher", "_plugin", "_predicate", "claim", "volume")
+    __slots__ = ("_matcher", "_moved", "_moved_matcher", "_plugin", "_predicate", "_sole", "claim", "volume")
 
     def __init__(self, claim: str, volume: PersistentVolume, topology: VolumeTopology) -> None:
         self.claim = claim
@@ -45,6 +45,7 @@ class BoundVolume:
         self._plugin = moved[0] if moved is not None else ""
         self._moved_matcher = topology.compile(moved[1]) if moved is not None else None
         self._moved = topology.predicate(self._moved_matcher) if self._moved_matcher is not None else None
+        self._sole: tuple[int, int | None] = (-1, None)
 
     @property
     def is_everywhere(self) -> bool:
@@ -59,6 +60,16 @@ class BoundVolume:
     def at(self, cluster: Cluster, slot: int) -> bool:
         predicate = self._moved if self._is_moved(cluster, slot) else self._predicate
         return predicate is None or predicate.at(slot)
+
+    def sole_slot(self, cluster: Cluster) -> int | None:
+        """The only slot within reach, as of a local disk; -1 if there is none, None if there may be several."""
+        nodes = cluster.nodes
+        if self._predicate is None or self._moved is not None:
+            return None
+        if self._sole[0] != nodes.generation:
+            slots = np.flatnonzero(self._predicate.mask() & nodes.alive)
+            self._sole = nodes.generation, None if len(slots) > 1 else int(slots[0]) if len(slots) else -1
+        return self._sole[1]
 
     def explain(self, cluster: Cluster, slot: int) -> str | None:
         matcher = self._moved_matcher if self._is_moved(cluster, slot) else self._matcher

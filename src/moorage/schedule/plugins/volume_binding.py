@@ -195,6 +195,10 @@ class VolumeBinding(Plugin[_Want]):
             and not want.find(cluster, slot).reason
         )
 
+    def sole_slot(self, want: _Want, cluster: Cluster) -> int | None:
+        soles = (volume.sole_slot(cluster) for volume in want.bound)
+        return next((slot for slot in soles if slot is not None), None)
+
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         want.catch_up(cluster)
         said: dict[str, str] = {}
