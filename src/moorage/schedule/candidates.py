@@ -99,7 +99,12 @@ class Candidates:
         self._plain = tuple(s for s in local if s.plugin.normalization is Normalization.NONE)
         self._ranked = tuple(_Ranked(s) for s in local if s.plugin.normalization is not Normalization.NONE)
         asked: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
-        self._epochal = tuple(a for a in asked if a.plugin.local and type(a.plugin).epoch is not Plugin.epoch)
+        # A plugin that rejects the shape as a whole need not have prepared anything to be asked about.
+        self._epochal = tuple(
+            a
+            for a in asked
+            if a.plugin.local and type(a.plugin).epoch is not Plugin.epoch and a.prepared.rejection is None
+        )
         self._epochs: list[Any] = []
         self._wide_masks: dict[Plugin[Any], tuple[Any, Mask]] = {}
         self._position = -1
