@@ -10,9 +10,12 @@ import msgspec
 from hypothesis import strategies as st
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.storage import StorageObject
 from moorage.model.conversion import convert_view
+from moorage.model.csi import CSINode
 from moorage.model.node import Node
 from moorage.model.pod import Pod
+from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 Raw = dict[str, Any]
 
@@ -20,6 +23,14 @@ _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _APPS = ["web", "db"]
 _IMAGES = ["web:1", "db:2"]
 _MIB = 1024 * 1024
+_DRIVER = "disks.example.com"
+_VOLUMES: list[Raw] = [
+    *(
+        {"name": name, "persistentVolumeClaim": {"claimName": name}}
+        for name in ("bound", "labelled", "waiting", "once")
+    ),
+    {"name": "disk", "gcePersistentDisk": {"pdName": "shared"}},
+]
 NAMESPACES: dict[str, dict[str, str]] = {"default": {}, "team": {"team": "a"}}
 
 
@@ -169,11 +180,58 @@ def random_pod(random: Random, name: str) -> Raw:
             affinity["podAntiAffinity"] = _pod_affinity(random, 1)
         spec["affinity"] = affinity
         spec["topologySpreadConstraints"] = [_spread(random) for _ in range(random.randint(0, 2))]
+    spec["volumes"] = _some(random, _VOLUMES) if random.random() < 0.4 else []
     labels = {"app": _pick(random, *_APPS)} if random.random() < 0.5 else {}
     return {
         "metadata": {"name": name, "namespace": _pick(random, "default", "default", "team"), "labels": labels},
         "spec": spec,
     }
+
+
+def _volume(name: str, key: str, value: str, claim: str = "", mode: str = "ReadWriteOnce") -> PersistentVolume:
+    """A volume for nodes with a label; only zones are also its own label, which VolumeZone reads."""
+    term = {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+    raw: Raw = {
+        "metadata": {"name": name, "labels": {_ZONE: value} if key == _ZONE else {}},
+        "spec": {
+            "accessModes": [mode],
+            "capacity": {"storage": "1Gi"},
+            "csi": {"driver": _DRIVER, "volumeHandle": name},
+            "storageClassName": "late",
+        },
+    }
+    if name != "elsewhere":
+        raw["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    if claim:
+        raw["spec"]["claimRef"] = {"namespace": "default", "name": claim}
+    return convert_view(raw, PersistentVolume)
+
+
+def _claim(name: str, volume: str = "", mode: str = "ReadWriteOnce") -> PersistentVolumeClaim:
+    bound = {"pv.kubernetes.io/bind-completed": "yes"} if volume else {}
+    spec = {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "late"}
+    raw = {
+        "metadata": {"name": name, "namespace": "default", "annotations": bound},
+        "spec": {**spec, "volumeName": volume},
+        "status": {"phase": "Bound" if volume else "Pending"},
+    }
+    return convert_view(raw, PersistentVolumeClaim)
+
+
+def _storage() -> list[StorageObject]:
+    """Claims that are bound, exclusive or waiting for their pod, and the volumes for them."""
+    late = {"metadata": {"name": "late"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    return [
+        convert_view({**late, "provisioner": "kubernetes.io/no-provisioner"}, StorageClass),
+        _volume("zonal", _ZONE, "a", "bound"),
+        _volume("elsewhere", _ZONE, "b", "labelled"),
+        _volume("local", _HOST, "n1"),
+        _volume("exclusive", _ZONE, "b", "once", "ReadWriteOncePod"),
+        _claim("bound", "zonal"),
+        _claim("labelled", "elsewhere"),
+        _claim("waiting"),
+        _claim("once", "exclusive", "ReadWriteOncePod"),
+    ]
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -183,6 +241,7 @@ class Scene(msgspec.Struct, frozen=True):
     pods: list[tuple[str, Raw]]
     pod: Raw
     later: list[Raw]
+    volume_limits: list[int]
 
 
 def random_scene(seed: int, node_count: int, pod_count: int) -> Scene:
@@ -193,7 +252,8 @@ def random_scene(seed: int, node_count: int, pod_count: int) -> Scene:
     asking = random_pod(random, "asking")
     if random.randint(0, 9) == 0:
         asking["spec"]["nodeName"] = random.choice([*names, "ghost"])
-    return Scene([random_node(random, name) for name in names], running, asking, later)
+    limits = [random.randint(0, 2) for _ in names]
+    return Scene([random_node(random, name) for name in names], running, asking, later, limits)
 
 
 def scenes() -> st.SearchStrategy[Scene]:
@@ -207,6 +267,12 @@ def build(scene: Scene) -> Cluster:
         cluster.set_namespace(name, {**labels, "kubernetes.io/metadata.name": name})
     for raw in scene.nodes:
         cluster.add_node(convert_view(raw, Node))
+    for thing in _storage():
+        cluster.storage.set(thing)
+    for raw, limit in zip(scene.nodes, scene.volume_limits, strict=True):
+        driver = {"name": _DRIVER, "nodeID": "x", "allocatable": {"count": limit}}
+        csi_node = {"metadata": {"name": raw["metadata"]["name"]}, "spec": {"drivers": [driver]}}
+        cluster.storage.set(convert_view(csi_node, CSINode))
     for on, raw in scene.pods:
         place(cluster, raw, on)
     return cluster
@@ -226,6 +292,8 @@ def change(cluster: Cluster, scene: Scene) -> None:
             cluster.update_node(node)
         else:
             cluster.add_node(node)
+    if scene.later:
+        cluster.storage.set(_volume("late", _ZONE, "a"))
     if scene.pods:
         _, raw = scene.pods[0]
         cluster.remove_pod(next(iter(cluster.pods.values())))
