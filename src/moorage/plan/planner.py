@@ -1,7 +1,7 @@
 """A plan from beginning to end: read, expand, place; then what if; then a rollout.
 
 In: sources and settings. Out: an `Outcome`, a `Difference` if something is to be changed, a `Rollout` if one is to be
-played. Every command that needs a planned cluster starts with `Planner.load`. Next: `moorage.cli.plan`.
+played. `load_cluster` is for commands that need the cluster but no plan. Next: `moorage.cli.plan`.
 """
 
 from collections.abc import Callable, Iterable
@@ -95,6 +95,13 @@ class Planner:
         placement.run()
         item: Item = world.inventory.items[key]
         return play_rollout(world, placement, item, template)
+
+
+def load_cluster(sources: Iterable[Source], settings: Settings) -> World:
+    """The cluster that the input describes: pods that have a node on it, all others made and waiting for one."""
+    planner = Planner(settings)
+    planner.load(sources)
+    return planner.build()[0]
 
 
 def _deployment(inventory: Inventory, name: str) -> Key:

@@ -100,7 +100,7 @@ class Reader:
         existing = _exists(raw, facts)
         result = self._admit(raw, old, facts, key, existing=existing)
         if isinstance(result, Rejected):
-            self._rejected(result, document, facts, place)
+            self._rejected(result, document, facts, place, old)
             return
         try:
             view = result.view if result.view is not None else view_of(result.object)
@@ -119,7 +119,7 @@ class Reader:
 
     def _admit(self, raw: Raw, old: Item | None, facts: KindFacts, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
-            return _with_own_status(admit(raw, _stored(old.raw), self._gates, plugins=()), raw)
+            return _with_own_status(admit(raw, _stored(old.raw), self._gates), raw)
         if existing:
             return admit(raw, _stored(raw), self._gates, plugins=())
         if not key.name:
@@ -134,12 +134,14 @@ class Reader:
     def _create(self, raw: Raw, request: Request = ANY_REQUEST) -> Admitted | Rejected:
         return admit(raw, None, self._gates, plugins=_PLUGINS, request=request)
 
-    def _rejected(self, result: Rejected, document: Document, facts: KindFacts, place: Place) -> None:
+    def _rejected(self, result: Rejected, document: Document, facts: KindFacts, place: Place, old: Item | None) -> None:
         paths = [error.path for error in result.errors] or [problem.path for problem in result.problems] or [""]
         line = document.location(written_path(paths[0])).line
         self.inventory.rejected += 1
         subject = identity(document.raw, facts)
         message = str(result.status["message"])
+        if old is not None:
+            message += f" (as an update of the one at {old.place}, which stays as it is)"
         self.inventory.notes.append(Note(Level.ERROR, subject, message, place.source, line))
 
     def _pass_over(self, document: Document, place: Place) -> None:

@@ -254,7 +254,8 @@ class TextReport:
         if outcome.unreadable:
             parts.append(self._styled(f"{outcome.unreadable:,} unreadable", _RED))
         kinds = ", ".join(f"{printable(kind)}" for kind in sorted(outcome.passed_over)[:5])
-        over = f"; {sum(outcome.passed_over.values()):,} objects of other kinds passed over ({kinds})" if kinds else ""
+        others = counted(sum(outcome.passed_over.values()), "object")
+        over = f"; {others} of other kinds passed over ({kinds})" if kinds else ""
         on = f"{counted(len(outcome.pods), 'pod')} on {counted(len(outcome.nodes), 'node')}"
         return f"{on}: {', '.join(parts)}{over}."
 
