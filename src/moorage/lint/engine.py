@@ -8,11 +8,13 @@ Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
 from moorage.lint.excerpts import excerpt_of
+from moorage.lint.expression_facts import AskedExpressions
 from moorage.lint.facts import ComparedValues
 from moorage.lint.finding import Finding, Place, Severity
 from moorage.lint.hints import gate_needed
@@ -63,6 +65,7 @@ class Linter:
         self._strict = strict
         self._requirements = Requirements()
         self._compared = ComparedValues()
+        self._expressions = AskedExpressions()
         self._domains = Domains(gates)
         self.outcome = Outcome()
 
@@ -80,7 +83,12 @@ class Linter:
         """What only the whole input shows, and the rest of the outcome."""
         self.outcome.requirements = list(self._requirements)
         self.outcome.acceptance = self._requirements.acceptance()
-        for placed in (*self._compared.complaints(), *self._domains.complaints()):
+        late = (
+            self._compared.complaints(),
+            self._expressions.complaints(self._compared.taints()),
+            self._domains.complaints(),
+        )
+        for placed in chain.from_iterable(late):
             yield from self._wanted([self._placed_finding(placed)])
 
     def _wanted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -154,6 +162,7 @@ class Linter:
             yield from check_versions(subject)
         self._requirements.add(subject)
         self._compared.add(subject)
+        self._expressions.add(subject)
 
     def _judge_pods(self, subject: Subject, pods: PodPart, known: set[str]) -> Iterator[Complaint]:
         spec = pods.spec

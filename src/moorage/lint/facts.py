@@ -50,8 +50,8 @@ class _Comparison(msgspec.Struct, frozen=True):
     place: Place
 
 
-class _NodeValue(msgspec.Struct):
-    """A taint's or label's value that some comparison could stumble over: first place, and how many more have it."""
+class NodeValue(msgspec.Struct):
+    """A taint's value, or a label's that some comparison could stumble over: first place, and how many more have it."""
 
     value: str
     effect: str
@@ -65,7 +65,7 @@ class ComparedValues:
 
     def __init__(self) -> None:
         self._comparisons: dict[tuple[str, str], dict[tuple[str, str, str], _Comparison]] = {}
-        self._values: dict[tuple[str, str], dict[tuple[str, str], _NodeValue]] = {}
+        self._values: dict[tuple[str, str], dict[tuple[str, str], NodeValue]] = {}
 
     def add(self, subject: Subject) -> None:
         if subject.kind == "Node":
@@ -95,8 +95,7 @@ class ComparedValues:
 
     def _add_node(self, subject: Subject) -> None:
         for index, taint in enumerate(subject.view.spec.taints):
-            if _suspicious(taint.value):
-                self._add_value(subject, "taint", taint.key, taint.value, taint.effect, f"spec.taints[{index}].value")
+            self._add_value(subject, "taint", taint.key, taint.value, taint.effect, f"spec.taints[{index}].value")
         for key, value in subject.view.metadata.labels.items():
             if _suspicious(value):
                 self._add_value(subject, "label", key, value, "", f"metadata.labels[{key}]")
@@ -109,7 +108,13 @@ class ComparedValues:
             fact.others += 1
         elif len(known) < _MOST_VALUES_PER_KEY:
             place = subject.place(path)
-            known[value, effect] = _NodeValue(value, effect, place, subject.excerpt(place))
+            known[value, effect] = NodeValue(value, effect, place, subject.excerpt(place))
+
+    def taints(self) -> Iterator[tuple[str, NodeValue]]:
+        """The distinct taints of the input, each with its key."""
+        for (where, key), known in self._values.items():
+            if where == "taint":
+                yield from ((key, fact) for fact in known.values())
 
     def complaints(self) -> Iterator[PlacedComplaint]:
         for (where, key), comparisons in self._comparisons.items():
@@ -149,7 +154,7 @@ def _unreadable(kind: ValueKind, text: str) -> str | None:
     return None
 
 
-def _not_comparable(where: str, fact: _NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
+def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
     """One complaint for each way of reading, naming the first comparison that reads so."""
     number = CANONICAL_INTEGER if where == "taint" else INTEGER
     for kind, operators, wanted in ((number, _NUMERIC_OPERATORS, "number"), (VERSION, SEMVER_OPERATORS, "version")):
@@ -159,7 +164,7 @@ def _not_comparable(where: str, fact: _NodeValue, comparisons: list[_Comparison]
             continue
         first = asking[0]
         what = "toleration" if where == "taint" else "node affinity"
-        yield _placed(
+        yield placed(
             _RULES[where],
             fact,
             f"{where} value {complaint}: it never matches {what} {first.operator} {first.value} of "
@@ -168,7 +173,7 @@ def _not_comparable(where: str, fact: _NodeValue, comparisons: list[_Comparison]
         )
 
 
-def _prereleases(where: str, fact: _NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
+def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
     version = _version_or_none(fact.value)
     if version is None or not is_distribution_build(version):
         return
@@ -181,7 +186,7 @@ def _prereleases(where: str, fact: _NodeValue, comparisons: list[_Comparison]) -
         base = base_of(version)
         holds = {"SemverLt": version.compare(wanted) < 0, "SemverGt": version.compare(wanted) > 0, "SemverEq": False}
         outcome = "matches" if holds[one.operator] else "does not match"
-        yield _placed(
+        yield placed(
             "version-is-prerelease",
             fact,
             f"{fact.value} parses as a pre-release of {base} and sorts below it: it {outcome} {one.operator} "
@@ -191,7 +196,8 @@ def _prereleases(where: str, fact: _NodeValue, comparisons: list[_Comparison]) -
         return
 
 
-def _placed(rule: str, fact: _NodeValue, message: str, hint: str) -> PlacedComplaint:
+def placed(rule: str, fact: NodeValue, message: str, hint: str) -> PlacedComplaint:
+    """A complaint at the first node that has the value."""
     more = f" (and {fact.others} more with this value)" if fact.others else ""
     return PlacedComplaint(Complaint(rule, fact.place.path, message + more, hint), fact.place, fact.excerpt)
 

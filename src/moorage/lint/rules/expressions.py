@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moorage.match.cel.program import Program
+    from moorage.match.cel.syntax import Node
 
 COST_LIMIT = 1_000_000
 _NEAR_THE_LIMIT = COST_LIMIT // 4
@@ -56,23 +57,44 @@ class _Verdict(msgspec.Struct, frozen=True):
 
 def check_expressions(pods: PodPart) -> Iterator[Complaint]:
     for index, toleration in enumerate(pods.spec.tolerations):
-        if toleration.expression and len(toleration.expression) <= _LONGEST:
+        if toleration.expression:
             path = f"{pods.spec_path}.tolerations[{index}].expression"
             for verdict in _verdicts(toleration.expression):
                 yield Complaint(verdict.rule, path, verdict.message, verdict.hint)
 
 
-@lru_cache(maxsize=512)
-def _verdicts(expression: str) -> tuple[_Verdict, ...]:
-    from moorage.lint.expression_reading import fields_read, impossible_part, texts_in
+def readable_program(expression: str) -> Program | None:
+    """The compiled expression, if it compiles and is about the taint's key."""
+    from moorage.lint.expression_reading import fields_read
+
+    compiled = _compiled(expression)
+    return compiled[0] if compiled is not None and "key" in fields_read(compiled[1]) else None
+
+
+def _compiled(expression: str) -> tuple[Program, Node] | None:
+    """The program and its syntax tree, None if the API server refuses the expression: the rejection says why."""
+    # Few pods have expressions: CEL is imported when the first one occurs.
     from moorage.match.cel import compile_expression, taint_environment
     from moorage.match.cel.parser import parse
     from moorage.match.cel.syntax import Source
 
+    if len(expression) > _LONGEST:
+        return None
     program = compile_expression(expression, taint_environment())
     root = [] if isinstance(program, list) else parse(Source(expression))
     if isinstance(program, list) or isinstance(root, list) or program.exceeds_cost_limit:
-        return ()  # the rejection says why
+        return None
+    return program, root
+
+
+@lru_cache(maxsize=512)
+def _verdicts(expression: str) -> tuple[_Verdict, ...]:
+    from moorage.lint.expression_reading import fields_read, impossible_part, texts_in
+
+    compiled = _compiled(expression)
+    if compiled is None:
+        return ()
+    program, root = compiled
     fields = fields_read(root)
     verdicts = list(_expensive(program))
     if not fields:
@@ -116,7 +138,7 @@ def _expensive(program: Program) -> Iterator[_Verdict]:
 
 
 def _constant(program: Program) -> Iterator[_Verdict]:
-    answer, failure, _ = _evaluated(program, Taint("dedicated", "", "NoSchedule"))
+    answer, failure, _ = evaluated(program, Taint("dedicated", "", "NoSchedule"))
     if failure is not None:
         message = f"the expression does not look at the taint, and fails every time: {failure}"
         yield _Verdict("cel-constant", message, "it tolerates nothing: compare taint.key and taint.value")
@@ -138,7 +160,7 @@ def _everything(why: str) -> _Verdict:
     )
 
 
-def _evaluated(program: Program, taint: Taint) -> tuple[bool, str | None, int]:
+def evaluated(program: Program, taint: Taint) -> tuple[bool, str | None, int]:
     """The answer, or the failure in its words; and the cost."""
     from moorage.match.cel.values import CelError
 
@@ -162,7 +184,7 @@ class _Answers:
         hopeless: dict[tuple[str, str], bool] = {}
         until = time.monotonic() + _LONGEST_SECONDS
         for taint in _taints_around(texts):
-            answer, failure, cost = _evaluated(program, taint)
+            answer, failure, cost = evaluated(program, taint)
             self.tried += 1
             spent += cost
             asked = (taint.key, taint.effect)
