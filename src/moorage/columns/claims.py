@@ -64,6 +64,10 @@ class ClaimFacts(msgspec.Struct, frozen=True):
     is_itself: bool = False
     pod: str = ""  # whom an ephemeral claim should have been made for
 
+    def may_be(self, name: str) -> bool:
+        """Whether a pod of this shape may have the claim of this name."""
+        return self.use.name == name or not (self.is_itself or self.state in _BY_NAME)
+
     @property
     def is_exclusive(self) -> bool:
         """Whether only one pod may use it."""

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.attachments import NO_LIMIT
-from moorage.columns.claims import ClaimState
+from moorage.columns.claims import ClaimState, claims_of, inline_attachables
 from moorage.columns.cluster import Cluster
 from moorage.columns.csi_migration import Attachable
 from moorage.columns.shape import Shape
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.plugins.volume_binding import not_found
+from moorage.schedule.plugins.volume_binding import is_own_claim, not_found
+from moorage.schedule.requeue import on
 from moorage.schedule.verdict import Verdict, unresolvable, unschedulable
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
@@ -34,10 +36,21 @@ class _Want:
             self.by_driver.setdefault(volume.driver, []).append((volume, is_itself))
 
 
+def _had_volumes(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Whether a pod that went may have left room."""
+    pod = event.old
+    return bool(pod.spec.volumes) and bool(claims_of(pod) or inline_attachables(pod.spec))
+
+
 class NodeVolumeLimits(Plugin[_Want]):
     """See the module."""
 
     name = "NodeVolumeLimits"
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
+        on(EventKind.POD_REMOVED, hint=_had_volumes),
+        on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
+    )
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         if not shape.claims and not shape.attachables:

@@ -7,7 +7,7 @@ Differs: Semver* operators behind their gate; evaluated once per distinct node a
 needs one volume; storage capacity is not scored.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +17,9 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.columns.storage import VolumeDecision
 from moorage.model.gates import GateSet
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, Mask, Plugin, Prepared
+from moorage.schedule.requeue import on
 from moorage.schedule.verdict import Code, Verdict, unresolvable
 from moorage.schedule.volume_needs import BIND_CONFLICT, NOT_ENOUGH_SPACE, BoundVolume, Need
 from moorage.schedule.volume_topology import EVERYWHERE, VolumeTopology, required_of
@@ -120,10 +122,23 @@ class _Want:
         return _Found(tuple(choices))
 
 
+def is_own_claim(want: Any, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Whether the claim that an event is about may be one of the pod's."""
+    metadata = event.new.metadata
+    return bool(metadata.namespace == shape.namespace) and any(facts.may_be(metadata.name) for facts in shape.claims)
+
+
 class VolumeBinding(Plugin[_Want]):
     """See the module."""
 
     name = "VolumeBinding"
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),
+        on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
+        on(EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
+        on(EventKind.STORAGE_CLASS_ADDED, EventKind.STORAGE_CLASS_CHANGED),
+        on(EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
+    )
 
     def __init__(self, gates: GateSet) -> None:
         self._gates = gates
@@ -132,12 +147,12 @@ class VolumeBinding(Plugin[_Want]):
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         if not shape.claims:
             return SKIP
-        rejection = _rejection(shape)
-        if rejection is not None:
-            return Prepared(rejection=rejection)
         topology = self._topologies.get(cluster)
         if topology is None:
             topology = self._topologies[cluster] = VolumeTopology(cluster.nodes, self._gates)
+        rejection = _rejection(shape)
+        if rejection is not None:
+            return Prepared(_Want((), None, (), topology), rejection=rejection)
         bound: list[BoundVolume] = []
         missing: tuple[str, str] | None = None
         needs: list[Need] = []

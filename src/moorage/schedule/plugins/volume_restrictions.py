@@ -9,12 +9,14 @@ from collections import Counter
 
 import numpy as np
 
-from moorage.columns.claims import ClaimKey, ClaimState
+from moorage.columns.claims import ClaimKey, ClaimState, claims_of
 from moorage.columns.cluster import Cluster
-from moorage.columns.inline_disks import Disk
+from moorage.columns.inline_disks import Disk, inline_disks
 from moorage.columns.shape import Shape
+from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.plugins.volume_binding import not_found
+from moorage.schedule.plugins.volume_binding import is_own_claim, not_found
+from moorage.schedule.requeue import on
 from moorage.schedule.verdict import Verdict, unresolvable, unschedulable
 
 DISK_CONFLICT = "node(s) had no available disk"
@@ -38,17 +40,30 @@ class _Want:
         return next((claim for claim in self.exclusive if claim in users), None)
 
 
+def _used_one_of_ours(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Whether a pod that went had one of the disks or exclusive claims."""
+    pod = event.old
+    claims = {(pod.metadata.namespace, use.name) for use in claims_of(pod)}
+    disks = {disk.key for disk in inline_disks(pod.spec)}
+    return any(claim in claims for claim in want.exclusive) or any(disk.key in disks for disk in want.disks)
+
+
 class VolumeRestrictions(Plugin[_Want]):
     """See the module."""
 
     name = "VolumeRestrictions"
+    requeue_on = (
+        on(EventKind.NODE_ADDED),
+        on(EventKind.POD_REMOVED, hint=_used_one_of_ours),
+        on(EventKind.CLAIM_ADDED, hint=is_own_claim),
+    )
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         if not shape.claims and not shape.disks:
             return SKIP
         for facts in shape.claims:
             if facts.state is ClaimState.MISSING and not facts.use.ephemeral:
-                return Prepared(rejection=unresolvable(not_found(facts.use.name)))
+                return Prepared(_Want((), ()), rejection=unresolvable(not_found(facts.use.name)))
         # A claim that nobody uses may stand for many; when somebody does, the pod gets another shape.
         exclusive = tuple((shape.namespace, f.use.name) for f in shape.claims if f.is_exclusive and f.is_itself)
         if not exclusive and not shape.disks:

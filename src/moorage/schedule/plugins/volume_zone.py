@@ -15,8 +15,10 @@ from moorage.columns.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
 from moorage.columns.label_column import ABSENT
 from moorage.columns.shape import Shape
 from moorage.model.storage import PersistentVolume
+from moorage.schedule.events import EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.plugins.volume_binding import not_found
+from moorage.schedule.plugins.volume_binding import is_own_claim, not_found
+from moorage.schedule.requeue import on
 from moorage.schedule.verdict import Verdict, unresolvable
 
 CONFLICT = "node(s) had no available volume zone"
@@ -36,6 +38,12 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
     """See the module."""
 
     name = "VolumeZone"
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),
+        on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
+        on(EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
+        on(EventKind.STORAGE_CLASS_ADDED),
+    )
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         topologies: list[Topology] = []
@@ -45,7 +53,7 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
             if facts.volume is not None:
                 topologies += topologies_of(facts.volume)
             elif problem := _problem(facts):
-                return Prepared(rejection=unresolvable(problem))
+                return Prepared((), rejection=unresolvable(problem))
         return Prepared(tuple(topologies), scores=False) if topologies else SKIP
 
     def filter(self, want: tuple[Topology, ...], cluster: Cluster) -> Mask:
