@@ -48,7 +48,8 @@ def cpu_of_command(*arguments: str) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _peak() -> int:
+def peak_memory() -> int:
+    """Bytes at the peak of this process so far."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:"))
@@ -66,7 +67,7 @@ def _run() -> None:
     except SystemExit as finished:
         if finished.code not in (None, 0, 1):
             raise
-    cost = {"wall": perf_counter() - started, "cpu": process_time() - cpu_before, "peak": _peak()}
+    cost = {"wall": perf_counter() - started, "cpu": process_time() - cpu_before, "peak": peak_memory()}
     report.write_text(json.dumps(cost), encoding="utf-8")
 
 
