@@ -7,6 +7,7 @@ Differs: names the taint in the reason; Semver* and CEL behind their gates; eval
 
 from collections import Counter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from moorage.columns.shape import Shape
 from moorage.columns.taint_sets import TaintSet
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.scheduling import Taint
+from moorage.model.scheduling import Taint, Toleration
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.requeue import on
@@ -76,16 +77,20 @@ class TaintToleration(Plugin[_Want]):
     def __init__(self, gates: GateSet, programs: Any = None) -> None:
         self._gates = gates
         self._programs = programs
+        # Shapes that differ in all but their tolerations share what was learned about the taints of a cluster.
+        self._wants: WeakKeyDictionary[Cluster, dict[tuple[Toleration, ...], _Want]] = WeakKeyDictionary()
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
-        tolerations = shape.spec.tolerations
-        soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
-        return Prepared(
-            _Want(
+        tolerations = tuple(shape.spec.tolerations)
+        wants = self._wants.setdefault(cluster, {})
+        want = wants.get(tolerations)
+        if want is None:
+            soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
+            want = wants[tolerations] = _Want(
                 compile_tolerations(tolerations, self._gates, self._programs),
                 compile_tolerations(soft, self._gates, self._programs),
             )
-        )
+        return Prepared(want)
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
         want.learn(cluster.nodes.taint_sets.sets)
