@@ -193,6 +193,8 @@ class Scheduler:
             self.cluster.remove_pod(record)
         self.engines[action.pod.scheduler].unreserve(record)
         self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
+        if record.claims:
+            self.queue.happened(Event(EventKind.VOLUME_CHANGED), now)
         self.queue.add_again(action.pod, now)
 
     # -- pods on nodes ------------------------------------------------------------------------------------------------
@@ -273,12 +275,15 @@ def _engine(profile: Profile, cluster: Cluster, nominations: Nominations) -> Eng
     return engine
 
 
-def _want_of(engine: Engine) -> Callable[[str, Shape], Any]:
+def _want_of(engine: Engine) -> Callable[[str, Shape], tuple[Any] | None]:
     """What the plugin of a name wants for a shape; None if it has nothing to say about it."""
     plugins = {plugin.name: plugin for plugin in engine.profile.filters}
 
-    def want_of(name: str, shape: Shape) -> Any:
+    def want_of(name: str, shape: Shape) -> tuple[Any] | None:
         plugin = plugins.get(name)
-        return engine.candidates(shape).prepared[plugin].want if plugin is not None else None
+        if plugin is None:
+            return None
+        prepared = engine.candidates(shape).prepared[plugin]
+        return (prepared.want,) if prepared.filters or prepared.rejection is not None else None
 
     return want_of

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.columns.claims import claims_of
 from moorage.columns.resources import pod_requests
 from moorage.model.node import Node
 from moorage.model.pod import Pod
@@ -42,6 +43,7 @@ class EventKind(Enum):
     STORAGE_CLASS_CHANGED = auto()
     CSI_NODE_ADDED = auto()
     CSI_NODE_CHANGED = auto()
+    STORAGE_CAPACITY = auto()  # there is more of it, or nobody counts it any more
     TIME_IS_UP = auto()  # the pod has waited for so long that it is tried again whatever happened
 
 
@@ -52,6 +54,19 @@ class Event(msgspec.Struct, frozen=True):
     old: Any = None
     new: Any = None
     of: str = ""
+
+
+_ABOUT_CLAIMS = frozenset({EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED})
+
+
+def concerns(event: Event, key: str, pod: Pod) -> bool:
+    """Whether an event can concern a waiting pod at all: it is not about another one, nor about others' claims."""
+    if event.of:
+        return event.of == key
+    if event.kind not in _ABOUT_CLAIMS:
+        return True
+    claim = event.new.metadata
+    return bool(claim.namespace == pod.metadata.namespace and any(use.name == claim.name for use in claims_of(pod)))
 
 
 def node_events(old: Node | None, new: Node | None) -> tuple[Event, ...]:

@@ -20,11 +20,11 @@ from math import inf
 
 from moorage.columns.cluster import PodRecord
 from moorage.schedule.backoff import Backoff
-from moorage.schedule.events import Event, EventKind, own_events
+from moorage.schedule.events import Event, EventKind, concerns, own_events
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
 from moorage.schedule.requeue import RequeueTable
-from moorage.schedule.waiting_pods import Place, QueuedPod, WaitingGroup, WaitingGroups
+from moorage.schedule.waiting_pods import Place, QueuedPod, WaitingGroups
 
 LONGEST_WAIT_SECONDS = 300.0
 
@@ -217,17 +217,15 @@ class SchedulingQueue:
         for scheduler, table in self._tables.items():
             for group in self._unschedulable.rejected_by(scheduler, table.interested(event.kind)):
                 if table.may_help(group.shape, group.rejected_by, event):
-                    self._wake_group(group, now)
+                    for pod in list(group.pods.values()):
+                        if concerns(event, pod.key, pod.record.pod):
+                            self._wake(pod, now)
 
     def _may_help(self, pod: QueuedPod, event: Event) -> bool:
-        if event.of and event.of != pod.key:
+        if not concerns(event, pod.key, pod.record.pod):
             return False
         table = self._tables.get(pod.scheduler)
         return table is None or table.may_help(pod.record.shape, pod.rejected_by, event)
-
-    def _wake_group(self, group: WaitingGroup, now: float) -> None:
-        for pod in list(group.pods.values()):
-            self._wake(pod, now)
 
     def _wake(self, pod: QueuedPod, now: float) -> None:
         self._unschedulable.remove(pod)

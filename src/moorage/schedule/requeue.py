@@ -45,9 +45,11 @@ _ON_FIRST_NODE = (on(EventKind.NODE_ADDED),)
 
 
 class RequeueTable:
-    """The rows of all plugins of one profile. `want_of` gives what a plugin wants for a shape."""
+    """The rows of all plugins of one profile. `want_of` gives what a plugin wants for a shape, if it minds any."""
 
-    def __init__(self, plugins: Iterable[Requeues], cluster: Cluster, want_of: Callable[[str, Shape], Any]) -> None:
+    def __init__(
+        self, plugins: Iterable[Requeues], cluster: Cluster, want_of: Callable[[str, Shape], tuple[Any] | None]
+    ) -> None:
         self._cluster = cluster
         self._want_of = want_of
         rows: dict[str, tuple[Requeue, ...] | None] = {plugin.name: plugin.requeue_on for plugin in plugins}
@@ -80,7 +82,7 @@ class RequeueTable:
         want = self._want_of(name, shape)
         if want is None:  # the pod changed, and the plugin has nothing against it any more
             return True
-        return any(hint is None or hint(want, shape, event, self._cluster) for hint in asked)
+        return any(hint is None or hint(want[0], shape, event, self._cluster) for hint in asked)
 
 
 def _by_kind(rows: Iterable[Requeue]) -> dict[EventKind, list[Hint | None]]:

@@ -30,6 +30,7 @@ class QueuedPod:
         "attempts",
         "backoff_until",
         "errors",
+        "group",
         "number",
         "place",
         "record",
@@ -50,6 +51,7 @@ class QueuedPod:
         self.backoff_until = since
         self.rejected_by: frozenset[str] = frozenset()
         self.number = 0
+        self.group: WaitingGroup | None = None
 
     @property
     def key(self) -> str:
@@ -87,15 +89,17 @@ class WaitingGroups:
             for plugin in pod.rejected_by:
                 self._rejected_by.setdefault((scheduler, plugin), {})[group] = None
         group.pods[pod.key] = pod
+        pod.group = group
 
     def remove(self, pod: QueuedPod) -> None:
-        key = (pod.scheduler, pod.record.shape.number, pod.rejected_by)
-        group = self._groups[key]
+        group, pod.group = pod.group, None
+        if group is None:
+            return
         del group.pods[pod.key]
         if not group.pods:
-            del self._groups[key]
+            del self._groups[group.scheduler, group.shape.number, group.rejected_by]
             for plugin in group.rejected_by:
-                del self._rejected_by[pod.scheduler, plugin][group]
+                del self._rejected_by[group.scheduler, plugin][group]
 
     def rejected_by(self, scheduler: str, plugins: frozenset[str]) -> Iterator[WaitingGroup]:
         """The groups that one of the plugins rejected, each once."""

@@ -126,6 +126,12 @@ class WidePlugin(Plugin[W]):
                     counted[reason] += size
         return counted
 
+    def curable(self, want: W, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        """As one slot of each class is."""
+        want.catch_up(cluster)
+        first, classes = distinct([trait[slots] for trait in self.traits(want, cluster)], len(slots))
+        return super().curable(want, cluster, slots[first])[classes]
+
     def score(self, want: W, cluster: Cluster, feasible: Mask) -> Scores:
         want.catch_up(cluster)
         traits = self.traits(want, cluster)

@@ -24,6 +24,7 @@ from moorage.match.comparison import shown
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
 from moorage.schedule.plugin import MAX_SCORE, Mask, Prepared, Scores
 from moorage.schedule.plugins.pod_affinity_domains import NO_DOMAIN, NO_MATCH, REPELLED, REPELS, AffinityWant
+from moorage.schedule.plugins.pod_affinity_hints import REQUEUE_ON
 from moorage.schedule.traits import Trait, Traits
 from moorage.schedule.verdict import Verdict, unresolvable, unschedulable
 from moorage.schedule.wide import WidePlugin
@@ -38,6 +39,7 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
     """See the module. `ignores_others` (ignorePreferredTermsOfExistingPods): a pod without preferences has no score."""
 
     name = "InterPodAffinity"
+    requeue_on = REQUEUE_ON
 
     def __init__(self, hard_weight: int = 1, ignores_others: bool = False) -> None:
         self._hard_weight = hard_weight

@@ -29,6 +29,7 @@ from moorage.model.scheduling import TopologySpreadConstraint
 from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
 from moorage.schedule.plugins.spread_domains import HOSTNAME, BalancedDomains, Constraint, Constraints, SpreadWant
+from moorage.schedule.plugins.spread_hints import REQUEUE_ON
 from moorage.schedule.traits import Trait, Traits
 from moorage.schedule.verdict import Code, Verdict, unresolvable
 from moorage.schedule.wide import WidePlugin
@@ -47,6 +48,7 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
     """See the module. `defaults` are for pods without constraints: the system's, or the list of a profile."""
 
     name = "PodTopologySpread"
+    requeue_on = REQUEUE_ON
 
     def __init__(
         self,

@@ -40,8 +40,10 @@ class _Want:
         return next((claim for claim in self.exclusive if claim in users), None)
 
 
-def _used_one_of_ours(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+def _used_one_of_ours(want: _Want | None, shape: Shape, event: Event, cluster: Cluster) -> bool:
     """Whether a pod that went had one of the disks or exclusive claims."""
+    if want is None:  # a claim is not there at all
+        return False
     pod = event.old
     claims = {(pod.metadata.namespace, use.name) for use in claims_of(pod)}
     disks = {disk.key for disk in inline_disks(pod.spec)}
