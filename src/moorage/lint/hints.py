@@ -165,7 +165,7 @@ def _operator_hint(path: str, value: str, error: FieldError) -> str:
     if value in SEMVER_OPERATORS:
         return "the Semver operators exist in tolerations and in the matchExpressions of node affinity only"
     if value.lower() in _AT_LEAST:
-        return "comparisons are strict: write two tolerations, one with Equal and one with Gt or Lt"
+        return _strictly(value, in_toleration="tolerations[" in path)
     if "tolerations[" in path:
         if value in ("In", "NotIn", "DoesNotExist"):
             return f"{value} is an operator of node affinity; a toleration compares with one value, by Equal or Exists"
@@ -175,6 +175,15 @@ def _operator_hint(path: str, value: str, error: FieldError) -> str:
     return (
         _nearest_operator(value, _NODE_OPERATORS) if _in_node_selector(path) else did_you_mean(value, _LABEL_OPERATORS)
     )
+
+
+def _strictly(value: str, *, in_toleration: bool) -> str:
+    """How to say `at least`: alternatives are tolerations of a pod, or terms of a node selector."""
+    semver = value.lower().startswith("semver")
+    equal = "SemverEq" if semver else "Equal" if in_toleration else "In"
+    orders = "SemverGt or SemverLt" if semver else "Gt or Lt"
+    several = "tolerations" if in_toleration else "nodeSelectorTerms"
+    return f"comparisons are strict: write two {several}, one with {equal} and one with {orders}"
 
 
 def _nearest_operator(value: str, known: Iterable[str]) -> str:

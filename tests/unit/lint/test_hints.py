@@ -142,6 +142,14 @@ def test_too_complex() -> None:
         ("{key: a, operator: Equal, values: [x]}", "write In with one value"),
         ("{key: a, operator: GreaterThan, values: ['5']}", "did you mean Gt?"),
         ("{key: a, operator: notin, values: [x]}", "did you mean NotIn?"),
+        (
+            "{key: a, operator: SemverGte, values: ['1.2']}",
+            "comparisons are strict: write two nodeSelectorTerms, one with SemverEq and one with SemverGt or SemverLt",
+        ),
+        (
+            "{key: a, operator: '>=', values: ['1']}",
+            "comparisons are strict: write two nodeSelectorTerms, one with In and one with Gt or Lt",
+        ),
         ("{key: a, operator: Gt, values: ['5', '6']}", "write exactly one value, in quotes"),
         ("{key: a, operator: SemverGt, values: []}", "write exactly one value, in quotes"),
     ],

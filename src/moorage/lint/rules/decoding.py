@@ -79,6 +79,8 @@ def _type_hint(document: Document, path: str, reason: str) -> str:
     if wants_text and isinstance(value, int | float):
         # A float must be quoted as it is written: 5.10 is the number 5.1.
         return f'quote it: "{_written(document, path) or value if isinstance(value, float) else value}"'
+    if reason.startswith(("quantities must match", "unable to parse quantity")):
+        return "write a quantity, such as 500m, 2 or 1Gi"
     if isinstance(value, str) and ("of type int" in reason or "of type bool" in reason):
         return "write it without quotes"
     return ""

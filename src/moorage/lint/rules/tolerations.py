@@ -72,6 +72,8 @@ def check_redundant(pods: PodPart) -> Iterator[Complaint]:
         toleration = tolerations[found.index]
         if made_by_server and toleration.key.startswith("node.kubernetes.io/"):
             continue  # added by the DaemonSet controller and by admission, nothing the author can change
+        if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
+            continue  # refused by the API server, which is all there is to say about it
         at = f"{pods.spec_path}.tolerations[{found.index}]"
         yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
 

@@ -140,6 +140,11 @@ def test_values_of_the_wrong_type(toleration: str, hint: str) -> None:
     assert finding.place.line == 6
 
 
+def test_quantities() -> None:
+    (finding,) = lint(pod("").replace("image: 'app:1'", "image: 'app:1', resources: {limits: {cpu: 1x}}"))
+    assert finding.hint == "write a quantity, such as 500m, 2 or 1Gi"
+
+
 def test_lists_are_taken_apart() -> None:
     items = "".join(f"- apiVersion: v1\n  kind: Pod\n  metadata: {{name: p{i}}}\n  spec: {{}}\n" for i in range(3))
     findings, outcome = lint_with_outcome(f"apiVersion: v1\nkind: List\nitems:\n{items}")

@@ -174,6 +174,10 @@ def test_seconds_behind_one_that_matches_more_never_count() -> None:
     assert found(REDUNDANT, late, "{operator: Exists}") == []
 
 
+def test_one_that_is_refused_anyway_is_not_called_redundant() -> None:
+    assert found(REDUNDANT, "{operator: Exists}", "{key: a, operator: Exists, tolerationSeconds: 5}") == []
+
+
 def test_duplicates_are_named_as_such() -> None:
     same = "{key: a, operator: Exists}"
     assert found(REDUNDANT, same, same) == [("spec.tolerations[1]", "the same toleration is already in tolerations[0]")]
