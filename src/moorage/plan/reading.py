@@ -16,6 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document
+from moorage.admit.registry import REGISTRY
 from moorage.admit.request import ANY_REQUEST, Request
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint
 from moorage.lint.rules.rejection import written_path
@@ -119,9 +120,9 @@ class Reader:
 
     def _admit(self, raw: Raw, old: Item | None, facts: KindFacts, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
-            return _with_own_status(admit(raw, _stored(old.raw), self._gates), raw)
+            return _with_own_status(admit(raw, _stored(old.raw, key), self._gates), raw)
         if existing:
-            return admit(raw, _stored(raw), self._gates, plugins=())
+            return admit(raw, _stored(raw, key), self._gates, plugins=())
         if not key.name:
             self._unnamed += 1
             return self._create(raw, Request(name_suffix=name_suffix(f"{key}{self._unnamed}")))
@@ -168,12 +169,15 @@ def _labels(value: Any) -> dict[str, str]:
     return {name: text for name, text in entries if isinstance(name, str) and isinstance(text, str)}
 
 
-def _stored(raw: Raw) -> Raw:
-    """An object as a server has it: with a version, which an update must name and which is not written by hand."""
+def _stored(raw: Raw, key: Key) -> Raw:
+    """An object as a server has it: with a namespace, and with a version, which an update must name."""
     metadata = raw.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("resourceVersion"):
+    if not isinstance(metadata, dict):
         return raw
-    return {**raw, "metadata": {**metadata, "resourceVersion": "1"}}
+    completed = {"resourceVersion": metadata.get("resourceVersion") or "1"}
+    if key.namespace:
+        completed["namespace"] = key.namespace
+    return {**raw, "metadata": metadata | completed}
 
 
 def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Rejected:
@@ -181,6 +185,9 @@ def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Reject
     if isinstance(result, Rejected) or not raw.get("status"):
         return result
     updated = {**result.object, "status": copy_document(raw["status"])}
+    row = REGISTRY.get(updated["kind"])
+    if row is not None:
+        row.default(updated)
     return Admitted(updated, view_of(updated), result.warnings)
 
 

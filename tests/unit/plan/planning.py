@@ -1,0 +1,106 @@
+"""Small clusters in few words, and plans of them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from moorage.lint.sources import Source, sources_of
+from moorage.model.gates import gates_from
+from moorage.plan.difference import Difference
+from moorage.plan.outcome import Outcome
+from moorage.plan.planner import Planner, Settings
+from moorage.plan.rollout import Rollout
+from moorage.plan.what_if import Changes
+
+Raw = dict[str, Any]
+
+
+def node(name: str, cpu: str = "4", *, taints: list[Raw] | None = None, **labels: str) -> Raw:
+    capacity = {"cpu": cpu, "memory": "8Gi", "pods": "20"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "spec": {"taints": taints} if taints else {},
+        "status": {"capacity": capacity},
+    }
+
+
+def spec(cpu: str = "1", **fields: Any) -> Raw:
+    return {"containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": cpu}}}], **fields}
+
+
+def pod(name: str, cpu: str = "1", *, labels: Raw | None = None, metadata: Raw | None = None, **fields: Any) -> Raw:
+    about = {"name": name, "labels": labels or {}, **(metadata or {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec(cpu, **fields)}
+
+
+def running(name: str, on: str, owner: tuple[str, str] | None = None, **fields: Any) -> Raw:
+    """A pod as `kubectl get` prints it: it has a uid, a node and a phase."""
+    made = pod(name, **fields)
+    made["metadata"] |= {"uid": f"uid-of-{name}", "resourceVersion": "7"}
+    if owner is not None:
+        reference = {"apiVersion": "apps/v1", "kind": owner[0], "name": owner[1], "uid": "u", "controller": True}
+        made["metadata"]["ownerReferences"] = [reference]
+    made["spec"] |= {"nodeName": on, "priority": 0}
+    made["status"] = {"phase": "Running"}
+    return made
+
+
+def workload(kind: str, name: str, cpu: str = "1", pods: Raw | None = None, **fields: Any) -> Raw:
+    """`pods` are further fields of the pods' spec."""
+    template = {"metadata": {"labels": {"app": name}}, "spec": spec(cpu, **(pods or {}))}
+    selector = {"matchLabels": {"app": name}}
+    group = "batch/v1" if kind in ("Job", "CronJob") else "apps/v1"
+    about: Raw = {"template": template, **fields}
+    if kind == "Job":
+        template["spec"]["restartPolicy"] = "Never"
+    else:
+        about["selector"] = selector
+    return {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": about}
+
+
+class Plan:
+    """A plan of documents, and what became of it."""
+
+    def __init__(self, *documents: Raw | str, gates: dict[str, bool] | None = None, seed: int = 0) -> None:
+        self.planner = Planner(Settings(gates_from(gates or {}), seed))
+        self.planner.load(written(*documents))
+        self.world, self.placement = self.planner.build()
+        self.outcome: Outcome = self.planner.plan(self.world, self.placement)
+
+    @property
+    def where(self) -> dict[str, str]:
+        """Pods by name, and their nodes; empty for those that wait."""
+        return {pod.name: pod.node for pod in self.outcome.pods}
+
+    @property
+    def why(self) -> dict[str, str]:
+        return {pod.name: f"{pod.reason}: {pod.message}" for pod in self.outcome.pending}
+
+    @property
+    def notes(self) -> list[str]:
+        return [f"{note.level.value} {note.line} {note.subject}: {note.message}" for note in self.outcome.notes]
+
+    def nodes_of(self, workload_name: str) -> list[str]:
+        return sorted(pod.node for pod in self.outcome.pods if pod.workload.endswith(f"/{workload_name}"))
+
+    def what_if(self, changes: Changes | None = None, *documents: Raw | str) -> Difference:
+        sources = written(*documents) if documents else []
+        self.outcome, difference = self.planner.what_if(self.world, self.placement, changes or Changes(), sources)
+        return difference
+
+    def rollout(self, name: str, *documents: Raw | str) -> Rollout:
+        return self.planner.rollout(name, written(*documents) if documents else [])
+
+
+def written(*documents: Raw | str) -> list[Source]:
+    """The documents as the one source that a command would read."""
+    texts = [one if isinstance(one, str) else yaml.safe_dump(one) for one in documents]
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as stream:
+        stream.write("\n---\n".join(texts))
+    return list(sources_of([str(Path(stream.name))]))
