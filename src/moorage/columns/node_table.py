@@ -24,17 +24,15 @@ _LOG_LIMIT = 1 << 16
 class ChangeLog:
     """The slots that changed, in order. A reader keeps a position and asks what came after it."""
 
-    __slots__ = ("_base", "_slots")
+    __slots__ = ("_base", "_slots", "position")
 
     def __init__(self) -> None:
+        self.position = 0
         self._base = 0
         self._slots: list[int] = []
 
-    @property
-    def position(self) -> int:
-        return self._base + len(self._slots)
-
     def note(self, slot: int) -> None:
+        self.position += 1
         self._slots.append(slot)
         if len(self._slots) > _LOG_LIMIT:
             drop = len(self._slots) // 2
@@ -43,12 +41,14 @@ class ChangeLog:
 
     def forget(self) -> None:
         """Everything changed: whoever asks what came after any position until now is told that one cannot tell."""
-        self._base = self.position + 1
+        self.position += 1
+        self._base = self.position
         self._slots.clear()
 
     def rewind(self, position: int) -> None:
         """Forget what was noted after a position: everything is as it was then, and nobody has read on since."""
         if position >= self._base:
+            self.position = position
             del self._slots[position - self._base :]
 
     def since(self, position: int) -> list[int] | None:

@@ -12,12 +12,12 @@ Next: `engine`, which keeps one of these per shape.
 
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.schedule.plugin import Mask, Normalization, Plugin, Prepared, Scores, normalize
+from moorage.schedule.local_answers import Filter, LocalAnswers, Score
+from moorage.schedule.plugin import Mask, Plugin, Prepared, Scores, normalize
 from moorage.schedule.prefilter import combine_prepared
 from moorage.schedule.profile import Profile
 from moorage.schedule.standings import Standings
@@ -26,31 +26,6 @@ from moorage.schedule.verdict import Verdict
 from moorage.schedule.wide import WidePlugin, too_many
 
 NO_SLOT = -1
-
-
-class Filter(msgspec.Struct, frozen=True):
-    """A filter that has something to say about the shape."""
-
-    plugin: Plugin[Any]
-    prepared: Prepared
-
-
-class Score(msgspec.Struct, frozen=True):
-    """A score that has something to say about the shape, and its weight."""
-
-    plugin: Plugin[Any]
-    prepared: Prepared
-    weight: int
-
-
-class _Ranked:
-    """A local score that is normalised over all feasible slots, and its raw values: a trait."""
-
-    __slots__ = ("raw", "score")
-
-    def __init__(self, score: Score) -> None:
-        self.score = score
-        self.raw: Scores = np.zeros(0, np.int64)
 
 
 class _Wide:
@@ -65,6 +40,10 @@ class _Wide:
         self.weight = weight
         self.position = -1
         self.rows = slice(0, 0)
+
+    @property
+    def is_read(self) -> bool:
+        return bool(self.position == self.want.touched.position)
 
 
 class Candidates:
@@ -83,7 +62,6 @@ class Candidates:
         self.prefilter = combine_prepared((p, prepared[p]) for p in profile.filters)
         self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
         self._only_nodes = self.prefilter.only_nodes
-        self._local_filters = tuple(f for f in self.filters if f.plugin.local)
         self._pinning = tuple(f for f in self.filters if type(f.plugin).sole_slot is not Plugin.sole_slot)
         weights = {score.plugin: score.weight for score in self.scores}
         filtering = {item.plugin for item in self.filters}
@@ -95,9 +73,8 @@ class Candidates:
         self._speaking: tuple[_Wide, ...] = ()  # those with traits, which is not all of them at all times
         # The filters that told slots apart when they were last asked: the local ones, and the wide ones with traits.
         self.deciding = self.filters
-        local = [s for s in self.scores if s.plugin.local]
-        self._plain = tuple(s for s in local if s.plugin.normalization is Normalization.NONE)
-        self._ranked = tuple(_Ranked(s) for s in local if s.plugin.normalization is not Normalization.NONE)
+        self._local = LocalAnswers(self.filters, self.scores, cluster)
+        self._ranked = self._local.ranked
         asked: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
         # A plugin that rejects the shape as a whole need not have prepared anything to be asked about.
         self._epochal = tuple(
@@ -108,8 +85,6 @@ class Candidates:
         self._epochs: list[Any] = []
         self._wide_masks: dict[Plugin[Any], tuple[Any, Mask]] = {}
         self._position = -1
-        self._feasible: Mask = np.zeros(0, np.bool_)
-        self._fixed: Scores = np.zeros(0, np.int64)
         self._standings = Standings()
 
     def best(self) -> int:
@@ -133,7 +108,7 @@ class Candidates:
         for wide in self._speaking:
             if wide.filters:
                 allowed &= wide.plugin.filter_traits(wide.want, traits[wide.rows])
-        choices = np.flatnonzero(allowed)
+        choices = allowed.nonzero()[0]
         if len(choices) <= 1:
             return standings.front(int(choices[0])) if len(choices) else NO_SLOT
         sums = tops + (self._worth(allowed) << 32)
@@ -144,12 +119,13 @@ class Candidates:
         standings = self._standings
         traits = standings.traits
         worth = np.zeros(len(allowed), np.int64)
-        for raw, ranked in zip(traits, self._ranked, strict=False):
-            worth += normalize(raw, allowed, ranked.score.plugin.normalization) * ranked.score.weight
+        for raw, ranked, varies in zip(traits, self._ranked, standings.varies, strict=False):
+            if varies:
+                worth += normalize(raw, allowed, ranked.score.plugin.normalization) * ranked.score.weight
         if any(wide.weight for wide in self._speaking):
             sizes = np.where(allowed, standings.sizes, 0)
             for wide in self._speaking:
-                if wide.weight and wide.plugin.scores_now(wide.want, self.cluster, allowed):
+                if wide.weight and wide.plugin.has_score(wide.want):
                     worth += wide.plugin.score_traits(wide.want, traits[wide.rows], sizes) * wide.weight
         return worth
 
@@ -192,7 +168,7 @@ class Candidates:
     # -- wide plugins -------------------------------------------------------------------------------------------
 
     def _narrowed(self) -> Mask:
-        feasible = self._feasible
+        feasible = self._local.feasible
         for item in self.filters:
             if not item.plugin.local:
                 feasible = feasible & self.mask(item)
@@ -220,28 +196,34 @@ class Candidates:
     # -- keeping up ---------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
-        nodes = self.cluster.nodes
+        cluster = self.cluster
+        nodes = cluster.nodes
         epochs = self._current_epochs()  # first, since a plugin may note slots on which something else changed
         position = nodes.changes.position
+        unread = False
         for wide in self._wide:
-            wide.want.catch_up(self.cluster)
-        unread = any(wide.position != wide.want.touched.position for wide in self._wide)
+            want = wide.want
+            want.catch_up(cluster)
+            unread |= wide.position != want.touched.position
         if position == self._position and epochs == self._epochs and not unread:
             return
         changed = nodes.changes.since(self._position) if self._position >= 0 and epochs == self._epochs else None
         self._position = position
         self._epochs = epochs
-        touched = self._touched()
+        touched = self._touched() if unread else []
         capacity = nodes.slots.capacity
-        if changed is None or touched is None or len(self._fixed) != capacity or too_many(changed + touched, capacity):
+        if (
+            changed is None
+            or touched is None
+            or len(self._local.fixed) != capacity
+            or too_many(len(changed) + len(touched), capacity)
+        ):
             self._rebuild()
         else:
-            repaired = dict.fromkeys(changed)
-            for slot in repaired:
-                self._repair(slot)
-            for slot in dict.fromkeys(touched):
-                if slot not in repaired:
-                    self._place(slot)
+            repaired = changed if len(changed) == 1 else list(dict.fromkeys(changed))
+            self._local.repair(repaired, self.is_considered)
+            for slot in dict.fromkeys((*repaired, *touched)) if touched else repaired:
+                self._place(slot)
             if self._standings.is_crowded:
                 self._rebuild()
         self._standings.settle()
@@ -250,27 +232,19 @@ class Candidates:
         """The slots whose wide traits changed since the last time; None if that may be all of them."""
         touched: list[int] | None = []
         for wide in self._wide:
-            log = wide.want.touched
-            since = log.since(wide.position)
-            wide.position = log.position
-            touched = None if since is None or touched is None else touched + since
+            if not wide.is_read:
+                log = wide.want.touched
+                since = log.since(wide.position)
+                wide.position = log.position
+                touched = None if since is None or touched is None else touched + since
         return touched
 
     def _rebuild(self) -> None:
-        cluster = self.cluster
         wide_traits = self._listen()
-        feasible = self.considered()
-        for item in self._local_filters:
-            feasible &= item.plugin.filter(item.prepared.want, cluster)
-        self._feasible = feasible
-        fixed = np.zeros(len(feasible), np.int64)
-        for score in self._plain:
-            fixed += score.plugin.score(score.prepared.want, cluster, feasible) * score.weight
-        self._fixed = fixed
-        for ranked in self._ranked:
-            ranked.raw = ranked.score.plugin.score(ranked.score.prepared.want, cluster, feasible).copy()
+        local = self._local
+        local.rebuild(self.considered())
         traits = [ranked.raw for ranked in self._ranked] + wide_traits
-        self._standings.rebuild(feasible, (fixed << 32) | cluster.nodes.tie, traits)
+        self._standings.rebuild(local.feasible, (local.fixed << 32) | self.cluster.nodes.tie, traits)
 
     def _listen(self) -> list[Trait]:
         """The traits of all wide plugins, which have their rows after those of the ranked scores."""
@@ -284,31 +258,17 @@ class Candidates:
         self.deciding = tuple(item for item in self.filters if item.plugin not in silent)
         return traits
 
-    def _repair(self, slot: int) -> None:
-        """Ask the local plugins about one slot again."""
-        cluster = self.cluster
-        feasible = self.is_considered(slot) and all(
-            item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in self._local_filters
-        )
-        self._feasible[slot] = feasible
-        if feasible:
-            for ranked in self._ranked:
-                ranked.raw[slot] = ranked.score.plugin.score_slot(ranked.score.prepared.want, cluster, slot)
-            self._fixed[slot] = sum(
-                score.plugin.score_slot(score.prepared.want, cluster, slot) * score.weight for score in self._plain
-            )
-        self._place(slot)
-
     def _place(self, slot: int) -> None:
         """Put a slot into the class where it belongs now."""
-        if not self._feasible[slot]:
+        local = self._local
+        if not local.feasible[slot]:
             self._standings.remove(slot)
             return
         cluster = self.cluster
-        traits = [int(ranked.raw[slot]) for ranked in self._ranked]
+        traits = [ranked.raw.item(slot) for ranked in self._ranked]
         for wide in self._speaking:
             traits += wide.plugin.traits_at(wide.want, cluster, slot)
-        key = (int(self._fixed[slot]) << 32) | int(cluster.nodes.tie[slot])
+        key = (local.fixed.item(slot) << 32) | cluster.nodes.tie.item(slot)
         self._standings.put(slot, key, tuple(traits))
 
     def considered(self) -> Mask:

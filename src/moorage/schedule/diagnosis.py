@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 import msgspec
 import numpy as np
 
-from moorage.schedule.candidates import Candidates, Filter
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.local_answers import Filter
 from moorage.schedule.plugin import Mask
 from moorage.schedule.verdict import Verdict
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.interning import Interner
 from moorage.columns.shape import Shape
-from moorage.schedule.candidates import Candidates, Filter
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.events import EventKind
+from moorage.schedule.local_answers import Filter
 from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.requeue import on
 from moorage.schedule.verdict import Verdict

@@ -56,6 +56,8 @@ class Plugin(Generic[Want]):
 
     name: ClassVar[str]
     local: ClassVar[bool] = True
+    # Whether pods that come to a node or leave it may change the answer for it; only local plugins are asked.
+    reads_pods: ClassVar[bool] = True
     normalization: ClassVar[Normalization] = Normalization.NONE
     # Which events may turn a no into a yes; None: any may.
     requeue_on: ClassVar[tuple[Requeue, ...] | None] = None

@@ -23,7 +23,6 @@ class Standings:
 
     __slots__ = (
         "_class_at",
-        "_class_of",
         "_codes",
         "_crowd",
         "_entry_at",
@@ -32,6 +31,7 @@ class Standings:
         "_sizes",
         "_tops",
         "_traits",
+        "varies",
     )
 
     def __init__(self) -> None:
@@ -44,8 +44,10 @@ class Standings:
         first, classes = distinct(chosen, len(slots))
         room = 2 * len(first) + _SLACK
         self._traits = np.zeros((len(traits), room), np.int64)
+        # For each trait, whether classes differ in it; what they do not differ in cannot tell which one is better.
         for row, trait in zip(self._traits, chosen, strict=True):
             row[: len(first)] = trait[first]
+        self.varies = [bool((row != row[0]).any()) for row in self._traits[:, : len(first)]] if len(first) else []
         self._codes: dict[tuple[int, ...], int] = {
             tuple(column): code for code, column in enumerate(self._traits[:, : len(first)].T.tolist())
         }
@@ -112,6 +114,11 @@ class Standings:
             self._tops = np.concatenate([self._tops, np.full_like(self._tops, _NONE)])
             self._traits = np.concatenate([self._traits, np.zeros_like(self._traits)], axis=1)
         self._traits[:, code] = traits
+        if code:
+            first = self._traits[:, 0].tolist()
+            self.varies = [v or a != b for v, a, b in zip(self.varies, first, traits, strict=True)]
+        else:
+            self.varies = [False] * len(traits)
         return code
 
     def _is_current(self, entry: int, code: int) -> bool:

@@ -158,7 +158,7 @@ class VictimTable:
         slots = np.array(sorted(stale), np.int64)
         self._states[slots] = _UNHELPFUL
         slots = slots[nodes.alive[slots]]
-        if too_many(slots.tolist(), nodes.slots.capacity):
+        if too_many(len(slots), nodes.slots.capacity):
             self._assess(slots[self._all_curable()[slots]])
         else:
             self._assess(np.array([slot for slot in slots.tolist() if self._is_curable(slot)], np.int64))

@@ -27,9 +27,9 @@ _FEW_NODES = 8  # per domain, on average
 _SHARE = 16  # if more than one slot in this many changed, counting all is quicker
 
 
-def too_many(changed: list[int], capacity: int) -> bool:
+def too_many(changed: int, capacity: int) -> bool:
     """Whether so many slots changed that looking at all of them at once is quicker than at each."""
-    return len(changed) > _ALWAYS_FEW + capacity // _SHARE
+    return changed > _ALWAYS_FEW + capacity // _SHARE
 
 
 def has_small_domains(column: LabelColumn, nodes: int) -> bool:
@@ -43,10 +43,11 @@ class Following:
     `touched` notes, for whoever keeps traits, the other slots whose traits changed with those.
     """
 
-    __slots__ = ("_position", "touched")
+    __slots__ = ("_position", "is_idle", "touched")
 
     def __init__(self) -> None:
         self._position = -1
+        self.is_idle = False  # whether there is nothing to count
         self.touched = ChangeLog()
 
     def catch_up(self, cluster: Cluster) -> None:
@@ -54,9 +55,12 @@ class Following:
         current = self.is_current(cluster)
         if current and changes.position == self._position:
             return
+        if current and self.is_idle:
+            self._position = changes.position
+            return
         changed = changes.since(self._position) if current and self._position >= 0 else None
         self._position = changes.position
-        if changed is None or too_many(changed, cluster.nodes.slots.capacity):
+        if changed is None or too_many(len(changed), cluster.nodes.slots.capacity):
             self.rebuild(cluster)
             self.touched.forget()
             return
@@ -93,6 +97,10 @@ class WidePlugin(Plugin[W]):
     def filter_traits(self, want: W, traits: Traits) -> Mask:
         """Which entries pass; there are traits."""
         return np.ones(len(traits[0]), np.bool_)
+
+    def has_score(self, want: W) -> bool:
+        """Whether PreScore would go on; the want has caught up."""
+        return True
 
     def score_traits(self, want: W, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
         """0–100 for each entry, normalised over those whose size, in feasible slots, is not 0; there are traits."""
@@ -131,6 +139,10 @@ class WidePlugin(Plugin[W]):
         want.catch_up(cluster)
         first, classes = distinct([trait[slots] for trait in self.traits(want, cluster)], len(slots))
         return super().curable(want, cluster, slots[first])[classes]
+
+    def scores_now(self, want: W, cluster: Cluster, feasible: Mask) -> bool:
+        want.catch_up(cluster)
+        return self.has_score(want)
 
     def score(self, want: W, cluster: Cluster, feasible: Mask) -> Scores:
         want.catch_up(cluster)

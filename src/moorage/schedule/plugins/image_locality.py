@@ -31,6 +31,7 @@ class ImageLocality(Plugin[_Want]):
     """See the module."""
 
     name = "ImageLocality"
+    reads_pods = False
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         mounted = (volume.image.reference for volume in shape.spec.volumes if volume.image is not None)

@@ -93,8 +93,7 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
         want.catch_up(cluster)
         return bool(want.affinity or want.anti_affinity or any(domain.pods for domain in want.existing))
 
-    def scores_now(self, want: AffinityWant, cluster: Cluster, feasible: Mask) -> bool:
-        want.catch_up(cluster)
+    def has_score(self, want: AffinityWant) -> bool:
         return any(domain.pods for domain in want.preferences)
 
     def score_traits(self, want: AffinityWant, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
@@ -105,10 +104,12 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
             if code is not None:
                 total += domain.counts[code]
         among = total[sizes > 0]
-        if len(among) == 0 or among.min() == among.max():
-            return np.zeros_like(total)
-        lowest = among.min()
-        scaled: Scores = (float(MAX_SCORE) * ((total - lowest) / (among.max() - lowest))).astype(np.int64)
+        if len(among) == 0:
+            return total
+        lowest, highest = int(among.min()), int(among.max())
+        if lowest == highest:
+            return np.zeros(len(total), np.int64)
+        scaled: Scores = (float(MAX_SCORE) * ((total - lowest) / (highest - lowest))).astype(np.int64)
         return scaled
 
     # -- in words -------------------------------------------------------------------------------------------------

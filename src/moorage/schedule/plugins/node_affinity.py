@@ -78,6 +78,7 @@ class NodeAffinity(Plugin[_Want]):
     """See the module. `added` is the profile's addedAffinity, which every pod has to meet as well."""
 
     name = "NodeAffinity"
+    reads_pods = False
     normalization = Normalization.UP
     refuses_with = Code.UNRESOLVABLE
     requeue_on = (on(EventKind.NODE_ADDED, EventKind.NODE_LABELS, hint=_verdict_changed),)

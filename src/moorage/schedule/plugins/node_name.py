@@ -26,6 +26,7 @@ class NodeName(Plugin[str]):
     """See the module."""
 
     name = "NodeName"
+    reads_pods = False
     refuses_with = Code.UNRESOLVABLE
     requeue_on = (on(EventKind.NODE_ADDED, hint=_is_that_node),)
 

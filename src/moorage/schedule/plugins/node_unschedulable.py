@@ -35,6 +35,7 @@ class NodeUnschedulable(Plugin[TolerationSet]):
     """See the module."""
 
     name = "NodeUnschedulable"
+    reads_pods = False
     refuses_with = Code.UNRESOLVABLE
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_TAINTS, hint=_is_open_now),

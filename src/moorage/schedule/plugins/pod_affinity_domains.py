@@ -133,6 +133,7 @@ class AffinityWant(Following):
         self.has_small_scores = any(domain.column.key in self.small for domain in self.preferences)
         for domain in self.domains:
             domain.recount()
+        self.is_idle = not self.domains
 
     def _weighed(self, cluster: Cluster) -> Iterable[tuple[str, Source]]:
         """Whatever adds to a score: topology key, pods, and how much each of them adds."""

@@ -160,8 +160,7 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
         want.catch_up(cluster)
         return bool(want.hard)
 
-    def scores_now(self, want: SpreadWant, cluster: Cluster, feasible: Mask) -> bool:
-        want.catch_up(cluster)
+    def has_score(self, want: SpreadWant) -> bool:
         return bool(want.soft)
 
     def score_traits(self, want: SpreadWant, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
@@ -178,7 +177,7 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
             if constraint.key == HOSTNAME:
                 domains, pods = int(sizes[counts].sum()), trait
             else:
-                domains, pods = len(np.unique(trait[counts])), domain.counts[trait]
+                domains, pods = int(np.count_nonzero(np.bincount(trait[counts]))), domain.counts[trait]
             total += np.where(has, pods * log(domains + 2) + float(constraint.max_skew - 1), 0.0)
         return _normalized(_rounded(total), counts, scored)
 

@@ -213,6 +213,7 @@ class SpreadWant(Following):
         keyed = self._mask_of_keys(self.soft) if self.constraints.needs_all_keys else None
         for constraint, soft_domain in zip(soft, self.soft, strict=True):
             soft_domain.recount(self._included(constraint, keyed))
+        self.is_idle = not both
 
     def follow(self, cluster: Cluster, slot: int) -> None:
         alive = bool(cluster.nodes.alive[slot])

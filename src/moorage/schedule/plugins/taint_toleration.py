@@ -67,6 +67,7 @@ class TaintToleration(Plugin[_Want]):
     """See the module."""
 
     name = "TaintToleration"
+    reads_pods = False
     normalization = Normalization.DOWN
     refuses_with = Code.UNRESOLVABLE
     requeue_on = (
