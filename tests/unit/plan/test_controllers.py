@@ -1,5 +1,7 @@
 """Workloads and the pods their controllers make of them."""
 
+from typing import Any
+
 import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
@@ -23,7 +25,7 @@ def test_a_deployment_makes_its_replicas_by_way_of_a_replica_set() -> None:
 @pytest.mark.parametrize(("replicas", "pods"), [(None, 1), (0, 0), (2, 2)])
 def test_how_many(replicas: int | None, pods: int) -> None:
     for kind in ("Deployment", "ReplicaSet", "StatefulSet"):
-        fields = {} if replicas is None else {"replicas": replicas}
+        fields: dict[str, Any] = {} if replicas is None else {"replicas": replicas}
         assert len(Plan(node("n1"), workload(kind, "w", **fields)).where) == pods
 
 
@@ -109,7 +111,7 @@ def test_a_stateful_set_waits_for_its_first_pod_unless_told_otherwise() -> None:
         ({"suspend": True}, 0),
     ],
 )
-def test_jobs(fields: dict[str, object], pods: int) -> None:
+def test_jobs(fields: dict[str, Any], pods: int) -> None:
     assert len(Plan(node("n1"), workload("Job", "j", **fields)).where) == pods
 
 

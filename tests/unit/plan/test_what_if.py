@@ -1,0 +1,201 @@
+"""Changes and everything that follows from them."""
+
+import pytest
+from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
+
+from moorage.plan.difference import Cause, Departure
+from moorage.plan.node_changes import ChangeError, TaintChange, UntaintChange, parse_taint, parse_untaint
+from moorage.plan.what_if import Changes
+
+TAINT = TaintChange("n1", "maintenance", "soon", "NoExecute")
+
+
+def tolerated_for(seconds: int | None) -> Raw:
+    toleration: Raw = {"key": "maintenance", "operator": "Exists", "effect": "NoExecute"}
+    return {"tolerations": [toleration | ({} if seconds is None else {"tolerationSeconds": seconds})]}
+
+
+def only(departures: list[Departure]) -> Departure:
+    (departure,) = departures
+    return departure
+
+
+def test_nothing_changes_nothing() -> None:
+    plan = Plan(node("n1"), workload("Deployment", "web", replicas=2), pod("a", "9"))
+    before = plan.where
+    assert plan.what_if().is_empty
+    assert plan.where == before
+
+
+def test_a_taint_evicts_and_the_controller_makes_the_pod_anew_elsewhere() -> None:
+    plan = Plan(node("n1"), workload("Deployment", "web"), pod("stays", **tolerated_for(None)))
+    difference = plan.what_if(Changes(taints=(TAINT,)), node("n2"))
+    gone = only(difference.departures)
+    assert (gone.node, gone.cause, gone.seconds, gone.new_node) == ("n1", Cause.TAINT, 0, "n2")
+    assert gone.because == "taint maintenance=soon is not tolerated: no toleration is for its key and effect"
+    assert gone.replaced_by != gone.pod
+    assert plan.where["stays"] == "n1"
+
+
+def test_evictions_come_in_the_order_of_time() -> None:
+    plan = Plan(node("n1"), node("n2", cpu="1"), pod("now"), *(pod(f"s{s}", **tolerated_for(s)) for s in (60, 10)))
+    placed = {name for name, where in plan.where.items() if where == "n1"}
+    difference = plan.what_if(Changes(taints=(TAINT,)))
+    assert [(gone.pod.removeprefix("default/"), gone.seconds) for gone in difference.departures] == [
+        (name, seconds) for name, seconds in (("now", 0), ("s10", 10), ("s60", 60)) if name in placed
+    ]
+    assert all(not gone.replaced_by for gone in difference.departures)  # nobody makes bare pods anew
+
+
+def test_whoever_goes_first_gets_the_room_there_is() -> None:
+    plan = Plan(
+        node("n1", cpu="4"),
+        workload("Deployment", "patient", "2", pods=tolerated_for(60)),
+        workload("Deployment", "hasty", "2"),
+    )
+    difference = plan.what_if(Changes(taints=(TAINT,)), node("n2", cpu="2"))
+    first, second = difference.departures
+    assert (first.workload, first.seconds, first.new_node) == ("Deployment default/hasty", 0, "n2")
+    assert (second.workload, second.seconds, second.new_node) == ("Deployment default/patient", 60, "n1")
+
+
+def test_untaint_lets_pending_pods_in() -> None:
+    plan = Plan(node("n1", taints=[{"key": "gpu", "effect": "NoSchedule"}]), pod("a"), workload("DaemonSet", "agent"))
+    assert plan.where == {"a": ""}
+    difference = plan.what_if(Changes(untaints=(UntaintChange("n1", "gpu", ""),)))
+    assert sorted(one.name[:5] for one in difference.placed) == ["a", "agent"]
+    assert not difference.departures
+
+
+def test_drain_moves_what_has_a_controller_and_leaves_daemons() -> None:
+    plan = Plan(
+        node("n1"), workload("Deployment", "web", replicas=2), workload("DaemonSet", "agent", "100m"), pod("bare")
+    )
+    difference = plan.what_if(Changes(drains=("n1",)), node("n2"))
+    by_workload = {gone.workload: gone for gone in difference.departures}
+    assert by_workload["Deployment default/web"].new_node == "n2"
+    assert by_workload[""].replaced_by == ""
+    assert "DaemonSet default/agent" not in by_workload
+    assert plan.nodes_of("agent") == ["n1", "n2"]
+    assert not plan.outcome.nodes[0].schedulable
+
+
+def budget(least: int) -> Raw:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web"},
+        "spec": {"minAvailable": least, "selector": {"matchLabels": {"app": "web"}}},
+    }
+
+
+@pytest.mark.parametrize(("least", "room", "moved", "blocked"), [(1, "4", 2, 0), (1, "0", 1, 1), (2, "4", 0, 2)])
+def test_a_drain_respects_budgets_and_waits_for_what_it_moved(least: int, room: str, moved: int, blocked: int) -> None:
+    plan = Plan(node("n1"), workload("Deployment", "web", replicas=2), budget(least))
+    difference = plan.what_if(Changes(drains=("n1",)), node("n2", cpu=room))
+    assert len(difference.departures) == moved
+    assert len(difference.blocked) == blocked
+    assert all("disruption budget" in message for _, message in difference.blocked)
+
+
+def test_a_lost_node_takes_its_pods_with_it() -> None:
+    plan = Plan(node("n1"), workload("StatefulSet", "db"), workload("DaemonSet", "agent", "100m"))
+    difference = plan.what_if(Changes(removes=("n1",)), node("n2"))
+    moved = {gone.workload: gone for gone in difference.departures}
+    database = moved["StatefulSet default/db"]
+    assert (database.replaced_by, database.new_node, database.cause) == ("default/db-0", "n2", Cause.NODE_REMOVED)
+    assert moved["DaemonSet default/agent"].node == "n1"
+    assert [line.name for line in plan.outcome.nodes] == ["n2"]
+
+
+def test_manifests_on_top_scale_add_and_replace() -> None:
+    plan = Plan(node("n1"), workload("Deployment", "web", replicas=3), workload("Deployment", "api", replicas=1))
+    difference = plan.what_if(
+        Changes(files=("new.yaml",)),
+        workload("Deployment", "web", replicas=1),
+        workload("Deployment", "api", "2"),
+        pod("new"),
+    )
+    causes = sorted(gone.cause.value for gone in difference.departures)
+    assert causes == ["new template", "removed by its controller", "removed by its controller"]
+    replaced = next(gone for gone in difference.departures if gone.cause is Cause.NEW_TEMPLATE)
+    assert replaced.new_node == "n1"
+    assert replaced.replaced_by.rpartition("-")[0] != replaced.pod.rpartition("-")[0]  # another template hash
+    assert [one.name for one in difference.placed] == ["new"]
+
+
+def test_a_larger_node_and_a_changed_pod_on_top() -> None:
+    plan = Plan(node("n1", cpu="1"), pod("a", "2"), running("b", "n1", cpu="0"))
+    labelled = running("b", "n1", cpu="0", labels={"new": "label"})
+    difference = plan.what_if(Changes(files=("new.yaml",)), node("n1", cpu="4"), labelled)
+    assert [one.name for one in difference.placed] == ["a"]
+    assert plan.world.pods["default/b"].pod.metadata.labels == {"new": "label"}
+    assert plan.where["b"] == "n1"
+
+
+def test_pods_of_a_controller_that_is_not_in_the_input_are_made_anew_too() -> None:
+    plan = Plan(node("n1"), running("api-1-x", "n1", ("ReplicaSet", "api-1")), running("d", "n1", ("DaemonSet", "ds")))
+    difference = plan.what_if(Changes(removes=("n1",)), node("n2"))
+    moved = {gone.pod: gone.new_node for gone in difference.departures}
+    assert moved == {"default/api-1-x": "n2", "default/d": ""}
+
+
+def test_mirror_pods_are_left_alone() -> None:
+    mirror = running("kube-proxy-n1", "n1", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}})
+    plan = Plan(node("n1"), mirror)
+    assert plan.what_if(Changes(taints=(TAINT,), drains=("n1",))).is_empty
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (Changes(drains=("worker-9",)), "there is no node 'worker-9' in the input; is it worker-1?"),
+        (Changes(removes=("elsewhere",)), "there is no node 'elsewhere' in the input"),
+        (Changes(untaints=(UntaintChange("n1", "x", ""),)), "node n1 has no taint x"),
+        (
+            Changes(taints=(TaintChange("n1", "no key", "", "NoExecute"),)),
+            'Node "n1" is invalid: metadata.taints[0].key',
+        ),
+    ],
+)
+def test_changes_that_cannot_be_made(changes: Changes, reason: str) -> None:
+    with pytest.raises(ChangeError) as error:
+        Plan(node("n1"), node("worker-1")).what_if(changes)
+    assert str(error.value).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("n1=a=b:NoExecute", TaintChange("n1", "a", "b", "NoExecute")),
+        ("n1=a:NoSchedule", TaintChange("n1", "a", "", "NoSchedule")),
+        ("n1=example.com/a=1.2.3:NoSchedule", TaintChange("n1", "example.com/a", "1.2.3", "NoSchedule")),
+        ("n1", None),
+        ("n1=a=b", None),
+        ("n1=a=b:Never", None),
+        ("=a=b:NoExecute", None),
+    ],
+)
+def test_taints_as_they_are_written(text: str, change: TaintChange | None) -> None:
+    if change is None:
+        with pytest.raises(ChangeError):
+            parse_taint(text)
+    else:
+        assert parse_taint(text) == change
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("n1=a", UntaintChange("n1", "a", "")),
+        ("n1=a:NoExecute", UntaintChange("n1", "a", "NoExecute")),
+        ("n1", None),
+        ("n1=a:Never", None),
+    ],
+)
+def test_untaints_as_they_are_written(text: str, change: UntaintChange | None) -> None:
+    if change is None:
+        with pytest.raises(ChangeError):
+            parse_untaint(text)
+    else:
+        assert parse_untaint(text) == change
