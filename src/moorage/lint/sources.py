@@ -52,18 +52,23 @@ def _in_directory(directory: str, above: tuple[tuple[int, int], ...]) -> Iterato
             yield Source(directory, directory, problem=f"more than {_DEEPEST} directories deep")
             return
         with os.scandir(directory) as entries:
-            found = sorted((entry.name, entry.is_dir(), entry.is_file()) for entry in entries)
+            # One text for each, and no more: a directory may hold very many.
+            found = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries if _wanted(entry))
     except OSError as error:
         yield Source(directory, directory, problem=reason_of(error))
         return
-    for name, is_directory, is_file in found:
-        if name.startswith("."):
-            continue
+    for name in found:
         path = os.path.join(directory, name)  # noqa: PTH118
-        if is_directory:
-            yield from _in_directory(path, (*above, identity))
-        elif is_file and name.lower().endswith(EXTENSIONS):
+        if name.endswith("/"):
+            yield from _in_directory(path[:-1], (*above, identity))
+        else:
             yield Source(path, path, explicit=False)
+
+
+def _wanted(entry: os.DirEntry[str]) -> bool:
+    if entry.name.startswith("."):
+        return False
+    return entry.is_dir() or (entry.name.lower().endswith(EXTENSIONS) and entry.is_file())
 
 
 def reason_of(error: OSError) -> str:
