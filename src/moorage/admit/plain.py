@@ -30,7 +30,7 @@ def as_go_struct(value: Any) -> Any:
             {name[0].upper() + name[1:]: as_go_struct(getattr(value, name)) for name in value.__struct_fields__}
         )
     if isinstance(value, tuple):
-        return [as_go_struct(item) for item in value] or None
+        return [as_go_struct(item) for item in value] if value else value
     return value
 
 

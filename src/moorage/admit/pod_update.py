@@ -16,8 +16,9 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.plain import difference
 from moorage.admit.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.pod.go_space import trim_space
-from moorage.admit.scheduling.shown import shown_node_selector_term
+from moorage.admit.scheduling.shown import shown_list, shown_node_selector_term
 from moorage.admit.scheduling.tolerations import validate_tolerations
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.pod import Container, Pod, PodSchedulingGate, PodSpec
 from moorage.model.scheduling import NodeAffinity, NodeSelectorTerm, Toleration
@@ -154,15 +155,14 @@ def _validate_gated(munged: PodSpec, old: PodSpec) -> tuple[list[FieldError], Po
 def _validate_selector_grows(new: Mapping[str, str], old: Mapping[str, str]) -> list[FieldError]:
     if all(new.get(key) == value for key, value in old.items()):
         return []
-    return [invalid("spec.nodeSelector", AsJSON(dict(new) or None), SELECTOR_ONLY_GROWS)]
+    return [invalid("spec.nodeSelector", AsJSON(new), SELECTOR_ONLY_GROWS)]
 
 
 def _validate_affinity_tightens(new: NodeAffinity | None, old: NodeAffinity | None) -> list[FieldError]:
     path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
     before, after = _required_terms(old), _required_terms(new)
     if before and len(before) != len(after):
-        shown = [shown_node_selector_term(term) for term in after] or None
-        return [invalid(path, AsJSON(shown), TERMS_COUNTED)]
+        return [invalid(path, AsJSON(shown_list(after, shown_node_selector_term)), TERMS_COUNTED)]
     return [
         invalid(f"{path}[{index}]", AsJSON(shown_node_selector_term(term)), TERM_ONLY_GROWS)
         for index, (term, earlier) in enumerate(zip(after, before, strict=False))
@@ -172,7 +172,7 @@ def _validate_affinity_tightens(new: NodeAffinity | None, old: NodeAffinity | No
 
 def _required_terms(affinity: NodeAffinity | None) -> tuple[NodeSelectorTerm, ...]:
     if affinity is None or affinity.requiredDuringSchedulingIgnoredDuringExecution is None:
-        return ()
+        return ABSENT_LIST
     return affinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms
 
 

@@ -21,6 +21,7 @@ from moorage.match.requirement import (
     compile_requirement,
     trusted_requirement,
 )
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.go_text import go_quote
 from moorage.model.meta import LabelSelector
 
@@ -79,7 +80,8 @@ def compile_label_selector(selector: LabelSelector | None) -> Selector:
         operator = _OPERATORS.get(expression.operator)
         if operator is None:
             raise SelectorError(f"{go_quote(expression.operator)} is not a valid label selector operator")
-        requirements.append(compile_requirement(expression.key, operator, expression.values))
+        # Kubernetes copies the values, and a copy of an empty list is none.
+        requirements.append(compile_requirement(expression.key, operator, expression.values or ABSENT_LIST))
     return conjunction(requirements)
 
 

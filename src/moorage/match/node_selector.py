@@ -261,7 +261,7 @@ def _compile_field(expression: NodeSelectorRequirement, path: str) -> FieldRequi
     if expression.operator not in _FIELD_OPERATORS:
         raise _refused(not_supported(f"{path}.operator", AsJSON(expression.operator), _FIELD_OPERATORS))
     if len(expression.values) != 1:
-        raise _refused(invalid(f"{path}.values", list(expression.values) or None, "must have one element"))
+        raise _refused(invalid(f"{path}.values", expression.values, "must have one element"))
     return FieldRequirement(expression.key, expression.values[0], expression.operator == "In")
 
 

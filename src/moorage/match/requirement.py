@@ -121,8 +121,7 @@ def _requirement_errors(key: str, operator: str, values: Sequence[str], path: st
         )
     else:
         if not row.least <= len(values) <= row.most:
-            # An absent list is `null` in Go's words, and views don't tell an absent one from an empty one.
-            errors.append(invalid(value_path, list(values) or None, row.wrong_count))
+            errors.append(invalid(value_path, values, row.wrong_count))
         if row.comparison is not None:
             errors += [
                 invalid(f"{value_path}[{i}]", value, row.wrong_value(row.comparison, value))

@@ -4,21 +4,22 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `volume` and `storage`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import LabelSelector, TypedLocalObjectReference, TypedObjectReference
 from moorage.model.named_types import PersistentVolumeAccessMode, PersistentVolumeMode, ResourceList
 from moorage.model.view import View
 
 
 class VolumeResourceRequirements(View, frozen=True, gc=False):
-    limits: ResourceList = {}
-    requests: ResourceList = {}
+    limits: ResourceList = ABSENT_MAP
+    requests: ResourceList = ABSENT_MAP
 
 
 class PersistentVolumeClaimSpec(View, frozen=True, gc=False):
-    accessModes: tuple[PersistentVolumeAccessMode, ...] = ()
+    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
     selector: LabelSelector | None = None
     resources: VolumeResourceRequirements = VolumeResourceRequirements()
     volumeName: str = ""

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `pod`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import LocalObjectReference
 from moorage.model.named_types import (
     ContainerRestartPolicy,
@@ -97,9 +98,9 @@ class ResourceClaim(View, frozen=True, gc=False):
 
 
 class ResourceRequirements(View, frozen=True, gc=False):
-    limits: ResourceList = {}
-    requests: ResourceList = {}
-    claims: tuple[ResourceClaim, ...] = ()
+    limits: ResourceList = ABSENT_MAP
+    requests: ResourceList = ABSENT_MAP
+    claims: tuple[ResourceClaim, ...] = ABSENT_LIST
 
 
 class ContainerResizePolicy(View, frozen=True, gc=False):
@@ -109,7 +110,7 @@ class ContainerResizePolicy(View, frozen=True, gc=False):
 
 class ContainerRestartRuleOnExitCodes(View, frozen=True, gc=False):
     operator: ContainerRestartRuleOnExitCodesOperator = ""
-    values: tuple[Int32, ...] = ()
+    values: tuple[Int32, ...] = ABSENT_LIST
 
 
 class ContainerRestartRule(View, frozen=True, gc=False):
@@ -135,18 +136,18 @@ class VolumeDevice(View, frozen=True, gc=False):
 class Container(View, frozen=True, gc=False):
     name: str = ""
     image: str = ""
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
+    command: tuple[str, ...] = ABSENT_LIST
+    args: tuple[str, ...] = ABSENT_LIST
     workingDir: str = ""
-    ports: tuple[ContainerPort, ...] = ()
-    envFrom: tuple[EnvFromSource, ...] = ()
-    env: tuple[EnvVar, ...] = ()
+    ports: tuple[ContainerPort, ...] = ABSENT_LIST
+    envFrom: tuple[EnvFromSource, ...] = ABSENT_LIST
+    env: tuple[EnvVar, ...] = ABSENT_LIST
     resources: ResourceRequirements = ResourceRequirements()
-    resizePolicy: tuple[ContainerResizePolicy, ...] = ()
+    resizePolicy: tuple[ContainerResizePolicy, ...] = ABSENT_LIST
     restartPolicy: ContainerRestartPolicy | None = None
-    restartPolicyRules: tuple[ContainerRestartRule, ...] = ()
-    volumeMounts: tuple[VolumeMount, ...] = ()
-    volumeDevices: tuple[VolumeDevice, ...] = ()
+    restartPolicyRules: tuple[ContainerRestartRule, ...] = ABSENT_LIST
+    volumeMounts: tuple[VolumeMount, ...] = ABSENT_LIST
+    volumeDevices: tuple[VolumeDevice, ...] = ABSENT_LIST
     livenessProbe: Probe | None = None
     readinessProbe: Probe | None = None
     startupProbe: Probe | None = None
@@ -163,18 +164,18 @@ class Container(View, frozen=True, gc=False):
 class EphemeralContainerCommon(View, frozen=True, gc=False):
     name: str = ""
     image: str = ""
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
+    command: tuple[str, ...] = ABSENT_LIST
+    args: tuple[str, ...] = ABSENT_LIST
     workingDir: str = ""
-    ports: tuple[ContainerPort, ...] = ()
-    envFrom: tuple[EnvFromSource, ...] = ()
-    env: tuple[EnvVar, ...] = ()
+    ports: tuple[ContainerPort, ...] = ABSENT_LIST
+    envFrom: tuple[EnvFromSource, ...] = ABSENT_LIST
+    env: tuple[EnvVar, ...] = ABSENT_LIST
     resources: ResourceRequirements = ResourceRequirements()
-    resizePolicy: tuple[ContainerResizePolicy, ...] = ()
+    resizePolicy: tuple[ContainerResizePolicy, ...] = ABSENT_LIST
     restartPolicy: ContainerRestartPolicy | None = None
-    restartPolicyRules: tuple[ContainerRestartRule, ...] = ()
-    volumeMounts: tuple[VolumeMount, ...] = ()
-    volumeDevices: tuple[VolumeDevice, ...] = ()
+    restartPolicyRules: tuple[ContainerRestartRule, ...] = ABSENT_LIST
+    volumeMounts: tuple[VolumeMount, ...] = ABSENT_LIST
+    volumeDevices: tuple[VolumeDevice, ...] = ABSENT_LIST
     livenessProbe: Probe | None = None
     readinessProbe: Probe | None = None
     startupProbe: Probe | None = None

@@ -9,6 +9,7 @@ k8s.io/api/storage/v1. Next: `kinds`, the registry of all kinds.
 
 from typing import Any
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import LabelSelector, ObjectMeta, TypeMeta
 from moorage.model.quantity import Quantity
 from moorage.model.view import Int32, Int64, View
@@ -21,12 +22,12 @@ class VolumeNodeResources(View, frozen=True, gc=False):
 class CSINodeDriver(View, frozen=True, gc=False):
     name: str = ""
     nodeID: str = ""
-    topologyKeys: tuple[str, ...] = ()
+    topologyKeys: tuple[str, ...] = ABSENT_LIST
     allocatable: VolumeNodeResources | None = None
 
 
 class CSINodeSpec(View, frozen=True, gc=False):
-    drivers: tuple[CSINodeDriver, ...] = ()
+    drivers: tuple[CSINodeDriver, ...] = ABSENT_LIST
 
 
 class CSINode(TypeMeta, frozen=True, gc=False):
@@ -42,10 +43,10 @@ class TokenRequest(View, frozen=True, gc=False):
 class CSIDriverSpec(View, frozen=True, gc=False):
     attachRequired: bool | None = None
     podInfoOnMount: bool | None = None
-    volumeLifecycleModes: tuple[str, ...] = ()
+    volumeLifecycleModes: tuple[str, ...] = ABSENT_LIST
     storageCapacity: bool | None = None
     fsGroupPolicy: str | None = None
-    tokenRequests: tuple[TokenRequest, ...] = ()
+    tokenRequests: tuple[TokenRequest, ...] = ABSENT_LIST
     requiresRepublish: bool | None = None
     seLinuxMount: bool | None = None
     nodeAllocatableUpdatePeriodSeconds: Int64 | None = None
@@ -85,7 +86,7 @@ class VolumeError(View, frozen=True, gc=False):
 
 class VolumeAttachmentStatus(View, frozen=True, gc=False):
     attached: bool = False
-    attachmentMetadata: dict[str, str] = {}  # noqa: RUF012 (msgspec copies it)
+    attachmentMetadata: dict[str, str] = ABSENT_MAP
     attachError: VolumeError | None = None
     detachError: VolumeError | None = None
 

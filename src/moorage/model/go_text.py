@@ -5,6 +5,8 @@ In: Python values. Out: the characters Go would print. Next: `field_error`, whic
 
 from typing import Any
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
+
 _SHORT_ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -54,7 +56,7 @@ def _quoted(character: str) -> str:
 
 def go_json(value: Any) -> str:
     """`json.Marshal`: no spaces, maps sorted by key (give structs as dicts in field order wrapped in `GoStruct`)."""
-    if value is None:
+    if value is None or value is ABSENT_LIST or value is ABSENT_MAP:
         return "null"
     if isinstance(value, str):
         return '"' + "".join(_json_escaped(character) for character in value) + '"'

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/batch/v1. Next: `workload`, from where they are imported.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
+# The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.meta import LabelSelector, ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.named_types import (
     UID,
@@ -26,7 +27,7 @@ from moorage.model.view import Int32, Int64, View
 class PodFailurePolicyOnExitCodesRequirement(View, frozen=True, gc=False):
     containerName: str | None = None
     operator: PodFailurePolicyOnExitCodesOperator = ""
-    values: tuple[Int32, ...] = ()
+    values: tuple[Int32, ...] = ABSENT_LIST
 
 
 class PodFailurePolicyOnPodConditionsPattern(View, frozen=True, gc=False):
@@ -37,11 +38,11 @@ class PodFailurePolicyOnPodConditionsPattern(View, frozen=True, gc=False):
 class PodFailurePolicyRule(View, frozen=True, gc=False):
     action: PodFailurePolicyAction = ""
     onExitCodes: PodFailurePolicyOnExitCodesRequirement | None = None
-    onPodConditions: tuple[PodFailurePolicyOnPodConditionsPattern, ...] = ()
+    onPodConditions: tuple[PodFailurePolicyOnPodConditionsPattern, ...] = ABSENT_LIST
 
 
 class PodFailurePolicy(View, frozen=True, gc=False):
-    rules: tuple[PodFailurePolicyRule, ...] = ()
+    rules: tuple[PodFailurePolicyRule, ...] = ABSENT_LIST
 
 
 class SuccessPolicyRule(View, frozen=True, gc=False):
@@ -50,7 +51,7 @@ class SuccessPolicyRule(View, frozen=True, gc=False):
 
 
 class SuccessPolicy(View, frozen=True, gc=False):
-    rules: tuple[SuccessPolicyRule, ...] = ()
+    rules: tuple[SuccessPolicyRule, ...] = ABSENT_LIST
 
 
 class JobSpec(View, frozen=True, gc=False):
@@ -82,12 +83,12 @@ class JobCondition(View, frozen=True, gc=False):
 
 
 class UncountedTerminatedPods(View, frozen=True, gc=False):
-    succeeded: tuple[UID, ...] = ()
-    failed: tuple[UID, ...] = ()
+    succeeded: tuple[UID, ...] = ABSENT_LIST
+    failed: tuple[UID, ...] = ABSENT_LIST
 
 
 class JobStatus(View, frozen=True, gc=False):
-    conditions: tuple[JobCondition, ...] = ()
+    conditions: tuple[JobCondition, ...] = ABSENT_LIST
     startTime: str | None = None
     completionTime: str | None = None
     active: Int32 = 0
@@ -123,7 +124,7 @@ class CronJobSpec(View, frozen=True, gc=False):
 
 
 class CronJobStatus(View, frozen=True, gc=False):
-    active: tuple[ObjectReference, ...] = ()
+    active: tuple[ObjectReference, ...] = ABSENT_LIST
     lastScheduleTime: str | None = None
     lastSuccessfulTime: str | None = None
 

@@ -5,11 +5,12 @@ k8s.io/apimachinery/pkg/apis/meta/v1 and the reference types of k8s.io/api/core/
 of placement.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
 from typing import Any
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.named_types import UID, ConditionStatus, LabelSelectorOperator, ManagedFieldsOperationType
 from moorage.model.view import Int64, View
 
@@ -49,11 +50,11 @@ class ObjectMeta(View, frozen=True, gc=False):
     creationTimestamp: str | None = None
     deletionTimestamp: str | None = None
     deletionGracePeriodSeconds: Int64 | None = None
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-    ownerReferences: tuple[OwnerReference, ...] = ()
-    finalizers: tuple[str, ...] = ()
-    managedFields: tuple[ManagedFieldsEntry, ...] = ()
+    labels: dict[str, str] = ABSENT_MAP
+    annotations: dict[str, str] = ABSENT_MAP
+    ownerReferences: tuple[OwnerReference, ...] = ABSENT_LIST
+    finalizers: tuple[str, ...] = ABSENT_LIST
+    managedFields: tuple[ManagedFieldsEntry, ...] = ABSENT_LIST
 
 
 class LocalObjectReference(View, frozen=True, gc=False):
@@ -63,12 +64,12 @@ class LocalObjectReference(View, frozen=True, gc=False):
 class LabelSelectorRequirement(View, frozen=True, gc=False):
     key: str = ""
     operator: LabelSelectorOperator = ""
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ABSENT_LIST
 
 
 class LabelSelector(View, frozen=True, gc=False):
-    matchLabels: dict[str, str] = {}
-    matchExpressions: tuple[LabelSelectorRequirement, ...] = ()
+    matchLabels: dict[str, str] = ABSENT_MAP
+    matchExpressions: tuple[LabelSelectorRequirement, ...] = ABSENT_LIST
 
 
 class TypedLocalObjectReference(View, frozen=True, gc=False):

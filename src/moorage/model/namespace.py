@@ -4,16 +4,17 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `kinds`, the registry of all kinds.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
+# The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.meta import ObjectMeta, TypeMeta
 from moorage.model.named_types import ConditionStatus, FinalizerName, NamespaceConditionType, NamespacePhase
 from moorage.model.view import View
 
 
 class NamespaceSpec(View, frozen=True, gc=False):
-    finalizers: tuple[FinalizerName, ...] = ()
+    finalizers: tuple[FinalizerName, ...] = ABSENT_LIST
 
 
 class NamespaceCondition(View, frozen=True, gc=False):
@@ -26,7 +27,7 @@ class NamespaceCondition(View, frozen=True, gc=False):
 
 class NamespaceStatus(View, frozen=True, gc=False):
     phase: NamespacePhase = ""
-    conditions: tuple[NamespaceCondition, ...] = ()
+    conditions: tuple[NamespaceCondition, ...] = ABSENT_LIST
 
 
 class Namespace(TypeMeta, frozen=True, gc=False):

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `kinds`, the registry of all kinds.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import ObjectMeta, TypeMeta
 from moorage.model.named_types import (
     UID,
@@ -35,10 +36,10 @@ class NodeConfigSource(View, frozen=True, gc=False):
 
 class NodeSpec(View, frozen=True, gc=False):
     podCIDR: str = ""
-    podCIDRs: tuple[str, ...] = ()
+    podCIDRs: tuple[str, ...] = ABSENT_LIST
     providerID: str = ""
     unschedulable: bool = False
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[Taint, ...] = ABSENT_LIST
     configSource: NodeConfigSource | None = None
     externalID: str = ""
 
@@ -84,7 +85,7 @@ class NodeSystemInfo(View, frozen=True, gc=False):
 
 
 class ContainerImage(View, frozen=True, gc=False):
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ABSENT_LIST
     sizeBytes: Int64 = 0
 
 
@@ -115,20 +116,20 @@ class NodeFeatures(View, frozen=True, gc=False):
 
 
 class NodeStatus(View, frozen=True, gc=False):
-    capacity: ResourceList = {}
-    allocatable: ResourceList = {}
+    capacity: ResourceList = ABSENT_MAP
+    allocatable: ResourceList = ABSENT_MAP
     phase: NodePhase = ""
-    conditions: tuple[NodeCondition, ...] = ()
-    addresses: tuple[NodeAddress, ...] = ()
+    conditions: tuple[NodeCondition, ...] = ABSENT_LIST
+    addresses: tuple[NodeAddress, ...] = ABSENT_LIST
     daemonEndpoints: NodeDaemonEndpoints = NodeDaemonEndpoints()
     nodeInfo: NodeSystemInfo = NodeSystemInfo()
-    images: tuple[ContainerImage, ...] = ()
-    volumesInUse: tuple[UniqueVolumeName, ...] = ()
-    volumesAttached: tuple[AttachedVolume, ...] = ()
+    images: tuple[ContainerImage, ...] = ABSENT_LIST
+    volumesInUse: tuple[UniqueVolumeName, ...] = ABSENT_LIST
+    volumesAttached: tuple[AttachedVolume, ...] = ABSENT_LIST
     config: NodeConfigStatus | None = None
-    runtimeHandlers: tuple[NodeRuntimeHandler, ...] = ()
+    runtimeHandlers: tuple[NodeRuntimeHandler, ...] = ABSENT_LIST
     features: NodeFeatures | None = None
-    declaredFeatures: tuple[str, ...] = ()
+    declaredFeatures: tuple[str, ...] = ABSENT_LIST
 
 
 class Node(TypeMeta, frozen=True, gc=False):

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `storage`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import ObjectReference, SecretReference
 from moorage.model.view import Int32, View
 from moorage.model.volume_backends import (
@@ -32,7 +33,7 @@ class GlusterfsPersistentVolumeSource(View, frozen=True, gc=False):
 
 
 class RBDPersistentVolumeSource(View, frozen=True, gc=False):
-    monitors: tuple[str, ...] = ()
+    monitors: tuple[str, ...] = ABSENT_LIST
     image: str = ""
     fsType: str = ""
     pool: str = ""
@@ -49,7 +50,7 @@ class ISCSIPersistentVolumeSource(View, frozen=True, gc=False):
     iscsiInterface: str = ""
     fsType: str = ""
     readOnly: bool = False
-    portals: tuple[str, ...] = ()
+    portals: tuple[str, ...] = ABSENT_LIST
     chapAuthDiscovery: bool = False
     chapAuthSession: bool = False
     secretRef: SecretReference | None = None
@@ -64,7 +65,7 @@ class CinderPersistentVolumeSource(View, frozen=True, gc=False):
 
 
 class CephFSPersistentVolumeSource(View, frozen=True, gc=False):
-    monitors: tuple[str, ...] = ()
+    monitors: tuple[str, ...] = ABSENT_LIST
     path: str = ""
     user: str = ""
     secretFile: str = ""
@@ -77,7 +78,7 @@ class FlexPersistentVolumeSource(View, frozen=True, gc=False):
     fsType: str = ""
     secretRef: SecretReference | None = None
     readOnly: bool = False
-    options: dict[str, str] = {}
+    options: dict[str, str] = ABSENT_MAP
 
 
 class AzureFilePersistentVolumeSource(View, frozen=True, gc=False):
@@ -118,7 +119,7 @@ class CSIPersistentVolumeSource(View, frozen=True, gc=False):
     volumeHandle: str = ""
     readOnly: bool = False
     fsType: str = ""
-    volumeAttributes: dict[str, str] = {}
+    volumeAttributes: dict[str, str] = ABSENT_MAP
     controllerPublishSecretRef: SecretReference | None = None
     nodeStageSecretRef: SecretReference | None = None
     nodePublishSecretRef: SecretReference | None = None

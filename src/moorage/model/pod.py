@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `workload`, whose kinds make pods from templates.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.claim import PersistentVolumeClaimSpec, VolumeResourceRequirements
 from moorage.model.container import (
     ConfigMapEnvSource,
@@ -276,7 +277,7 @@ __all__ = [
 
 class HostAlias(View, frozen=True, gc=False):
     ip: str = ""
-    hostnames: tuple[str, ...] = ()
+    hostnames: tuple[str, ...] = ABSENT_LIST
 
 
 class PodDNSConfigOption(View, frozen=True, gc=False):
@@ -285,9 +286,9 @@ class PodDNSConfigOption(View, frozen=True, gc=False):
 
 
 class PodDNSConfig(View, frozen=True, gc=False):
-    nameservers: tuple[str, ...] = ()
-    searches: tuple[str, ...] = ()
-    options: tuple[PodDNSConfigOption, ...] = ()
+    nameservers: tuple[str, ...] = ABSENT_LIST
+    searches: tuple[str, ...] = ABSENT_LIST
+    options: tuple[PodDNSConfigOption, ...] = ABSENT_LIST
 
 
 class PodReadinessGate(View, frozen=True, gc=False):
@@ -313,15 +314,15 @@ class PodSchedulingGroup(View, frozen=True, gc=False):
 
 
 class PodSpec(View, frozen=True, gc=False):
-    volumes: tuple[Volume, ...] = ()
-    initContainers: tuple[Container, ...] = ()
-    containers: tuple[Container, ...] = ()
-    ephemeralContainers: tuple[EphemeralContainer, ...] = ()
+    volumes: tuple[Volume, ...] = ABSENT_LIST
+    initContainers: tuple[Container, ...] = ABSENT_LIST
+    containers: tuple[Container, ...] = ABSENT_LIST
+    ephemeralContainers: tuple[EphemeralContainer, ...] = ABSENT_LIST
     restartPolicy: RestartPolicy = ""
     terminationGracePeriodSeconds: Int64 | None = None
     activeDeadlineSeconds: Int64 | None = None
     dnsPolicy: DNSPolicy = ""
-    nodeSelector: dict[str, str] = {}
+    nodeSelector: dict[str, str] = ABSENT_MAP
     serviceAccountName: str = ""
     serviceAccount: str = ""
     automountServiceAccountToken: bool | None = None
@@ -331,27 +332,27 @@ class PodSpec(View, frozen=True, gc=False):
     hostIPC: bool = False
     shareProcessNamespace: bool | None = None
     securityContext: PodSecurityContext | None = None
-    imagePullSecrets: tuple[LocalObjectReference, ...] = ()
+    imagePullSecrets: tuple[LocalObjectReference, ...] = ABSENT_LIST
     hostname: str = ""
     subdomain: str = ""
     affinity: Affinity | None = None
     schedulerName: str = ""
-    tolerations: tuple[Toleration, ...] = ()
-    hostAliases: tuple[HostAlias, ...] = ()
+    tolerations: tuple[Toleration, ...] = ABSENT_LIST
+    hostAliases: tuple[HostAlias, ...] = ABSENT_LIST
     priorityClassName: str = ""
     priority: Int32 | None = None
     dnsConfig: PodDNSConfig | None = None
-    readinessGates: tuple[PodReadinessGate, ...] = ()
+    readinessGates: tuple[PodReadinessGate, ...] = ABSENT_LIST
     runtimeClassName: str | None = None
     enableServiceLinks: bool | None = None
     preemptionPolicy: PreemptionPolicy | None = None
-    overhead: ResourceList = {}
-    topologySpreadConstraints: tuple[TopologySpreadConstraint, ...] = ()
+    overhead: ResourceList = ABSENT_MAP
+    topologySpreadConstraints: tuple[TopologySpreadConstraint, ...] = ABSENT_LIST
     setHostnameAsFQDN: bool | None = None
     os: PodOS | None = None
     hostUsers: bool | None = None
-    schedulingGates: tuple[PodSchedulingGate, ...] = ()
-    resourceClaims: tuple[PodResourceClaim, ...] = ()
+    schedulingGates: tuple[PodSchedulingGate, ...] = ABSENT_LIST
+    resourceClaims: tuple[PodResourceClaim, ...] = ABSENT_LIST
     resources: ResourceRequirements | None = None
     hostnameOverride: str | None = None
     schedulingGroup: PodSchedulingGroup | None = None

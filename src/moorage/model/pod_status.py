@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `pod`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.container import ResourceRequirements
 from moorage.model.named_types import (
     ConditionStatus,
@@ -87,7 +88,7 @@ class VolumeMountStatus(View, frozen=True, gc=False):
 class LinuxContainerUser(View, frozen=True, gc=False):
     uid: Int64 = 0
     gid: Int64 = 0
-    supplementalGroups: tuple[Int64, ...] = ()
+    supplementalGroups: tuple[Int64, ...] = ABSENT_LIST
 
 
 class ContainerUser(View, frozen=True, gc=False):
@@ -102,7 +103,7 @@ class ResourceHealth(View, frozen=True, gc=False):
 
 class ResourceStatus(View, frozen=True, gc=False):
     name: ResourceName = ""
-    resources: tuple[ResourceHealth, ...] = ()
+    resources: tuple[ResourceHealth, ...] = ABSENT_LIST
 
 
 class ContainerStatus(View, frozen=True, gc=False):
@@ -115,11 +116,11 @@ class ContainerStatus(View, frozen=True, gc=False):
     imageID: str = ""
     containerID: str = ""
     started: bool | None = None
-    allocatedResources: ResourceList = {}
+    allocatedResources: ResourceList = ABSENT_MAP
     resources: ResourceRequirements | None = None
-    volumeMounts: tuple[VolumeMountStatus, ...] = ()
+    volumeMounts: tuple[VolumeMountStatus, ...] = ABSENT_LIST
     user: ContainerUser | None = None
-    allocatedResourcesStatus: tuple[ResourceStatus, ...] = ()
+    allocatedResourcesStatus: tuple[ResourceStatus, ...] = ABSENT_LIST
     stopSignal: Signal | None = None
 
 
@@ -135,35 +136,35 @@ class ContainerExtendedResourceRequest(View, frozen=True, gc=False):
 
 
 class PodExtendedResourceClaimStatus(View, frozen=True, gc=False):
-    requestMappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+    requestMappings: tuple[ContainerExtendedResourceRequest, ...] = ABSENT_LIST
     resourceClaimName: str = ""
 
 
 class NodeAllocatableResourceClaimStatus(View, frozen=True, gc=False):
     resourceClaimName: str = ""
-    containers: tuple[str, ...] = ()
-    resources: dict[str, Quantity] = {}
+    containers: tuple[str, ...] = ABSENT_LIST
+    resources: dict[str, Quantity] = ABSENT_MAP
 
 
 class PodStatus(View, frozen=True, gc=False):
     observedGeneration: Int64 = 0
     phase: PodPhase = ""
-    conditions: tuple[PodCondition, ...] = ()
+    conditions: tuple[PodCondition, ...] = ABSENT_LIST
     message: str = ""
     reason: str = ""
     nominatedNodeName: str = ""
     hostIP: str = ""
-    hostIPs: tuple[HostIP, ...] = ()
+    hostIPs: tuple[HostIP, ...] = ABSENT_LIST
     podIP: str = ""
-    podIPs: tuple[PodIP, ...] = ()
+    podIPs: tuple[PodIP, ...] = ABSENT_LIST
     startTime: str | None = None
-    initContainerStatuses: tuple[ContainerStatus, ...] = ()
-    containerStatuses: tuple[ContainerStatus, ...] = ()
+    initContainerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
+    containerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
     qosClass: PodQOSClass = ""
-    ephemeralContainerStatuses: tuple[ContainerStatus, ...] = ()
+    ephemeralContainerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
     resize: PodResizeStatus = ""
-    resourceClaimStatuses: tuple[PodResourceClaimStatus, ...] = ()
+    resourceClaimStatuses: tuple[PodResourceClaimStatus, ...] = ABSENT_LIST
     extendedResourceClaimStatus: PodExtendedResourceClaimStatus | None = None
-    allocatedResources: ResourceList = {}
+    allocatedResources: ResourceList = ABSENT_MAP
     resources: ResourceRequirements | None = None
-    nodeAllocatableResourceClaimStatuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
+    nodeAllocatableResourceClaimStatuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ABSENT_LIST

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1. Next: `kinds`, the registry of all kinds.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import Condition, LabelSelector, ObjectMeta, TypeMeta
 from moorage.model.named_types import PreemptionPolicy, UnhealthyPodEvictionPolicyType
 from moorage.model.view import Int32, Int64, View
@@ -29,12 +30,12 @@ class PodDisruptionBudgetSpec(View, frozen=True, gc=False):
 
 class PodDisruptionBudgetStatus(View, frozen=True, gc=False):
     observedGeneration: Int64 = 0
-    disruptedPods: dict[str, str | None] = {}
+    disruptedPods: dict[str, str | None] = ABSENT_MAP
     disruptionsAllowed: Int32 = 0
     currentHealthy: Int32 = 0
     desiredHealthy: Int32 = 0
     expectedPods: Int32 = 0
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition, ...] = ABSENT_LIST
 
 
 class PodDisruptionBudget(TypeMeta, frozen=True, gc=False):

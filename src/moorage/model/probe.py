@@ -4,15 +4,16 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `container`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
+# The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.named_types import Signal, URIScheme
 from moorage.model.view import Int32, Int64, View
 
 
 class ExecAction(View, frozen=True, gc=False):
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = ABSENT_LIST
 
 
 class HTTPHeader(View, frozen=True, gc=False):
@@ -25,7 +26,7 @@ class HTTPGetAction(View, frozen=True, gc=False):
     port: Int32 | str = 0
     host: str = ""
     scheme: URIScheme = ""
-    httpHeaders: tuple[HTTPHeader, ...] = ()
+    httpHeaders: tuple[HTTPHeader, ...] = ABSENT_LIST
 
 
 class TCPSocketAction(View, frozen=True, gc=False):

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `moorage.match`, which compiles these into matchers.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
+# The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.meta import LabelSelector
 from moorage.model.named_types import (
     NodeInclusionPolicy,
@@ -21,16 +22,16 @@ from moorage.model.view import Int32, Int64, View
 class NodeSelectorRequirement(View, frozen=True, gc=False):
     key: str = ""
     operator: NodeSelectorOperator = ""
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ABSENT_LIST
 
 
 class NodeSelectorTerm(View, frozen=True, gc=False):
-    matchExpressions: tuple[NodeSelectorRequirement, ...] = ()
-    matchFields: tuple[NodeSelectorRequirement, ...] = ()
+    matchExpressions: tuple[NodeSelectorRequirement, ...] = ABSENT_LIST
+    matchFields: tuple[NodeSelectorRequirement, ...] = ABSENT_LIST
 
 
 class NodeSelector(View, frozen=True, gc=False):
-    nodeSelectorTerms: tuple[NodeSelectorTerm, ...] = ()
+    nodeSelectorTerms: tuple[NodeSelectorTerm, ...] = ABSENT_LIST
 
 
 class PreferredSchedulingTerm(View, frozen=True, gc=False):
@@ -40,16 +41,16 @@ class PreferredSchedulingTerm(View, frozen=True, gc=False):
 
 class NodeAffinity(View, frozen=True, gc=False):
     requiredDuringSchedulingIgnoredDuringExecution: NodeSelector | None = None
-    preferredDuringSchedulingIgnoredDuringExecution: tuple[PreferredSchedulingTerm, ...] = ()
+    preferredDuringSchedulingIgnoredDuringExecution: tuple[PreferredSchedulingTerm, ...] = ABSENT_LIST
 
 
 class PodAffinityTerm(View, frozen=True, gc=False):
     labelSelector: LabelSelector | None = None
-    namespaces: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ABSENT_LIST
     topologyKey: str = ""
     namespaceSelector: LabelSelector | None = None
-    matchLabelKeys: tuple[str, ...] = ()
-    mismatchLabelKeys: tuple[str, ...] = ()
+    matchLabelKeys: tuple[str, ...] = ABSENT_LIST
+    mismatchLabelKeys: tuple[str, ...] = ABSENT_LIST
 
 
 class WeightedPodAffinityTerm(View, frozen=True, gc=False):
@@ -58,13 +59,13 @@ class WeightedPodAffinityTerm(View, frozen=True, gc=False):
 
 
 class PodAffinity(View, frozen=True, gc=False):
-    requiredDuringSchedulingIgnoredDuringExecution: tuple[PodAffinityTerm, ...] = ()
-    preferredDuringSchedulingIgnoredDuringExecution: tuple[WeightedPodAffinityTerm, ...] = ()
+    requiredDuringSchedulingIgnoredDuringExecution: tuple[PodAffinityTerm, ...] = ABSENT_LIST
+    preferredDuringSchedulingIgnoredDuringExecution: tuple[WeightedPodAffinityTerm, ...] = ABSENT_LIST
 
 
 class PodAntiAffinity(View, frozen=True, gc=False):
-    requiredDuringSchedulingIgnoredDuringExecution: tuple[PodAffinityTerm, ...] = ()
-    preferredDuringSchedulingIgnoredDuringExecution: tuple[WeightedPodAffinityTerm, ...] = ()
+    requiredDuringSchedulingIgnoredDuringExecution: tuple[PodAffinityTerm, ...] = ABSENT_LIST
+    preferredDuringSchedulingIgnoredDuringExecution: tuple[WeightedPodAffinityTerm, ...] = ABSENT_LIST
 
 
 class Affinity(View, frozen=True, gc=False):
@@ -90,7 +91,7 @@ class TopologySpreadConstraint(View, frozen=True, gc=False):
     minDomains: Int32 | None = None
     nodeAffinityPolicy: NodeInclusionPolicy | None = None
     nodeTaintsPolicy: NodeInclusionPolicy | None = None
-    matchLabelKeys: tuple[str, ...] = ()
+    matchLabelKeys: tuple[str, ...] = ABSENT_LIST
 
 
 class Taint(View, frozen=True, gc=False):

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `container` and `pod`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
+# The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.named_types import (
     AppArmorProfileType,
     Capability,
@@ -20,8 +21,8 @@ from moorage.model.view import Int64, View
 
 
 class Capabilities(View, frozen=True, gc=False):
-    add: tuple[Capability, ...] = ()
-    drop: tuple[Capability, ...] = ()
+    add: tuple[Capability, ...] = ABSENT_LIST
+    drop: tuple[Capability, ...] = ABSENT_LIST
 
 
 class SELinuxOptions(View, frozen=True, gc=False):
@@ -74,10 +75,10 @@ class PodSecurityContext(View, frozen=True, gc=False):
     runAsUser: Int64 | None = None
     runAsGroup: Int64 | None = None
     runAsNonRoot: bool | None = None
-    supplementalGroups: tuple[Int64, ...] = ()
+    supplementalGroups: tuple[Int64, ...] = ABSENT_LIST
     supplementalGroupsPolicy: SupplementalGroupsPolicy | None = None
     fsGroup: Int64 | None = None
-    sysctls: tuple[Sysctl, ...] = ()
+    sysctls: tuple[Sysctl, ...] = ABSENT_LIST
     fsGroupChangePolicy: PodFSGroupChangePolicy | None = None
     seccompProfile: SeccompProfile | None = None
     appArmorProfile: AppArmorProfile | None = None

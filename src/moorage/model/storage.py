@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1 and k8s.io/api/storage/v1. Next: `kinds`, the registry of all kinds.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.claim import PersistentVolumeClaimSpec
 from moorage.model.meta import ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.named_types import (
@@ -32,12 +33,12 @@ class VolumeNodeAffinity(View, frozen=True, gc=False):
 
 
 class PersistentVolumeSpec(PersistentVolumeSource, frozen=True, gc=False):
-    capacity: ResourceList = {}
-    accessModes: tuple[PersistentVolumeAccessMode, ...] = ()
+    capacity: ResourceList = ABSENT_MAP
+    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
     claimRef: ObjectReference | None = None
     persistentVolumeReclaimPolicy: PersistentVolumeReclaimPolicy = ""
     storageClassName: str = ""
-    mountOptions: tuple[str, ...] = ()
+    mountOptions: tuple[str, ...] = ABSENT_LIST
     volumeMode: PersistentVolumeMode | None = None
     nodeAffinity: VolumeNodeAffinity | None = None
     volumeAttributesClassName: str | None = None
@@ -72,11 +73,11 @@ class ModifyVolumeStatus(View, frozen=True, gc=False):
 
 class PersistentVolumeClaimStatus(View, frozen=True, gc=False):
     phase: PersistentVolumeClaimPhase = ""
-    accessModes: tuple[PersistentVolumeAccessMode, ...] = ()
-    capacity: ResourceList = {}
-    conditions: tuple[PersistentVolumeClaimCondition, ...] = ()
-    allocatedResources: ResourceList = {}
-    allocatedResourceStatuses: dict[str, ClaimResourceStatus] = {}
+    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
+    capacity: ResourceList = ABSENT_MAP
+    conditions: tuple[PersistentVolumeClaimCondition, ...] = ABSENT_LIST
+    allocatedResources: ResourceList = ABSENT_MAP
+    allocatedResourceStatuses: dict[str, ClaimResourceStatus] = ABSENT_MAP
     currentVolumeAttributesClassName: str | None = None
     modifyVolumeStatus: ModifyVolumeStatus | None = None
 
@@ -89,19 +90,19 @@ class PersistentVolumeClaim(TypeMeta, frozen=True, gc=False):
 
 class TopologySelectorLabelRequirement(View, frozen=True, gc=False):
     key: str = ""
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ABSENT_LIST
 
 
 class TopologySelectorTerm(View, frozen=True, gc=False):
-    matchLabelExpressions: tuple[TopologySelectorLabelRequirement, ...] = ()
+    matchLabelExpressions: tuple[TopologySelectorLabelRequirement, ...] = ABSENT_LIST
 
 
 class StorageClass(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
-    parameters: dict[str, str] = {}
+    parameters: dict[str, str] = ABSENT_MAP
     reclaimPolicy: PersistentVolumeReclaimPolicy | None = None
-    mountOptions: tuple[str, ...] = ()
+    mountOptions: tuple[str, ...] = ABSENT_LIST
     allowVolumeExpansion: bool | None = None
     volumeBindingMode: VolumeBindingMode | None = None
-    allowedTopologies: tuple[TopologySelectorTerm, ...] = ()
+    allowedTopologies: tuple[TopologySelectorTerm, ...] = ABSENT_LIST

@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `volume`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import LocalObjectReference
 from moorage.model.named_types import AzureDataDiskCachingMode, AzureDataDiskKind
 from moorage.model.view import Int32, View
@@ -45,7 +46,7 @@ class ISCSIVolumeSource(View, frozen=True, gc=False):
     iscsiInterface: str = ""
     fsType: str = ""
     readOnly: bool = False
-    portals: tuple[str, ...] = ()
+    portals: tuple[str, ...] = ABSENT_LIST
     chapAuthDiscovery: bool = False
     chapAuthSession: bool = False
     secretRef: LocalObjectReference | None = None
@@ -59,7 +60,7 @@ class GlusterfsVolumeSource(View, frozen=True, gc=False):
 
 
 class RBDVolumeSource(View, frozen=True, gc=False):
-    monitors: tuple[str, ...] = ()
+    monitors: tuple[str, ...] = ABSENT_LIST
     image: str = ""
     fsType: str = ""
     pool: str = ""
@@ -74,7 +75,7 @@ class FlexVolumeSource(View, frozen=True, gc=False):
     fsType: str = ""
     secretRef: LocalObjectReference | None = None
     readOnly: bool = False
-    options: dict[str, str] = {}
+    options: dict[str, str] = ABSENT_MAP
 
 
 class CinderVolumeSource(View, frozen=True, gc=False):
@@ -85,7 +86,7 @@ class CinderVolumeSource(View, frozen=True, gc=False):
 
 
 class CephFSVolumeSource(View, frozen=True, gc=False):
-    monitors: tuple[str, ...] = ()
+    monitors: tuple[str, ...] = ABSENT_LIST
     path: str = ""
     user: str = ""
     secretFile: str = ""
@@ -99,11 +100,11 @@ class FlockerVolumeSource(View, frozen=True, gc=False):
 
 
 class FCVolumeSource(View, frozen=True, gc=False):
-    targetWWNs: tuple[str, ...] = ()
+    targetWWNs: tuple[str, ...] = ABSENT_LIST
     lun: Int32 | None = None
     fsType: str = ""
     readOnly: bool = False
-    wwids: tuple[str, ...] = ()
+    wwids: tuple[str, ...] = ABSENT_LIST
 
 
 class AzureFileVolumeSource(View, frozen=True, gc=False):
@@ -173,5 +174,5 @@ class CSIVolumeSource(View, frozen=True, gc=False):
     driver: str = ""
     readOnly: bool | None = None
     fsType: str | None = None
-    volumeAttributes: dict[str, str] = {}
+    volumeAttributes: dict[str, str] = ABSENT_MAP
     nodePublishSecretRef: LocalObjectReference | None = None

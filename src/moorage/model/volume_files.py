@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/core/v1. Next: `volume`.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
-# ruff: noqa: D101, RUF012
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.container import ObjectFieldSelector, ResourceFieldSelector
 from moorage.model.meta import LabelSelector, LocalObjectReference
 from moorage.model.named_types import HostPathType, StorageMedium
@@ -32,7 +33,7 @@ class KeyToPath(View, frozen=True, gc=False):
 
 class SecretVolumeSource(View, frozen=True, gc=False):
     secretName: str = ""
-    items: tuple[KeyToPath, ...] = ()
+    items: tuple[KeyToPath, ...] = ABSENT_LIST
     defaultMode: Int32 | None = None
     optional: bool | None = None
 
@@ -45,27 +46,27 @@ class DownwardAPIVolumeFile(View, frozen=True, gc=False):
 
 
 class DownwardAPIVolumeSource(View, frozen=True, gc=False):
-    items: tuple[DownwardAPIVolumeFile, ...] = ()
+    items: tuple[DownwardAPIVolumeFile, ...] = ABSENT_LIST
     defaultMode: Int32 | None = None
 
 
 class ConfigMapVolumeSource(LocalObjectReference, frozen=True, gc=False):
-    items: tuple[KeyToPath, ...] = ()
+    items: tuple[KeyToPath, ...] = ABSENT_LIST
     defaultMode: Int32 | None = None
     optional: bool | None = None
 
 
 class SecretProjection(LocalObjectReference, frozen=True, gc=False):
-    items: tuple[KeyToPath, ...] = ()
+    items: tuple[KeyToPath, ...] = ABSENT_LIST
     optional: bool | None = None
 
 
 class DownwardAPIProjection(View, frozen=True, gc=False):
-    items: tuple[DownwardAPIVolumeFile, ...] = ()
+    items: tuple[DownwardAPIVolumeFile, ...] = ABSENT_LIST
 
 
 class ConfigMapProjection(LocalObjectReference, frozen=True, gc=False):
-    items: tuple[KeyToPath, ...] = ()
+    items: tuple[KeyToPath, ...] = ABSENT_LIST
     optional: bool | None = None
 
 
@@ -90,7 +91,7 @@ class PodCertificateProjection(View, frozen=True, gc=False):
     credentialBundlePath: str = ""
     keyPath: str = ""
     certificateChainPath: str = ""
-    userAnnotations: dict[str, str] = {}
+    userAnnotations: dict[str, str] = ABSENT_MAP
 
 
 class VolumeProjection(View, frozen=True, gc=False):
@@ -103,5 +104,5 @@ class VolumeProjection(View, frozen=True, gc=False):
 
 
 class ProjectedVolumeSource(View, frozen=True, gc=False):
-    sources: tuple[VolumeProjection, ...] = ()
+    sources: tuple[VolumeProjection, ...] = ABSENT_LIST
     defaultMode: Int32 | None = None

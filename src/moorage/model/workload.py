@@ -4,9 +4,10 @@ In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field
 k8s.io/api/apps/v1. Next: `kinds`, the registry of all kinds.
 """
 
-# The names are the API's own and its reference documents each of them; msgspec copies the empty dict of a default.
+# The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.job import (
     CronJob,
     CronJobSpec,
@@ -123,7 +124,7 @@ class DeploymentStatus(View, frozen=True, gc=False):
     availableReplicas: Int32 = 0
     unavailableReplicas: Int32 = 0
     terminatingReplicas: Int32 | None = None
-    conditions: tuple[DeploymentCondition, ...] = ()
+    conditions: tuple[DeploymentCondition, ...] = ABSENT_LIST
     collisionCount: Int32 | None = None
 
 
@@ -155,7 +156,7 @@ class ReplicaSetStatus(View, frozen=True, gc=False):
     availableReplicas: Int32 = 0
     terminatingReplicas: Int32 | None = None
     observedGeneration: Int64 = 0
-    conditions: tuple[ReplicaSetCondition, ...] = ()
+    conditions: tuple[ReplicaSetCondition, ...] = ABSENT_LIST
 
 
 class ReplicaSet(TypeMeta, frozen=True, gc=False):
@@ -187,7 +188,7 @@ class StatefulSetSpec(View, frozen=True, gc=False):
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
-    volumeClaimTemplates: tuple[PersistentVolumeClaim, ...] = ()
+    volumeClaimTemplates: tuple[PersistentVolumeClaim, ...] = ABSENT_LIST
     serviceName: str = ""
     podManagementPolicy: PodManagementPolicyType = ""
     updateStrategy: StatefulSetUpdateStrategy = StatefulSetUpdateStrategy()
@@ -214,7 +215,7 @@ class StatefulSetStatus(View, frozen=True, gc=False):
     currentRevision: str = ""
     updateRevision: str = ""
     collisionCount: Int32 | None = None
-    conditions: tuple[StatefulSetCondition, ...] = ()
+    conditions: tuple[StatefulSetCondition, ...] = ABSENT_LIST
     availableReplicas: Int32 = 0
 
 
@@ -260,7 +261,7 @@ class DaemonSetStatus(View, frozen=True, gc=False):
     numberAvailable: Int32 = 0
     numberUnavailable: Int32 = 0
     collisionCount: Int32 | None = None
-    conditions: tuple[DaemonSetCondition, ...] = ()
+    conditions: tuple[DaemonSetCondition, ...] = ABSENT_LIST
 
 
 class DaemonSet(TypeMeta, frozen=True, gc=False):

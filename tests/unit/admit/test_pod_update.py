@@ -150,7 +150,7 @@ def test_a_gated_pod_keeps_its_node_selector_and_its_empty_terms() -> None:
     old = copy.deepcopy(GATED)
     old["spec"]["nodeSelector"] = {"a": "b"}
     _terms(old)[:] = [{}]
-    for selector, shown in (({}, "null"), ({"a": "c"}, '{"a":"c"}')):
+    for selector, shown in ((None, "null"), ({}, "{}"), ({"a": "c"}, '{"a":"c"}')):
         assert changed(old, set_spec(nodeSelector=selector)) == [
             f"spec.nodeSelector: Invalid value: {shown}: only additions to spec.nodeSelector are allowed (no "
             "mutations or "

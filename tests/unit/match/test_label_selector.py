@@ -4,6 +4,7 @@ import pytest
 
 from moorage.match.label_selector import EVERYTHING, NOTHING, compile_label_selector, compile_label_set
 from moorage.match.requirement import BINARY_OPERATORS, SelectorError, compile_requirement
+from moorage.model.absent import ABSENT_LIST
 from moorage.model.meta import LabelSelector, LabelSelectorRequirement
 
 #: operator → the label sets it matches with the value 5 (or without values), among the six below.
@@ -64,14 +65,15 @@ def test_the_sentence_has_the_inequality(
 @pytest.mark.parametrize(
     ("operator", "values", "error"),
     [
-        ("in", (), "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"),
+        ("in", (), "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"),
+        ("in", ABSENT_LIST, "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"),
         ("=", ("a", "b"), 'values: Invalid value: ["a","b"]: exact-match compatibility requires one single value'),
         ("exists", ("a",), 'values: Invalid value: ["a"]: values set must be empty for exists and does not exist'),
         ("gt", ("a",), "values[0]: Invalid value: \"a\": for 'Gt', 'Lt' operators, the value must be an integer"),
         ("SemverGt", ("a",), 'values[0]: Invalid value: "a": Invalid character(s) found in major number "a"'),
         (
             "SemverGt",
-            (),
+            ABSENT_LIST,
             "values: Invalid value: null: "
             "for 'SemverGt', 'SemverLt', 'SemverEq' operators, exactly one value is required",
         ),
@@ -135,3 +137,9 @@ def test_a_plain_map_is_not_checked() -> None:
     selector = compile_label_set({"bad key": "bad value", "a": "b"})
     assert selector.match({"bad key": "bad value", "a": "b", "c": "d"})
     assert selector.explain({"a": "b"}) == "label bad key is missing, bad key=bad value is required"
+
+
+@pytest.mark.parametrize("values", [(), ABSENT_LIST])
+def test_empty_values_of_a_label_selector_are_none(values: tuple[str, ...]) -> None:
+    with pytest.raises(SelectorError, match="values: Invalid value: null: "):
+        compile_label_selector(LabelSelector(matchExpressions=(LabelSelectorRequirement("k", "In", values),)))

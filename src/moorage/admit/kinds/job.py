@@ -176,7 +176,7 @@ def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> li
     selector = compile_selector(spec.selector)
     labels = spec.template.metadata.labels
     if selector is not None and not selector.match(labels):
-        errors.append(invalid("spec.template.metadata.labels", AsJSON(labels or None), NOT_SELECTED))
+        errors.append(invalid("spec.template.metadata.labels", AsJSON(labels), NOT_SELECTED))
     return errors
 
 

@@ -99,8 +99,7 @@ def _validate_access_modes(modes: tuple[str, ...], path: str) -> list[FieldError
 def _validate_capacity(spec: PersistentVolumeSpec, path: str) -> list[FieldError]:
     errors = [] if spec.capacity else [required(path)]
     if set(spec.capacity) != {"storage"}:
-        shown = {name: str(amount) for name, amount in spec.capacity.items()} or None
-        errors.append(not_supported(path, AsJSON(shown), ("storage",)))
+        errors.append(not_supported(path, AsJSON(spec.capacity), ("storage",)))
     for name, amount in spec.capacity.items():
         if amount.value() < 0:
             errors.append(invalid(f"{path}[{name}]", amount.value(), "must be a valid resource quantity"))

@@ -42,7 +42,7 @@ def validate_selected(selector: Selector, template: PodTemplateSpec, path: str) 
     labels = template.metadata.labels
     if selector.match(labels):
         return []
-    return [invalid(f"{path}.metadata.labels", AsJSON(labels or None), NOT_SELECTED)]
+    return [invalid(f"{path}.metadata.labels", AsJSON(labels), NOT_SELECTED)]
 
 
 def validate_always_restarts(template: PodTemplateSpec, path: str, kind: str) -> list[FieldError]:

@@ -76,7 +76,7 @@ def _shown(context: SecurityContext) -> GoStruct:
     capabilities, selinux, windows = context.capabilities, context.seLinuxOptions, context.windowsOptions
     seccomp, apparmor = context.seccompProfile, context.appArmorProfile
     return GoStruct(
-        Capabilities=capabilities and GoStruct(Add=capabilities.add or None, Drop=capabilities.drop or None),
+        Capabilities=capabilities and GoStruct(Add=capabilities.add, Drop=capabilities.drop),
         Privileged=context.privileged,
         SELinuxOptions=selinux
         and GoStruct(User=selinux.user, Role=selinux.role, Type=selinux.type, Level=selinux.level),

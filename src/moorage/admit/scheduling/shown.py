@@ -4,20 +4,30 @@ In: views. Out: `GoStruct`s for `AsJSON`. Kubernetes: encoding/json on pkg/apis/
 Next: the update rules of pods and volumes, whose errors show whole terms.
 """
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 from moorage.model.go_text import GoStruct
 from moorage.model.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
+_Item = TypeVar("_Item")
+
+
+def shown_list(items: Sequence[_Item], shown: Callable[[_Item], GoStruct]) -> Sequence[object]:
+    """The items as they are shown; without any, the list itself, which knows whether it is there."""
+    return [shown(item) for item in items] if items else items
+
 
 def shown_node_selector(selector: NodeSelector) -> GoStruct:
-    return GoStruct(NodeSelectorTerms=[shown_node_selector_term(term) for term in selector.nodeSelectorTerms] or None)
+    return GoStruct(NodeSelectorTerms=shown_list(selector.nodeSelectorTerms, shown_node_selector_term))
 
 
 def shown_node_selector_term(term: NodeSelectorTerm) -> GoStruct:
     return GoStruct(
-        MatchExpressions=[_shown_requirement(requirement) for requirement in term.matchExpressions] or None,
-        MatchFields=[_shown_requirement(requirement) for requirement in term.matchFields] or None,
+        MatchExpressions=shown_list(term.matchExpressions, _shown_requirement),
+        MatchFields=shown_list(term.matchFields, _shown_requirement),
     )
 
 
 def _shown_requirement(requirement: NodeSelectorRequirement) -> GoStruct:
-    return GoStruct(Key=requirement.key, Operator=requirement.operator, Values=list(requirement.values) or None)
+    return GoStruct(Key=requirement.key, Operator=requirement.operator, Values=requirement.values)
