@@ -218,7 +218,7 @@ def _claim(name: str, volume: str = "", mode: str = "ReadWriteOnce") -> Persiste
     return convert_view(raw, PersistentVolumeClaim)
 
 
-def _storage() -> list[StorageObject]:
+def storage_objects() -> list[StorageObject]:
     """Claims that are bound, exclusive or waiting for their pod, and the volumes for them."""
     late = {"metadata": {"name": "late"}, "volumeBindingMode": "WaitForFirstConsumer"}
     return [
@@ -267,7 +267,7 @@ def build(scene: Scene) -> Cluster:
         cluster.set_namespace(name, {**labels, "kubernetes.io/metadata.name": name})
     for raw in scene.nodes:
         cluster.add_node(convert_view(raw, Node))
-    for thing in _storage():
+    for thing in storage_objects():
         cluster.storage.set(thing)
     for raw, limit in zip(scene.nodes, scene.volume_limits, strict=True):
         driver = {"name": _DRIVER, "nodeID": "x", "allocatable": {"count": limit}}
