@@ -117,7 +117,7 @@ def facts_key(facts: ClaimFacts) -> Key:
 
 def _volume_key(volume: PersistentVolume, attachable: Attachable | None) -> Key:
     labels = volume.metadata.labels
-    zones = tuple(labels.get(label) for label in TOPOLOGY_LABELS) if labels else ()
+    zones = tuple((label, labels[label]) for label in TOPOLOGY_LABELS if label in labels) if labels else ()
     affinity = volume.spec.nodeAffinity
     where = _encode(affinity) if affinity is not None else b""
     return where, zones, (attachable.driver, attachable.plugin) if attachable is not None else ()

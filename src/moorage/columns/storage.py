@@ -8,6 +8,7 @@ Kubernetes: the listers and assume caches of volumebinding, and the scheduler ca
 Next: the volume plugins of `moorage.schedule`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
@@ -84,6 +85,7 @@ class Storage:
         self._held_on: dict[str, dict[str, VolumeAttachment]] = {}  # by the node's name
         self._held_of: dict[str, dict[str, VolumeAttachment]] = {}  # by the volume's name
         self._holds: dict[str, tuple[VolumeId, int]] = {}  # as what an attachment is counted
+        self._relied_on: Counter[str | ClaimKey] = Counter()  # pods per volume, or claim for which one is made
         self._promised: dict[str, ObjectReference] = {}  # volume → claim
         self._selected: dict[ClaimKey, str] = {}  # claim → node
 
@@ -317,7 +319,9 @@ class Storage:
         """Keep for a pod what was decided for it."""
         if not decisions:
             return
+        self._forget(pod)
         self.decisions[pod] = decisions
+        self._relied_on.update(map(_subject, decisions))
         for decision in decisions:
             claim = self.claims[decision.claim]
             if decision.volume:
@@ -330,14 +334,21 @@ class Storage:
                 self._replace_claim(decision.claim, self._as_selected(decision.claim, claim))
 
     def release(self, pod: str) -> None:
-        """Take back what was decided for a pod that is not going to get its node after all."""
-        for decision in self.decisions.pop(pod, ()):
+        """Take back what was decided for a pod that is not going to get its node after all, and for nobody else."""
+        for decision in self._forget(pod):
+            if self._relied_on[_subject(decision)]:
+                continue
             if self._promised.pop(decision.volume, None) is not None:
                 volume = self.volumes[decision.volume]
                 spec = msgspec.structs.replace(volume.spec, claimRef=None)
                 self._replace_volume(decision.volume, msgspec.structs.replace(volume, spec=spec))
             if not decision.volume and self._selected.pop(decision.claim, None) is not None:
                 self._replace_claim(decision.claim, _with_node(self.claims[decision.claim], None))
+
+    def _forget(self, pod: str) -> tuple[VolumeDecision, ...]:
+        decisions = self.decisions.pop(pod, ())
+        self._relied_on.subtract(map(_subject, decisions))
+        return decisions
 
     def _as_promised(self, volume: PersistentVolume) -> PersistentVolume:
         """A volume that an event shows as free, although it has been promised, is not."""
@@ -366,6 +377,11 @@ def _unfile(filed: dict[K, dict[N, V]], under: K, name: N) -> None:
         names.pop(name, None)
         if not names:
             del filed[under]
+
+
+def _subject(decision: VolumeDecision) -> str | ClaimKey:
+    """What was promised."""
+    return decision.volume or decision.claim
 
 
 def _is_controlled_by(metadata: ObjectMeta, pod: Pod) -> bool:

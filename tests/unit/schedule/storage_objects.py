@@ -17,7 +17,9 @@ Raw = dict[str, Any]
 HOST = "kubernetes.io/hostname"
 
 
-def claim(name: str, volume: str = "", storage_class: str = "slow", size: str = "1Gi", **more: Any) -> Any:
+def claim(
+    name: str, volume: str = "", storage_class: str = "slow", size: str = "1Gi", **more: Any
+) -> PersistentVolumeClaim:
     """A claim; with a volume, it is bound to it."""
     annotations = more.pop("annotations", {BIND_COMPLETED: "yes"} if volume else {})
     spec = {
@@ -31,7 +33,9 @@ def claim(name: str, volume: str = "", storage_class: str = "slow", size: str = 
     return convert_view({"metadata": metadata, "spec": spec, **more}, PersistentVolumeClaim)
 
 
-def volume(name: str, size: str = "1Gi", storage_class: str = "slow", labels: Raw | None = None, **spec: Any) -> Any:
+def volume(
+    name: str, size: str = "1Gi", storage_class: str = "slow", labels: Raw | None = None, **spec: Any
+) -> PersistentVolume:
     """A free volume."""
     phase = spec.pop("phase", "Available")
     made = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": storage_class, **spec}
@@ -45,11 +49,11 @@ def reachable_from(key: str, *values: str, operator: str = "In") -> Raw:
     return {"required": {"nodeSelectorTerms": [term]}}
 
 
-def local_volume(name: str, *hosts: str, **spec: Any) -> Any:
+def local_volume(name: str, *hosts: str, **spec: Any) -> PersistentVolume:
     return volume(name, nodeAffinity=reachable_from(HOST, *hosts), local={"path": "/disk"}, **spec)
 
 
-def csi_volume(name: str, handle: str = "", driver: str = "disk.example.com", **spec: Any) -> Any:
+def csi_volume(name: str, handle: str = "", driver: str = "disk.example.com", **spec: Any) -> PersistentVolume:
     return volume(name, csi={"driver": driver, "volumeHandle": handle or name}, **spec)
 
 
@@ -59,7 +63,7 @@ def storage_class(name: str = "slow", provisioner: str = "kubernetes.io/no-provi
     return convert_view(raw, StorageClass)
 
 
-def csi_node(name: str, migrated: str = "", **limits: int) -> CSINode:
+def csi_node(name: str, migrated: str = "", /, **limits: int) -> CSINode:
     """A node's drivers; `disk` stands for disk.example.com."""
     named = {"disk.example.com" if driver == "disk" else driver: most for driver, most in limits.items()}
     drivers = [{"name": driver, "allocatable": {"count": most}} for driver, most in named.items()]
