@@ -4,6 +4,8 @@ In: the nodes of a document (YAML) or its text (JSON), and the steps of a field 
 one, of the key or the list item; of the closest ancestor where the field itself does not exist. Next: `documents`.
 """
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
@@ -12,6 +14,8 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from moorage.model.field_path import child_path
 from moorage.model.json_positions import JsonPlace, place_json
 from moorage.model.yaml_text import is_merge
+
+_NEWLINE = re.compile("\n")
 
 
 class Location(NamedTuple):
@@ -104,13 +108,29 @@ class YamlPositions:
         return merged
 
 
+class _Lines:
+    """The lines of a text, found once for all the places that are asked for in it."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._text = text
+        self._first_line = first_line
+        self._ends: list[int] | None = None
+
+    def location(self, offset: int) -> Location:
+        if self._ends is None:
+            self._ends = [match.start() for match in _NEWLINE.finditer(self._text)]
+        before = bisect_left(self._ends, offset)
+        last_end = self._ends[before - 1] if before else -1
+        return Location(self._first_line + before, offset - last_end)
+
+
 class JsonPositions:
     """Positions out of JSON text, which is scanned when the first is asked for."""
 
-    def __init__(self, text: str, start: int, first_line: int) -> None:
+    def __init__(self, text: str, start: int, first_line: int, lines: _Lines | None = None) -> None:
         self._text = text
         self._start = start
-        self._first_line = first_line
+        self._lines = lines or _Lines(text, first_line)
         self._whole: JsonPlace | None = None
         self._outline: JsonPlace | None = None
 
@@ -124,11 +144,10 @@ class JsonPositions:
             if child is None:
                 break
             shown, place = child.shown_at, child
-        line = self._text.count("\n", 0, shown)
-        return Location(self._first_line + line, shown - self._text.rfind("\n", 0, shown))
+        return self._lines.location(shown)
 
     def below(self, steps: tuple[str, ...]) -> Positions:
-        return _JsonPart(self, steps, self._text, self._start, self._first_line)
+        return _JsonPart(self, steps, self._text, self._start, self._lines)
 
     def start(self) -> Callable[[], Location]:
         return lambda: self.find(())  # later: to find the lines of thousands of items takes longer than to read them
@@ -149,8 +168,8 @@ class JsonPositions:
 class _JsonPart(JsonPositions):
     """Positions inside of a value that is itself part of a larger one."""
 
-    def __init__(self, parent: JsonPositions, steps: tuple[str, ...], text: str, start: int, first_line: int) -> None:
-        super().__init__(text, start, first_line)
+    def __init__(self, parent: JsonPositions, steps: tuple[str, ...], text: str, start: int, lines: _Lines) -> None:
+        super().__init__(text, start, 0, lines)
         self._parent = parent
         self._steps = steps
 
