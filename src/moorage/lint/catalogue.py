@@ -11,9 +11,6 @@ import msgspec
 
 from moorage.lint.finding import Severity
 
-#: Where the pages of docs/findings can be read; SARIF wants an address for each rule.
-DOCUMENTATION = "https://github.com/moorage/moorage/blob/main/docs/findings"
-
 
 class Rule(msgspec.Struct, frozen=True):
     """One row. The page of a rule is docs/findings/<name>.md."""
@@ -25,10 +22,6 @@ class Rule(msgspec.Struct, frozen=True):
     @property
     def page(self) -> str:
         return f"docs/findings/{self.name}.md"
-
-    @property
-    def address(self) -> str:
-        return f"{DOCUMENTATION}/{self.name}.md"
 
 
 _E, _W = Severity.ERROR, Severity.WARNING

@@ -39,9 +39,9 @@ def test_the_index_lists_every_rule_with_its_severity_and_summary() -> None:
     assert rows == [(rule.name, rule.name, rule.severity.value, rule.summary) for rule in RULES]
 
 
-def test_the_readme_names_only_rules_that_exist() -> None:
+def test_the_readme_names_every_rule_there_is() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"docs/findings/([a-z-]+)\.md", text)) <= set(BY_NAME)
+    assert set(re.findall(r"docs/findings/([a-z-]+)\.md", text)) == set(BY_NAME)
 
 
 @pytest.mark.parametrize("rule", BY_NAME)

@@ -93,7 +93,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "hint": finding.hint,
         "apiServer": finding.api_server,
         **_place(finding.place),
-        "documentation": BY_NAME[finding.rule].address,
+        "documentation": BY_NAME[finding.rule].page,
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from moorage import __version__
-from moorage.lint.catalogue import DOCUMENTATION, RULES
+from moorage.lint.catalogue import RULES
 from moorage.lint.finding import Severity
 from moorage.lint.report.as_json import encoded
 
@@ -36,12 +36,11 @@ class SarifForm:
         driver = {
             "name": "moorage",
             "version": __version__,
-            "informationUri": DOCUMENTATION,
             "rules": [
                 {
                     "id": rule.name,
                     "shortDescription": {"text": rule.summary},
-                    "helpUri": rule.address,
+                    "help": {"text": f"{rule.summary} More in {rule.page}."},
                     "defaultConfiguration": {"level": _LEVELS[rule.severity]},
                 }
                 for rule in RULES

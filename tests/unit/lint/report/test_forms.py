@@ -72,7 +72,8 @@ def test_sarif() -> None:
     (run,) = document["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == [rule.name for rule in RULES]
-    assert all(rule["helpUri"].startswith("https://") and rule["shortDescription"]["text"] for rule in rules)
+    assert all(f"docs/findings/{rule['id']}.md" in rule["help"]["text"] for rule in rules)
+    assert all(rule["shortDescription"]["text"] for rule in rules)
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["level"] in ("error", "warning", "note")
