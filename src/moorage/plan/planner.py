@@ -65,7 +65,7 @@ class Planner:
     def what_if(
         self, world: World, placement: Placement, changes: Changes, sources: Iterable[Source]
     ) -> tuple[Outcome, Difference]:
-        """Play changes on a planned world. Raises ChangeError."""
+        """Play changes on a planned world; its inventory is that of the changed cluster then. Raises ChangeError."""
         difference = WhatIf(world, placement).play(changes, lambda reader: reader.read(sources))
         return outcome_of(world), difference
 

@@ -144,6 +144,9 @@ def _rollout(rollout: Rollout) -> dict[str, Any]:
         "message": rollout.message,
         "maxSurge": rollout.max_surge,
         "maxUnavailable": rollout.max_unavailable,
-        "steps": msgspec.to_builtins(rollout.steps),
+        "steps": [
+            msgspec.structs.asdict(step) | {"placed": list(step.placed), "pending": list(step.pending)}
+            for step in rollout.steps
+        ],
         "fix": rollout.fix,
     }

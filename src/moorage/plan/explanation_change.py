@@ -1,0 +1,141 @@
+"""One change that may make a pod fit: what to write, and the pod or node as it would be then.
+
+In: proposals of `explanation_taints`, `_labels`, `_resources`, `_neighbours` and `_volumes`, each of which knows one kind
+of obstacle. Out: `Change`, which nobody is shown before `explanation_trials` has tried it on the cluster.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.plugin import ChosenSlots, Mask
+
+MOST_VALUES = 6  # of the values that would do, so many are tried: the nearest and those that open most nodes
+
+
+class Kind(StrEnum):
+    """What is changed."""
+
+    TOLERATION = "toleration"
+    THRESHOLD = "threshold"
+    NODE_TAINT = "nodeTaint"
+    UNCORDON = "uncordon"
+    NODE_SELECTOR = "nodeSelector"
+    NODE_AFFINITY = "nodeAffinity"
+    NODE_LABEL = "nodeLabel"
+    RESOURCES = "resources"
+    HOST_PORT = "hostPort"
+    POD_AFFINITY = "podAffinity"
+    POD_ANTI_AFFINITY = "podAntiAffinity"
+    POD_LABEL = "podLabel"
+    SPREAD = "topologySpread"
+    VOLUME = "volume"
+    SCHEDULING_GATE = "schedulingGate"
+    SCHEDULER = "schedulerName"
+    PRIORITY = "priority"
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One change. `part` is what it is about: of changes to the same part, only some are worth showing.
+
+    `size` says how large it is: a number moved is less than a line added, that less than a line dropped, and what
+    somebody else has to do (on a node, to a volume) is the most. `move` orders changes of equal size.
+    """
+
+    kind: Kind
+    part: str
+    summary: str
+    size: int
+    pod: Pod | None = None
+    node: Node | None = None
+    yaml: str = ""
+    command: str = ""
+    move: float = 0
+
+
+class Blockers:
+    """Who refuses which nodes, so that proposals are about nodes that one change can open.
+
+    `among` are the nodes in question; with `only_plugins`, what others say is left aside for the moment.
+    """
+
+    def __init__(
+        self, pod: Pod, candidates: Candidates, among: Mask, only_plugins: frozenset[str] | None = None
+    ) -> None:
+        self.pod = pod
+        self.cluster: Cluster = candidates.cluster
+        self.among = among
+        self._refused: dict[str, Mask] = {}
+        for plugin, prepared in candidates.prepared.items():
+            if only_plugins is not None and plugin.name not in only_plugins:
+                continue
+            if prepared.rejection is not None:
+                self._refused[plugin.name] = among.copy()
+        for item in candidates.filters:
+            name = item.plugin.name
+            if name in self._refused or (only_plugins is not None and name not in only_plugins):
+                continue
+            refused = among & ~candidates.mask(item)
+            if refused.any():
+                self._refused[name] = refused
+
+    def only(self, *plugins: str) -> ChosenSlots:
+        """The slots that these plugins refuse, one or several of them, and nobody else."""
+        refused = np.zeros(len(self.among), np.bool_)
+        others = np.zeros(len(self.among), np.bool_)
+        for name, mask in self._refused.items():
+            if name in plugins:
+                refused |= mask
+            else:
+                others |= mask
+        return np.flatnonzero(refused & ~others)
+
+    def refuses(self, plugin: str, slot: int) -> bool:
+        mask = self._refused.get(plugin)
+        return mask is not None and bool(mask[slot])
+
+    def number(self) -> Any:
+        """By slot, how many plugins refuse it."""
+        return sum((mask.astype(np.int64) for mask in self._refused.values()), np.zeros(len(self.among), np.int64))
+
+
+def with_spec(pod: Pod, **changes: Any) -> Pod:
+    """The pod with other fields in its spec."""
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **changes))
+
+
+def with_affinity(pod: Pod, **changes: Any) -> Pod:
+    """The pod with other fields in its affinity, which must be there."""
+    if pod.spec.affinity is None:
+        return pod
+    return with_spec(pod, affinity=msgspec.structs.replace(pod.spec.affinity, **changes))
+
+
+def replaced(items: Iterable[Any], index: int, *instead: Any) -> tuple[Any, ...]:
+    """The items with others, or nothing, in the place of one."""
+    kept = tuple(items)
+    return (*kept[:index], *instead, *kept[index + 1 :])
+
+
+def as_yaml(value: Any) -> str:
+    """A value in the block style of manifests."""
+    import yaml
+
+    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False, width=1000)
+    return text.removesuffix("\n")
+
+
+def few(values: Iterable[tuple[Any, int]]) -> list[Any]:
+    """Of (value, nodes) pairs, nearest value first, those worth a try: the nearest, the furthest, the commonest."""
+    pairs = list(values)
+    if len(pairs) <= MOST_VALUES:
+        return [value for value, _ in pairs]
+    common = sorted(range(1, len(pairs) - 1), key=lambda i: -pairs[i][1])[: MOST_VALUES - 2]
+    return [pairs[i][0] for i in sorted({0, len(pairs) - 1, *common})]

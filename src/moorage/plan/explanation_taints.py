@@ -1,0 +1,166 @@
+"""Nodes with taints that a pod does not tolerate → the toleration to add, the threshold to move, the taint to remove.
+
+In: `Blockers`. Out: proposals. A cordoned node is one with the taint node.kubernetes.io/unschedulable, whether it
+carries it or not. Next: `explanation_labels`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.model.gates import GateSet
+from moorage.model.node import Node
+from moorage.model.scheduling import Taint, Toleration
+from moorage.plan.explanation_change import MOST_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.plan.explanation_thresholds import ORDERED, distance, wanted_value
+from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
+from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.taint_toleration import TaintToleration
+
+_HARD = frozenset({"NoSchedule", "NoExecute"})
+#: Whom a toleration may change the mind of: spreading may count only nodes whose taints are tolerated.
+_PLUGINS = (NodeUnschedulable.name, TaintToleration.name, PodTopologySpread.name)
+_MOST_NODES = 3
+_Missing = dict[str, Counter[Taint]]  # by key, where one key is all that is missing
+
+
+def taint_changes(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterator[Change]:
+    tolerations = compile_tolerations(blockers.pod.spec.tolerations, gates, programs)
+    missing: _Missing = {}
+    lone: dict[tuple[Taint, ...], list[int]] = {}
+    for slot in blockers.only(*_PLUGINS).tolist():
+        taints = _untolerated(blockers, tolerations, slot)
+        if not taints:
+            continue
+        lone.setdefault(taints, []).append(slot)
+    for taints, slots in lone.items():
+        if len({taint.key for taint in taints}) == 1:
+            counts = missing.setdefault(taints[0].key, Counter())
+            for taint in taints:
+                counts[taint] += len(slots)
+    for key, counts in missing.items():
+        yield from _thresholds(blockers, key, counts)
+        yield from _additions(blockers, key, counts)
+    yield from _on_nodes(blockers, lone)
+
+
+def _untolerated(blockers: Blockers, tolerations: TolerationSet, slot: int) -> tuple[Taint, ...]:
+    nodes = blockers.cluster.nodes
+    taints = tolerations.untolerated(nodes.taint_sets.sets[int(nodes.taints[slot])], _HARD)
+    if nodes.unschedulable[slot] and not tolerations.tolerates(CORDONED):
+        taints.append(CORDONED)
+    return tuple(dict.fromkeys(Taint(taint.key, taint.value, taint.effect) for taint in taints))
+
+
+# -- on the pod -------------------------------------------------------------------------------------------------------
+
+
+def _thresholds(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator[Change]:
+    for index, toleration in enumerate(blockers.pod.spec.tolerations):
+        if toleration.operator not in ORDERED or toleration.expression or toleration.key not in ("", key):
+            continue
+        values: Counter[str] = Counter()
+        for taint, nodes in counts.items():
+            moved = wanted_value(toleration.operator, taint.value)
+            if moved is not None and moved != toleration.value and toleration.effect in ("", taint.effect):
+                values[moved] += nodes
+        by_distance = sorted(values, key=lambda value: distance(toleration.operator, toleration.value, value))
+        for value in few((value, values[value]) for value in by_distance):
+            yield _moved(blockers, index, toleration, value)
+
+
+def _moved(blockers: Blockers, index: int, toleration: Toleration, value: str) -> Change:
+    new = msgspec.structs.replace(toleration, value=value)
+    return Change(
+        Kind.THRESHOLD,
+        f"toleration {index}",
+        f"toleration for {toleration.key or 'every key'}: {toleration.operator} {toleration.value} → "
+        f"{toleration.operator} {value}",
+        1,
+        pod=with_spec(blockers.pod, tolerations=replaced(blockers.pod.spec.tolerations, index, new)),
+        yaml=_written(new),
+        move=distance(toleration.operator, toleration.value, value),
+    )
+
+
+def _additions(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator[Change]:
+    values: Counter[tuple[str, str]] = Counter()
+    for taint, nodes in counts.items():
+        values[taint.value, taint.effect] += nodes
+    for (value, effect), _ in values.most_common(MOST_VALUES):
+        if value:
+            yield _added(blockers, Toleration(key, "Equal", value, effect), 2)
+    effects = list(dict.fromkeys(effect for _, effect in values))
+    for effect in effects:
+        yield _added(blockers, Toleration(key, "Exists", "", effect), 3)
+    if len(effects) > 1:
+        yield _added(blockers, Toleration(key, "Exists"), 4)
+
+
+def _added(blockers: Blockers, toleration: Toleration, size: int) -> Change:
+    said = f"{toleration.operator} {toleration.value}".rstrip()
+    return Change(
+        Kind.TOLERATION,
+        f"tolerations {toleration.key}",
+        f"add a toleration for {toleration.key}: {said}{f', {toleration.effect}' if toleration.effect else ''}",
+        size,
+        pod=with_spec(blockers.pod, tolerations=(*blockers.pod.spec.tolerations, toleration)),
+        yaml=_written(toleration),
+    )
+
+
+def _written(toleration: Toleration) -> str:
+    fields = msgspec.to_builtins(toleration)
+    entry = {name: value for name, value in fields.items() if value not in ("", None)}
+    return as_yaml({"tolerations": [entry]})
+
+
+# -- on the node ------------------------------------------------------------------------------------------------------
+
+
+def _on_nodes(blockers: Blockers, lone: dict[tuple[Taint, ...], list[int]]) -> Iterator[Change]:
+    for taints, slots in sorted(lone.items(), key=lambda entry: -len(entry[1]))[:MOST_VALUES]:
+        if len(taints) > 1:
+            continue
+        (taint,) = taints
+        for slot in slots[:_MOST_NODES]:
+            node = blockers.cluster.nodes.node(slot)
+            yield _uncordoned(node, len(slots)) if taint.key == CORDONED.key else _untainted(node, taint, len(slots))
+
+
+def _uncordoned(node: Node, alike: int) -> Change:
+    kept = tuple(taint for taint in node.spec.taints if taint.key != CORDONED.key)
+    name = node.metadata.name
+    return Change(
+        Kind.UNCORDON,
+        "cordon",
+        f"uncordon node {name}{_one_of(alike)}",
+        7,
+        node=_with_node_spec(node, unschedulable=False, taints=kept),
+        command=f"kubectl uncordon {name}",
+    )
+
+
+def _untainted(node: Node, taint: Taint, alike: int) -> Change:
+    kept = tuple(t for t in node.spec.taints if (t.key, t.effect) != (taint.key, taint.effect))
+    name = node.metadata.name
+    return Change(
+        Kind.NODE_TAINT,
+        f"taint {taint.key}",
+        f"remove the taint {taint.key}={taint.value}:{taint.effect} from node {name}{_one_of(alike)}",
+        8,
+        node=_with_node_spec(node, taints=kept),
+        command=f"kubectl taint nodes {name} {taint.key}:{taint.effect}-",
+    )
+
+
+def _with_node_spec(node: Node, **changes: Any) -> Node:
+    return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, **changes))
+
+
+def _one_of(alike: int) -> str:
+    return f" (one of {alike:,} like it)" if alike > 1 else ""

@@ -1,0 +1,157 @@
+"""The forms of a plan: every one complete, none fooled by names, long lists cut short."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+from tests.unit.plan.planning import Plan, node, pod, running, workload
+
+from moorage.plan.difference import Difference
+from moorage.plan.node_changes import TaintChange
+from moorage.plan.report.grouping import average, by_reason, by_workload, fullest_nodes, histogram, names
+from moorage.plan.report.markdown import MarkdownReport
+from moorage.plan.report.plain import as_json, as_yaml, plain
+from moorage.plan.report.text import TextReport
+from moorage.plan.rollout import Rollout
+from moorage.plan.what_if import Changes
+
+ESCAPE = "\x1b["
+
+
+def text_of(plan: Plan, difference: Difference | None = None, rollout: Rollout | None = None, **how: Any) -> str:
+    report = TextReport(**({"colour": False} | how))
+    return "\n".join(report.lines(plan.outcome, difference, rollout))
+
+
+def sample() -> Plan:
+    return Plan(
+        node("n1"),
+        workload("Deployment", "web", replicas=2),
+        running("old", "n1", cpu="100m"),
+        pod("huge", "99"),
+        pod("BAD"),
+    )
+
+
+def test_text_has_everything() -> None:
+    text = text_of(sample())
+    assert "Deployment default/web  2 placed" in text
+    assert "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu." in text.replace("\n      ", " ")
+    assert re.search(r"n1  CPU \[######\.\.\.\.\]  52 %  memory \[\.{10}\]   0 %  pods 3/20", text)
+    assert 'Pod "BAD" is invalid' in text
+    assert text.endswith("4 pods on 1 node: 2 placed, 1 already there, 1 Pending, 1 object refused.")
+    assert "old" not in text.split("Nodes")[0]
+    assert "default/old" in text_of(sample(), everything=True)
+
+
+def test_colours_only_if_asked_for() -> None:
+    plan = sample()
+    assert ESCAPE not in text_of(plan)
+    coloured = text_of(plan, colour=True)
+    assert ESCAPE in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == text_of(plan)
+
+
+@pytest.mark.parametrize("width", [40, 60, 100, 200])
+def test_reasons_are_wrapped_to_the_terminal(width: int) -> None:
+    pending = text_of(sample(), width=width).split("Pending\n")[1].split("\n\n")[0]
+    assert all(len(line) <= width for line in pending.split("\n"))
+
+
+def test_long_lists_are_cut_and_all_prints_them() -> None:
+    plan = Plan(*(node(f"n{i:02}", cpu="2") for i in range(40)), *(pod(f"p{i:02}", "1500m") for i in range(40)))
+    short, full = text_of(plan), text_of(plan, everything=True)
+    assert "… and 30 nodes more" in short
+    assert "The 12 fullest of 40 nodes" in short
+    assert "the other 28: CPU 28 below 90 %; memory 28 below 25 %" in short
+    assert len(short.split("\n")) < 40 < len(full.split("\n"))
+    assert all(f"default/p{i:02}" in full for i in range(40))
+
+
+def test_what_if_in_text() -> None:
+    plan = Plan(node("n1"), workload("Deployment", "web"), pod("bare"))
+    difference = plan.what_if(Changes(taints=(TaintChange("n1", "x", "y", "NoExecute"),)), node("n2", cpu="1"))
+    text = text_of(plan, difference)
+    assert text.startswith("What if\n  taint node n1 with x=y:NoExecute\n")
+    assert "at once" in text
+    assert re.search(r"default/web-\w+-\w+ leaves n1 → n2 as default/web-\w+-\w+", text)
+    assert "default/bare leaves n1 and nobody makes it anew" in text
+    assert "taint: taint x=y is not tolerated" in text
+    calm = text_of(plan, plan.what_if())
+    assert "Nothing moves." in calm
+
+
+def test_a_rollout_in_text_and_markdown() -> None:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    rules = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    plan = Plan(node("n1"), workload("Deployment", "web", pods=rules))
+    stopped = plan.rollout("web")
+    for text in (text_of(plan, rollout=stopped), "\n".join(MarkdownReport().lines(plan.outcome, rollout=stopped))):
+        assert "It stops" in text
+        assert "matchLabelKeys:" in text
+        assert "- pod-template-hash" in text
+    free = Plan(node("n1"), workload("Deployment", "web", "10m", replicas=12))
+    completed = free.rollout("web")
+    shown = text_of(free, rollout=completed)
+    assert "It completes after" in shown
+    assert "steps like these" in text_of(Plan(node("n1")), rollout=_long_rollout())
+
+
+def _long_rollout() -> Rollout:
+    plan = Plan(
+        node("n1", cpu="9"),
+        workload(
+            "Deployment", "web", "10m", replicas=15, strategy={"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+        ),
+    )
+    return plan.rollout("web")
+
+
+def test_json_and_yaml_are_the_same_data() -> None:
+    plan = sample()
+    rollout = plan.rollout("web")
+    difference = plan.what_if(Changes(drains=("n1",)))
+    document = plain(plan.outcome, difference, rollout)
+    assert json.loads(as_json(document)) == yaml.safe_load(as_yaml(document)) == document
+    assert document["summary"]["pending"] == 3
+    assert document["whatIf"]["before"]["pending"] == 1
+    assert document["rollout"]["completes"] is True
+    (note,) = document["notes"]
+    assert note["level"] == "error"
+    assert note["line"] > 1
+
+
+def test_json_has_one_pod_a_line() -> None:
+    lines = as_json(plain(sample().outcome)).split("\n")
+    assert sum('"state":' in line for line in lines) == 4
+
+
+def test_markdown_is_a_page_and_escapes_its_cells() -> None:
+    text = "\n".join(MarkdownReport().lines(sample().outcome))
+    assert text.startswith("# Plan\n")
+    assert "| Deployment default/web | n1 | 2 |" in text
+    assert "## Pending" in text
+    assert "## Notes" in text
+    evil = Plan(node("n1"), pod("a", nodeSelector={"x": "y"}, schedulerName="a|b<script>*"))
+    row = next(line for line in MarkdownReport().lines(evil.outcome) if "NoScheduler" in line or "refused" in line)
+    assert "<script>" not in row
+
+
+def test_names_from_files_cannot_command_the_terminal() -> None:
+    plan = Plan(node("n1"), pod("a", schedulerName="\x1b[31mred"))
+    assert ESCAPE not in text_of(plan)
+
+
+def test_groups() -> None:
+    plan = Plan(node("n1"), workload("Deployment", "big", "9", replicas=9), pod("a"))
+    (group,) = by_reason(plan.outcome.pending)
+    assert len(group.pods) == 9
+    assert names(group.pods, everything=False).endswith("and 5 more")
+    assert "more" not in names(group.pods, everything=True)
+    assert [one.counts for one in by_workload(plan.outcome, everything=False)] == ["1 placed", "9 Pending"]
+    assert fullest_nodes(plan.outcome.nodes, everything=False) == (plan.outcome.nodes, [])
+    assert histogram(plan.outcome.nodes, "cpu") == "1 below 50 %"
+    assert average(plan.outcome.nodes, "cpu") == 25
+    assert average([], "cpu") == 0
