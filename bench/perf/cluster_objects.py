@@ -164,4 +164,3 @@ def _resized(old: Pod, new: Pod) -> Pod:
         for container in old.spec.containers
     )
     return msgspec.structs.replace(old, spec=msgspec.structs.replace(old.spec, containers=containers))
-

@@ -1,8 +1,9 @@
 """scheduler_perf's files: a folder, or one performance-config.yaml → workloads that can be run or are refused by name.
 
-In: `performance-config.yaml` files as Kubernetes has them. Out: `Workload`s called `TestCase/Workload`, each with its typed
-operations, gates and labels; one that needs what Moorage lacks carries the reason instead.
-Kubernetes: getTestCases and validateTestCases in scheduler_perf.go. Next: selection.py picks some, executor.py runs them.
+In: `performance-config.yaml` files as Kubernetes has them. Out: `Workload`s called `TestCase/Workload`, each with its
+typed operations, gates and labels; one that needs what Moorage lacks carries the reason instead.
+Kubernetes: getTestCases and validateTestCases in scheduler_perf.go. Next: selection.py picks some, executor.py runs
+them.
 """
 
 from __future__ import annotations

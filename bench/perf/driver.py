@@ -65,6 +65,8 @@ class Driver:
                 if not attempts_suffice:
                     continue
             awaited.discard(action.pod.record.key)
+        if window is not None and not awaited:
+            window.lap()
         return list(awaited)
 
     def _bound(self, action: Bind) -> None:

@@ -160,9 +160,7 @@ class Executor:
                 volumes = VolumeMaker(self._template(operation.persistentVolumeTemplatePath), claim)
                 claims = [volumes.add(self.objects, namespace, i, self.clock.now()) for i in range(count)]
             names = self._names
-            return [
-                template.make(i, count, namespace, names, claims[i] if claims else "") for i in range(count)
-            ]
+            return [template.make(i, count, namespace, names, claims[i] if claims else "") for i in range(count)]
 
     def _enqueue(self, pods: list[Pod]) -> list[str]:
         add, now, window = self.objects.add_pod, self.clock.now, self.driver.window

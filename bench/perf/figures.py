@@ -70,19 +70,21 @@ class Window:
 
     def counts(self, pod: Pod) -> bool:
         metadata = pod.metadata
-        return metadata.namespace in self._namespaces and matches(metadata.labels, self._labels)
+        return metadata.namespace in self._namespaces and (not self._labels or matches(metadata.labels, self._labels))
 
     def pod_created(self, pod: Pod) -> None:
         self.created += self.counts(pod)
 
     def pod_scheduled(self, pod: Pod) -> None:
-        if self.counts(pod):
-            self.scheduled += 1
-            self._seconds = perf_counter() - self._started
-            self._cpu_seconds = process_time() - self._cpu_started
+        self.scheduled += self.counts(pod)
+
+    def lap(self) -> None:
+        """Pods that were waited for have their nodes; what comes after the last lap does not count."""
+        self._seconds = perf_counter() - self._started
+        self._cpu_seconds = process_time() - self._cpu_started
 
     def figures(self, workload: str, nodes: int, note: str) -> Figures:
-        """The watch as it stood at the last placement."""
+        """The watch as it stood at the last lap."""
         seconds = self._seconds
         return Figures(
             workload=f"{workload}/{self.name}" if self.name else workload,

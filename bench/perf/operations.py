@@ -1,8 +1,8 @@
 """The opcodes of scheduler_perf: raw operation and parameters → one typed operation.
 
-A field `xParam: $name` stands for `x` with the workload's parameter of that name. Unknown opcodes and fields are errors;
-opcodes that need dynamic resource allocation are refused by name.
-Kubernetes: test/integration/scheduler_perf/operations.go. Next: config.py, which reads whole files; executor.py runs them.
+A field `xParam: $name` stands for `x` with the workload's parameter of that name. Unknown opcodes and fields are
+errors; opcodes that need dynamic resource allocation are refused by name.
+Kubernetes: test/integration/scheduler_perf/operations.go. Next: config.py reads whole files, executor.py runs them.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ACTION = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_KEPT = 64  # documents whose text comes again, as with `Mod .Index 2`
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
@@ -36,7 +37,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 class Template:
-    """One file. A template without actions is parsed once."""
+    """One file. Equal text is parsed once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,7 +46,7 @@ class Template:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         self._is_static = "{{" not in self._text
-        self._parsed: dict[str, Any] | None = None
+        self._parsed: dict[str, dict[str, Any]] = {}
 
     @property
     def is_static(self) -> bool:
@@ -54,16 +55,26 @@ class Template:
 
     def document(self, index: int = 0, count: int = 1) -> dict[str, Any]:
         """The document for one of `count` objects; not to be written to."""
-        if self._parsed is None or not self._is_static:
-            self._parsed = self._parse(index, count)
-        return self._parsed
+        text = self._text if self._is_static else self._filled(index, count)
+        known = self._parsed.get(text)
+        if known is not None:
+            return known
+        if len(self._parsed) >= _KEPT:
+            self._parsed.clear()
+        raw = self._parsed[text] = self._parse(text)
+        return raw
 
-    def _parse(self, index: int, count: int) -> dict[str, Any]:
+    def _filled(self, index: int, count: int) -> str:
         fields = {".Index": index, ".Count": count}
         try:
-            text = _ACTION.sub(lambda action: _evaluate(action[1], fields), self._text)
+            return _ACTION.sub(lambda action: _evaluate(action[1], fields), self._text)
+        except (ValueError, ZeroDivisionError, TypeError) as error:
+            raise ConfigError(f"{self.path}: {error}") from None
+
+    def _parse(self, text: str) -> dict[str, Any]:
+        try:
             raw = yaml.load(text, yaml.CSafeLoader)
-        except (yaml.YAMLError, ValueError, ZeroDivisionError, TypeError) as error:
+        except yaml.YAMLError as error:
             raise ConfigError(f"{self.path}: {error}") from None
         if not isinstance(raw, dict) or not raw.get("kind"):
             raise ConfigError(f"{self.path}: not an object with a kind")
