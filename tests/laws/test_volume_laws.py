@@ -1,9 +1,11 @@
 """Storage kept up to date is storage made anew; mask, slot and explanation agree; no volume is given away twice."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,6 +122,11 @@ def check_against_fresh(plugin: Plugin[Any], kept: Candidates, cluster: Cluster)
             verdict = item.plugin.explain(item.prepared.want, cluster, slot)
             assert bool(feasible[slot]) is (verdict is None)
             assert item.plugin.filter_slot(item.prepared.want, cluster, slot) is bool(feasible[slot])
+    for item in kept.filters:
+        refused = np.flatnonzero(cluster.nodes.alive & ~feasible)
+        verdicts = (item.plugin.explain(item.prepared.want, cluster, slot) for slot in refused.tolist())
+        said = Counter(reason for verdict in verdicts if verdict is not None for reason in verdict.reasons)
+        assert item.plugin.reasons(item.prepared.want, cluster, refused) == said
 
 
 class Deaf(VolumeBinding):

@@ -7,6 +7,7 @@ Next: VolumeBinding, which has one pool per claim that waits for its pod.
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Set
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,9 @@ class VolumePool:
                     break
         return best[1] if best is not None else None
 
-    def volumes(self) -> list[str]:
-        """All of them, smallest first."""
-        return [name for _, name in sorted(entry for entries in self._by_code.values() for entry in entries)]
+    def some(self, most: int) -> list[str]:
+        """A few of them, each with another node affinity."""
+        return [entries[0][1] for entries in islice(self._by_code.values(), most)]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._place_of

@@ -7,6 +7,8 @@ Differs: Semver* operators behind their gate; evaluated once per distinct node a
 needs one volume; storage capacity is not scored.
 """
 
+from collections import Counter
+from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,7 +20,7 @@ from moorage.columns.shape import Shape
 from moorage.columns.storage import VolumeDecision
 from moorage.model.gates import GateSet
 from moorage.schedule.events import Event, EventKind
-from moorage.schedule.plugin import SKIP, Mask, Plugin, Prepared
+from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.requeue import on
 from moorage.schedule.verdict import Code, Verdict, unresolvable
 from moorage.schedule.volume_needs import BIND_CONFLICT, NOT_ENOUGH_SPACE, BoundVolume, Need
@@ -179,15 +181,23 @@ class VolumeBinding(Plugin[_Want]):
     # -- filter -------------------------------------------------------------------------------------------------
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
-        want.catch_up(cluster)
-        capacity = cluster.nodes.slots.capacity
         if want.missing is not None:
-            return np.zeros(capacity, np.bool_)
-        mask = np.ones(capacity, np.bool_)
+            return np.zeros(cluster.nodes.slots.capacity, np.bool_)
+        mask = self._within_reach(want, cluster)
+        return self._served(want, cluster, mask) if want.needs else mask
+
+    def _within_reach(self, want: _Want, cluster: Cluster) -> Mask:
+        """The slots from which all bound volumes can be reached."""
+        mask = np.ones(cluster.nodes.slots.capacity, np.bool_)
         for volume in want.bound:
             mask &= volume.mask(cluster)
-        if not want.needs:
-            return mask
+        return mask
+
+    def _served(self, want: _Want, cluster: Cluster, among: Mask) -> Mask:
+        """Among some slots, those with a volume for every claim that waits for its pod."""
+        want.catch_up(cluster)
+        capacity = cluster.nodes.slots.capacity
+        mask = among.copy()
         # A claim that has as many volumes to choose from as there are claims gets one, whatever the others take.
         certain = np.ones(capacity, np.bool_)
         for need in want.needs:
@@ -235,6 +245,20 @@ class VolumeBinding(Plugin[_Want]):
             return None
         order = [r for r in (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING) if r in said]
         return Verdict(Code.UNRESOLVABLE, tuple(order), tuple(said[reason] for reason in order))
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        near = self._within_reach(want, cluster)[slots]
+        counted = Counter({NODE_CONFLICT: int(np.count_nonzero(~near))})
+        if want.missing is not None:
+            counted[VOLUME_MISSING] = int(np.count_nonzero(near))
+        if want.needs:
+            every = np.ones(cluster.nodes.slots.capacity, np.bool_)
+            unserved = slots[~self._served(want, cluster, every)[slots]]
+            if any(need.provisioner for need in want.needs):
+                counted.update(want.find(cluster, slot).reason for slot in unserved.tolist())
+            else:
+                counted[BIND_CONFLICT] = len(unserved)
+        return +counted
 
     # -- reserve ------------------------------------------------------------------------------------------------
 
@@ -288,13 +312,12 @@ def _no_volume(need: Need, want: _Want, cluster: Cluster, slot: int) -> str:
     """Why none of the existing volumes will do, by the example of some."""
     if need.pool is None:
         return ""
-    storage = cluster.storage
-    near = need.pool.volumes()
+    storage, topology = cluster.storage, want.topology
     said = []
-    for name in near[:_MENTIONED]:
-        code = want.topology.code(required_of(storage.volumes[name]))
-        said.append(f'volume "{name}": {want.topology.explain(code, slot) or "another claim of the pod takes it"}')
-    for name in list(storage.in_class(need.matcher.storage_class))[: _MENTIONED - len(said)]:
-        if name not in near and (reason := need.matcher.explain(storage.volumes[name])):
-            said.append(f'volume "{name}" {reason}')
+    for name in need.pool.some(_MENTIONED):
+        code = topology.code(required_of(storage.volumes[name]))
+        said.append(f'volume "{name}": {topology.explain(code, slot) or "another claim of the pod takes it"}')
+    for name in islice(storage.in_class(need.matcher.storage_class), _MENTIONED):
+        if len(said) < _MENTIONED and name not in need.pool and (why := need.matcher.explain(storage.volumes[name])):
+            said.append(f'volume "{name}" {why}')
     return "".join(f"{text}; " for text in said)

@@ -23,9 +23,12 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.storage import VolumeDecision
 from moorage.model.gates import default_gates, gates_from
 from moorage.model.pod import Pod
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import default_profile
+from moorage.schedule.diagnosis import diagnose
 from moorage.schedule.engine import Engine
 from moorage.schedule.plugins.volume_binding import NODE_CONFLICT, UNBOUND_IMMEDIATE, VOLUME_MISSING, VolumeBinding
+from moorage.schedule.profile import Profile
 from moorage.schedule.verdict import Code
 from moorage.schedule.volume_needs import BIND_CONFLICT, NOT_ENOUGH_SPACE
 
@@ -242,6 +245,35 @@ def test_the_smaller_claim_is_served_first_so_that_the_larger_one_may_be_left_wi
     refused = verdicts(alone(BINDING, cluster, user("large", "small")))
     assert refused.keys() == {"a", "b", "c"}
     assert 'claim "large"' in refused["a"].details[0]
+
+
+@pytest.mark.parametrize(
+    ("things", "text"),
+    [
+        ([], 'persistentvolumeclaim "c" not found.'),
+        ([claim("c", storage_class="")], "pod has unbound immediate PersistentVolumeClaims."),
+        ([local_volume("v", "b"), claim("c", "v")], "2 node(s) didn't match PersistentVolume's node affinity."),
+        (
+            [local_volume("v", "b", labels={ZONE: "2"}), claim("c", "v")],
+            "1 node(s) had no available volume zone, 2 node(s) didn't match PersistentVolume's node affinity.",
+        ),
+        ([claim("c")], "3 node(s) didn't find available persistent volumes to bind."),
+        (
+            [storage_class(provisioner="x"), csi_driver("x", storageCapacity=True), claim("c")],
+            "3 node(s) did not have enough free storage.",
+        ),
+        (
+            [claim("c", "gone")],
+            "3 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s).",
+        ),
+    ],
+)
+def test_what_a_cluster_would_print(things: list[Any], text: str) -> None:
+    cluster = store(three_nodes(), *things)
+    plugins = tuple(p for p in default_profile(default_gates()).filters if p.name in ("VolumeBinding", "VolumeZone"))
+    plugins = plugins[:1] if "gone" in str(things) else plugins
+    candidates = Candidates(Profile("volumes", plugins, ()), cluster.shape_of(user("c")), cluster)
+    assert diagnose(candidates).text() == f"0/3 nodes are available: {text}"
 
 
 # -- promises ---------------------------------------------------------------------------------------------------------
