@@ -12,7 +12,7 @@ from moorage.columns.shape import Shape
 from moorage.plan.inventory import Key
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.world import World
-from moorage.schedule.actions import UNSCHEDULABLE, Bind, NoNode
+from moorage.schedule.actions import UNSCHEDULABLE, Action, Bind, NoNode
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON, SchedulingGates
 
 NOT_CREATED = "NotCreated"
@@ -31,6 +31,8 @@ class Placement:
         self._gates = SchedulingGates()
         self._evicted: list[PlannedPod] = []
         self._trying = ""
+        # Hears of every action before anything comes of it.
+        self.follow: Callable[[Action], None] = lambda action: None
 
     def run(self, tick: Callable[[], None] = lambda: None) -> None:
         """Place whatever can be placed and say of the rest why not."""
@@ -54,6 +56,7 @@ class Placement:
         world, moved = self.world, False
         for action in world.scheduler.play(world.now, self._evict):
             self._trying = action.record.key
+            self.follow(action)
             if isinstance(action, Bind):
                 pod = world.pods[action.record.key]
                 pod.node, pod.reason, pod.message = action.node, "", ""

@@ -146,10 +146,17 @@ class Scheduler:
         """What a cluster would say now of a pod that finds no node; nothing is changed or remembered."""
         if not len(self.cluster.nodes):
             return NO_NODES_TEXT
+        candidates, outcome = self._attempt(record)
+        return self._diagnosis(candidates, outcome)[0]
+
+    def would_preempt(self, record: PodRecord) -> Outcome:
+        """Whom the scheduler would evict now for a pod that finds no node, or why nobody."""
+        return self._attempt(record)[1]
+
+    def _attempt(self, record: PodRecord) -> tuple[Candidates, Outcome]:
         scheduler = QueuedPod(record, 0.0).scheduler
         candidates = self.engines[scheduler].candidates(record.shape)
-        outcome = self._preempt(scheduler, candidates, self.nominations.slot_of(record.key))
-        return self._diagnosis(candidates, outcome)[0]
+        return candidates, self._preempt(scheduler, candidates, self.nominations.slot_of(record.key))
 
     def play(self, now: float, evicted: Callable[[PodRecord], None] = lambda record: None) -> Iterator[Action]:
         """Steps until nobody can be helped any more, in a world where whoever is evicted is gone at once."""
