@@ -17,7 +17,7 @@ from moorage.model.gates import GateSet
 from moorage.model.node import Node
 from moorage.plan.claim_templates import add_claim_volumes
 from moorage.plan.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity, pinned_to
-from moorage.plan.inventory import Inventory, Item
+from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import generated_name, template_hash
 from moorage.plan.owners import POD_TEMPLATE_HASH, Owners
 from moorage.plan.planned_pod import PlannedPod
@@ -55,7 +55,7 @@ class Controllers:
         self._programs = programs
         self._owners = owners
         self._made: dict[Any, int] = {}
-        self._claims: list[Item] = []
+        self._claims: list[Key] = []
         self._revisions: dict[Any, str] = {}
         self._daemons: dict[Any, DaemonTemplate] = {}
         self._by_kind: dict[str, Callable[[Item, Sequence[PlannedPod], Iterable[Node]], Wish]] = {
@@ -139,12 +139,13 @@ class Controllers:
             raw["spec"]["hostname"] = name
             if spec.serviceName:
                 raw["spec"]["subdomain"] = spec.serviceName
-            self._claims += add_claim_volumes(raw, item, self._inventory, self._gates)
+            made = add_claim_volumes(raw, item, self._inventory, self._gates)
+            self._claims += [claim.key for claim in made]
             if not wish.add(self.maker.make(item, raw)):
                 break
         return wish
 
-    def claims_made(self) -> list[Item]:
+    def claims_made(self) -> list[Key]:
         """The claims made since the last time somebody asked."""
         made, self._claims = self._claims, []
         return made

@@ -24,6 +24,7 @@ from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.pod_maker import FailedCreate, PodMaker
 from moorage.plan.priorities import resolve_priorities
 from moorage.plan.references import note_dangling
+from moorage.plan.volume_controller import bind_claims
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile, program_cache
 from moorage.schedule.default_selector import DefaultSelectors
@@ -71,6 +72,7 @@ class World:
         self._load_nodes()
         self._load_namespaces()
         self._load_services()
+        bind_claims(inventory)
         for item in inventory.items.values():
             self._load_other(item)
         self._load_pods()
@@ -104,6 +106,10 @@ class World:
     def _load_services(self) -> None:
         for (namespace, name), selector in self.inventory.services.items():
             self.selectors.set_service(namespace, name, selector)
+
+    def _load_storage(self) -> None:
+        for item in self.inventory.of_kind("PersistentVolume", "PersistentVolumeClaim"):
+            self.cluster.storage.set(item.view)
 
     def _load_other(self, item: Item) -> None:
         """What the scheduler looks up: volumes and whom pods belong to."""
@@ -219,6 +225,8 @@ class World:
             else:
                 self._load_other(item)
         self._load_services()
+        bind_claims(self.inventory)
+        self._load_storage()
         self._look_again()
 
     def _look_again(self) -> None:
@@ -267,8 +275,9 @@ class World:
         self.failed.pop(item.key, None)
         if wish.failed:
             self.failed[item.key] = wish.failed[0]
-        for claim in self.controllers.claims_made():
-            self.cluster.storage.set(claim.view)
+        if claims := self.controllers.claims_made():
+            bind_claims(self.inventory, claims)
+            self._load_storage()
         same_shape = item.key.kind in ("Deployment", "ReplicaSet")
         if item.key.kind == "Deployment" and wish.create:
             self._know_replica_set(item, wish.create[0])
