@@ -1,7 +1,7 @@
 """One change that may make a pod fit: what to write, and the pod or node as it would be then.
 
-In: proposals of `explanation_taints`, `_labels`, `_resources`, `_neighbours` and `_volumes`, each of which knows one kind
-of obstacle. Out: `Change`, which nobody is shown before `explanation_trials` has tried it on the cluster.
+In: proposals of `explanation_taints`, `_labels`, `_resources`, `_neighbours` and `_volumes`, each of which knows one
+kind of obstacle. Out: `Change`, which nobody is shown before `explanation_trials` has tried it on the cluster.
 """
 
 from collections.abc import Iterable

@@ -16,8 +16,8 @@ from moorage.model.node import Node
 from moorage.model.scheduling import Taint, Toleration
 from moorage.plan.explanation_change import MOST_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.plan.explanation_thresholds import ORDERED, distance, wanted_value
-from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
+from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 

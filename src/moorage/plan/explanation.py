@@ -1,0 +1,298 @@
+"""Why one pod is where it is, goes where it goes, or goes nowhere: everything there is to know, in one place.
+
+In: a `Target` and the world at its turn. Out: an `Explanation`: which nodes refuse it for which reasons (all of them,
+not only the first), the scores of the others and who wins, what preemption would do, and the smallest changes that
+would make it fit, each of them tried. Kubernetes prints one line of this, in the FailedScheduling event.
+Next: `explanation_text` and `explanation_plain`, which write it down.
+"""
+
+from enum import StrEnum
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import PodRecord
+from moorage.plan.explanation_change import Change, Kind, with_spec
+from moorage.plan.explanation_column import Cell, column
+from moorage.plan.explanation_target import Target, TargetError, owner_text
+from moorage.plan.explanation_trials import Suggestion, Together, Trials, passing
+from moorage.plan.notes import Note
+from moorage.plan.world import World
+from moorage.schedule.actions import UNSCHEDULABLE
+from moorage.schedule.candidates import NO_SLOT, Candidates
+from moorage.schedule.diagnosis import NodeGroup, Refusal, matrix
+from moorage.schedule.plugin import Mask
+from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON, SchedulingGates
+from moorage.schedule.profile import Profile
+
+
+class Standing(StrEnum):
+    """What becomes of the pod."""
+
+    BOUND = "Bound"
+    FITS = "Fits"
+    PREEMPTS = "Preempts"
+    PENDING = "Pending"
+
+
+class ScoreRow(msgspec.Struct, frozen=True):
+    """Nodes with the same scores: by plugin, after normalisation and times the weight."""
+
+    nodes: tuple[str, ...]
+    scores: dict[str, int]
+    total: int
+
+
+class Preemption(msgspec.Struct, frozen=True):
+    """Whom the scheduler would evict, from where; or `message`, why nobody."""
+
+    node: str = ""
+    victims: tuple[str, ...] = ()
+    violations: int = 0
+    message: str = ""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One node, plugin by plugin."""
+
+    node: str
+    fits: bool
+    cells: tuple[Cell, ...]
+    scores: dict[str, int]
+    total: int
+    rank: int  # among the nodes that fit, from 1; 0 if this one does not
+
+
+class Explanation(msgspec.Struct):
+    """Everything about one pod. `node` is where it is, goes, or would go once others are evicted."""
+
+    pod: str
+    workload: str
+    story: str
+    standing: Standing
+    node: str
+    scheduler: str
+    priority: int
+    reason: str
+    message: str
+    nodes: int
+    rejection: Refusal | None
+    groups: tuple[NodeGroup, ...]
+    feasible: int
+    weights: dict[str, int]
+    rows: tuple[ScoreRow, ...]
+    tied: int
+    seed: int
+    preemption: Preemption | None = None
+    column: Column | None = None
+    suggestions: tuple[Suggestion, ...] = ()
+    together: Together | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def is_pending(self) -> bool:
+        return self.standing in (Standing.PENDING, Standing.PREEMPTS)
+
+
+def explain_pod(world: World, target: Target, node: str = "") -> Explanation:
+    """Explain the pod; with `node`, that node in full, and changes that would open it. Raises TargetError."""
+    return _Explaining(world, target, node).explanation()
+
+
+class _Explaining:
+    """The pod, its candidates, and the parts of the explanation one after the other."""
+
+    def __init__(self, world: World, target: Target, node: str) -> None:
+        self.world, self.target, self.node = world, target, node
+        self.cluster = world.cluster
+        name = target.pod.pod.spec.schedulerName
+        self.foreign = not world.scheduler.knows(name)
+        self.engine = world.scheduler.engines[next(iter(world.scheduler.engines)) if self.foreign else name]
+        if node and node not in self.cluster.nodes.slot_of:
+            raise TargetError(f"there is no node {node!r} in the input")
+
+    def explanation(self) -> Explanation:
+        record = self.target.record
+        if record.slot < 0:
+            return self._explained(record)
+        with self.cluster.as_if_gone([record]):
+            return self._explained(record)
+
+    def _explained(self, record: PodRecord) -> Explanation:
+        pod, nodes = self.target.pod, self.cluster.nodes
+        profile: Profile = self.engine.profile
+        shape = self.cluster.shape_of(record.pod, by_name=True)
+        record.shape = shape
+        candidates = self.engine.candidates(shape)
+        feasible = passing(candidates)
+        said = matrix(candidates)
+        rows, tied = _score_rows(candidates, feasible)
+        made = Explanation(
+            pod=pod.key,
+            workload=owner_text(pod.owner),
+            story=self.target.story,
+            standing=Standing.BOUND if pod.node else Standing.FITS,
+            node=pod.node,
+            scheduler=pod.pod.spec.schedulerName,
+            priority=pod.priority,
+            reason="",
+            message="",
+            nodes=len(nodes),
+            rejection=said.rejection,
+            groups=tuple(group for group in said.groups if group.refusals),
+            feasible=int(np.count_nonzero(feasible)),
+            weights={plugin.name: weight for plugin, weight in profile.scores},
+            rows=rows,
+            tied=tied,
+            seed=nodes.seed,
+            notes=self._notes(),
+        )
+        if not pod.node:
+            self._decide(made, record, candidates)
+        if self.node:
+            made.column = self._column(candidates, feasible, rows)
+        self._suggest(made, record, feasible)
+        return made
+
+    def _decide(self, made: Explanation, record: PodRecord, candidates: Candidates) -> None:
+        """Where the pod goes, or why nowhere."""
+        kept_out = self._kept_out()
+        if kept_out is not None:
+            made.standing, (made.reason, made.message) = Standing.PENDING, kept_out
+            return
+        best = candidates.best()
+        if best != NO_SLOT:
+            made.node = self.cluster.nodes.node(best).metadata.name
+            return
+        made.standing, made.reason = Standing.PENDING, UNSCHEDULABLE
+        made.message = self.world.scheduler.why_not(record)
+        if not made.nodes:
+            return
+        outcome = self.world.scheduler.would_preempt(record)
+        if outcome.selection is None:
+            made.preemption = Preemption(message=outcome.message)
+            return
+        selection = outcome.selection
+        made.standing = Standing.PREEMPTS
+        made.node = self.cluster.nodes.node(selection.slot).metadata.name
+        made.preemption = Preemption(made.node, tuple(v.key for v in selection.victims), selection.violations)
+
+    def _kept_out(self) -> tuple[str, str] | None:
+        """Why the scheduler does not even look at the pod."""
+        pod = self.target.pod
+        verdict = SchedulingGates().pre_enqueue(pod.pod.spec)
+        if verdict is not None:
+            return CONDITION_REASON, "; ".join(verdict.reasons)
+        if self.foreign:
+            known = ", ".join(self.world.scheduler.engines)
+            return "NoScheduler", f"waits for scheduler {pod.pod.spec.schedulerName}; known here: {known}"
+        if pod.pod.metadata.deletionTimestamp is not None:
+            return "Terminating", "is being deleted: nobody looks for a node any more"
+        if pod.reason and pod.reason != UNSCHEDULABLE:
+            return pod.reason, pod.message
+        return None
+
+    # -- one node -----------------------------------------------------------------------------------------------------
+
+    def _column(self, candidates: Candidates, feasible: Mask, rows: tuple[ScoreRow, ...]) -> Column:
+        slot = self.cluster.nodes.slot_of[self.node]
+        cells = column(self.engine.profile, candidates, slot, self.world.gates, self.world.programs)
+        better = 0
+        for row in rows:
+            if self.node in row.nodes:
+                return Column(self.node, True, cells, row.scores, row.total, better + 1)
+            better += len(row.nodes)
+        return Column(self.node, bool(feasible[slot]), cells, {}, 0, 0)
+
+    # -- what would help ----------------------------------------------------------------------------------------------
+
+    def _suggest(self, made: Explanation, record: PodRecord, feasible: Mask) -> None:
+        nodes = self.cluster.nodes
+        among = nodes.alive & ~feasible
+        if self.node:
+            only = np.zeros_like(among)
+            only[nodes.slot_of[self.node]] = True
+            among &= only
+        elif feasible.any() or made.standing is Standing.BOUND:
+            made.suggestions = self._entry(made, record, feasible)
+            return
+        trials = Trials(self.engine.profile, self.cluster, record.pod, self.world.gates, self.world.programs)
+        found = trials.suggestions(among) if among.any() else []
+        if not found and among.any():
+            made.together = trials.together(among)
+        made.suggestions = (*found, *self._priority(made, record))
+
+    def _entry(self, made: Explanation, record: PodRecord, feasible: Mask) -> tuple[Suggestion, ...]:
+        """There is a node, but the pod is kept from asking for it."""
+        pod, nodes = record.pod, self.cluster.nodes
+        fitting = tuple(nodes.node(slot).metadata.name for slot in np.flatnonzero(feasible).tolist())
+        if made.reason == CONDITION_REASON:
+            gates = ", ".join(gate.name for gate in pod.spec.schedulingGates)
+            change = Change(
+                Kind.SCHEDULING_GATE,
+                "gates",
+                f"remove the scheduling gates {gates}",
+                2,
+                pod=with_spec(pod, schedulingGates=()),
+            )
+            return (Suggestion(change, fitting),)
+        if self.foreign and made.standing is Standing.PENDING:
+            name = next(iter(self.world.scheduler.engines))
+            change = Change(
+                Kind.SCHEDULER,
+                "scheduler",
+                f"schedulerName {pod.spec.schedulerName} → {name}",
+                2,
+                pod=with_spec(pod, schedulerName=name),
+                yaml=f"schedulerName: {name}",
+            )
+            return (Suggestion(change, fitting),)
+        return ()
+
+    def _priority(self, made: Explanation, record: PodRecord) -> tuple[Suggestion, ...]:
+        """The lowest PriorityClass of the input with which others would have to make room."""
+        if self.node or made.standing is not Standing.PENDING or made.reason != UNSCHEDULABLE:
+            return ()
+        classes = sorted(self.world.inventory.of_kind("PriorityClass"), key=lambda item: int(item.view.value))
+        for item in classes:
+            value = int(item.view.value)
+            if value <= record.priority or item.view.preemptionPolicy == "Never":
+                continue
+            pod = with_spec(record.pod, priority=value, priorityClassName=item.key.name, preemptionPolicy=None)
+            shape = self.cluster.shape_of(pod, by_name=True)
+            selection = self.world.scheduler.would_preempt(PodRecord(record.key, pod, shape)).selection
+            if selection is None:
+                continue
+            node = self.cluster.nodes.node(selection.slot).metadata.name
+            victims = ", ".join(victim.key for victim in selection.victims)
+            change = Change(
+                Kind.PRIORITY,
+                "priority",
+                f"priorityClassName {item.key.name} (priority {value}): it would evict {victims} from {node}",
+                9,
+                pod=pod,
+                yaml=f"priorityClassName: {item.key.name}",
+            )
+            return (Suggestion(change, (node,)),)
+        return ()
+
+    def _notes(self) -> tuple[Note, ...]:
+        return tuple(dict.fromkeys(self.world.inventory.notes))
+
+
+def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow, ...], int]:
+    """The nodes that fit by their scores, the best first and those that win ties first; how many tie for the first."""
+    slots = np.flatnonzero(feasible)
+    if not len(slots):
+        return (), 0
+    nodes = candidates.cluster.nodes
+    table = candidates.score_table(feasible)
+    scores = np.array([values[slots] for values in table.values()], np.int64).reshape(len(table), len(slots))
+    totals = scores.sum(axis=0)
+    order = np.lexsort((-nodes.tie[slots], -totals))
+    rows: dict[tuple[int, ...], list[str]] = {}
+    for position in order.tolist():
+        key = tuple(scores[:, position].tolist())
+        rows.setdefault(key, []).append(nodes.node(int(slots[position])).metadata.name)
+    made = tuple(ScoreRow(tuple(names), dict(zip(table, key, strict=True)), sum(key)) for key, names in rows.items())
+    return made, int(np.count_nonzero(totals == totals.max()))

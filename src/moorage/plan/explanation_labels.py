@@ -1,0 +1,243 @@
+"""Nodes whose labels a pod does not want → the requirement to drop or move, or the label to add to a node.
+
+In: `Blockers`. Out: proposals about `spec.nodeSelector`, the required node affinity, and labels of nodes.
+Next: `explanation_resources`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from moorage.match.node_selector import compile_required_node_affinity
+from moorage.model.gates import GateSet
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.model.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.plan.explanation_change import (
+    MOST_VALUES,
+    Blockers,
+    Change,
+    Kind,
+    as_yaml,
+    few,
+    replaced,
+    with_affinity,
+    with_spec,
+)
+from moorage.plan.explanation_thresholds import ORDERED, actual_value, distance, wanted_value
+from moorage.schedule.plugin import ChosenSlots
+from moorage.schedule.plugins.node_affinity import NodeAffinity
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+
+#: Whom a requirement on labels may change the mind of: spreading may count only nodes that match.
+_PLUGINS = (NodeAffinity.name, PodTopologySpread.name)
+_MOST_LABELLED = 40
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def label_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
+    slots = blockers.only(*_PLUGINS)
+    if not len(slots):
+        return
+    yield from _selector_changes(blockers, slots)
+    yield from _affinity_changes(blockers, slots)
+    yield from _node_labels(blockers, slots, gates)
+
+
+def _required(pod: Pod) -> NodeSelector | None:
+    affinity = pod.spec.affinity.nodeAffinity if pod.spec.affinity is not None else None
+    return affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
+
+
+def _values(blockers: Blockers, slots: ChosenSlots, key: str) -> Counter[str]:
+    """The values of a label on the nodes in question, with how many nodes have each."""
+    counts: Counter[str] = Counter()
+    column = blockers.cluster.nodes.label(key)
+    codes: Counter[int] = Counter(column.codes[slots].tolist())
+    for code, nodes in codes.items():
+        value = column.values.values[code]
+        if value is not None:
+            counts[value] = nodes
+    return counts
+
+
+# -- nodeSelector -----------------------------------------------------------------------------------------------------
+
+
+def _selector_changes(blockers: Blockers, slots: ChosenSlots) -> Iterator[Change]:
+    pod = blockers.pod
+    selector = dict(pod.spec.nodeSelector)
+    for key, value in selector.items():
+        part = f"nodeSelector {key}"
+        for other, _ in _values(blockers, slots, key).most_common(MOST_VALUES):
+            if other != value:
+                changed = {**selector, key: other}
+                yield Change(
+                    Kind.NODE_SELECTOR,
+                    part,
+                    f"nodeSelector {key}: {value} → {other}",
+                    3,
+                    pod=with_spec(pod, nodeSelector=changed),
+                    yaml=as_yaml({"nodeSelector": {key: other}}),
+                )
+        kept = {name: text for name, text in selector.items() if name != key}
+        yield Change(
+            Kind.NODE_SELECTOR,
+            part,
+            f"drop {key}: {value} from nodeSelector",
+            4,
+            pod=with_spec(pod, nodeSelector=kept),
+        )
+
+
+# -- affinity ---------------------------------------------------------------------------------------------------------
+
+
+def _affinity_changes(blockers: Blockers, slots: ChosenSlots) -> Iterator[Change]:
+    required = _required(blockers.pod)
+    if required is None:
+        return
+    terms = required.nodeSelectorTerms
+    for number, term in enumerate(terms):
+        for index, expression in enumerate(term.matchExpressions):
+            for value in _other_values(blockers, slots, expression):
+                new = msgspec.structs.replace(expression, values=value)
+                changed = msgspec.structs.replace(term, matchExpressions=replaced(term.matchExpressions, index, new))
+                yield _affinity_change(blockers.pod, terms, number, changed, expression, new)
+            left = msgspec.structs.replace(term, matchExpressions=replaced(term.matchExpressions, index))
+            yield _affinity_change(blockers.pod, terms, number, left, expression, None)
+        for index, field in enumerate(term.matchFields):
+            left = msgspec.structs.replace(term, matchFields=replaced(term.matchFields, index))
+            yield _affinity_change(blockers.pod, terms, number, left, field, None)
+    if not terms:
+        yield Change(
+            Kind.NODE_AFFINITY,
+            "nodeAffinity",
+            "drop the required node affinity, which has no terms and so matches no node",
+            4,
+            pod=_with_required(blockers.pod, ()),
+        )
+
+
+def _other_values(
+    blockers: Blockers, slots: ChosenSlots, expression: NodeSelectorRequirement
+) -> Iterator[tuple[str, ...]]:
+    """Other values for an expression that would match nodes in question, nearest or commonest first."""
+    operator, values = expression.operator, expression.values
+    there = _values(blockers, slots, expression.key)
+    if operator == "In":
+        for value, _ in there.most_common(MOST_VALUES):
+            if value not in values:
+                yield (*values, value)
+    elif operator == "NotIn":
+        for value in values:
+            if value in there and len(values) > 1:
+                yield tuple(other for other in values if other != value)
+    elif operator in ORDERED and len(values) == 1:
+        moved: Counter[str] = Counter()
+        for value, nodes in there.items():
+            threshold = wanted_value(operator, value)
+            if threshold is not None and threshold != values[0]:
+                moved[threshold] += nodes
+        ordered = sorted(moved, key=lambda value: distance(operator, values[0], value))
+        yield from ((value,) for value in few((value, moved[value]) for value in ordered))
+
+
+def _affinity_change(
+    pod: Pod,
+    terms: tuple[NodeSelectorTerm, ...],
+    number: int,
+    changed: NodeSelectorTerm,
+    old: NodeSelectorRequirement,
+    new: NodeSelectorRequirement | None,
+) -> Change:
+    part = f"nodeAffinity {number} {old.key} {old.operator}"
+    which = f" in term {number + 1}" if len(terms) > 1 else ""
+    if new is None:
+        # A term without requirements matches no node: whoever drops the last one wants no such term.
+        empty = not changed.matchExpressions and not changed.matchFields
+        kept = () if empty else replaced(terms, number, changed)
+        summary = f"drop {_described(old)} from the required node affinity{which}"
+        return Change(Kind.NODE_AFFINITY, part, summary, 4, pod=_with_required(pod, kept))
+    move = distance(old.operator, old.values[0], new.values[0]) if old.operator in ORDERED else 0
+    entry = {"key": new.key, "operator": new.operator, "values": list(new.values)}
+    return Change(
+        Kind.NODE_AFFINITY,
+        part,
+        f"required node affinity{which}: {_described(old)} → {_described(new)}",
+        1 if old.operator in ORDERED else 3,
+        pod=_with_required(pod, replaced(terms, number, changed)),
+        yaml=as_yaml({"matchExpressions": [entry]}),
+        move=move,
+    )
+
+
+def _with_required(pod: Pod, terms: tuple[NodeSelectorTerm, ...]) -> Pod:
+    affinity = pod.spec.affinity
+    if affinity is None or affinity.nodeAffinity is None:
+        return pod
+    required = NodeSelector(terms) if terms else None
+    return with_affinity(pod, nodeAffinity=msgspec.structs.replace(affinity.nodeAffinity, **{_REQUIRED: required}))
+
+
+def _described(expression: NodeSelectorRequirement) -> str:
+    values = expression.values
+    if expression.operator in ORDERED and len(values) == 1:
+        return f"{expression.key} {expression.operator} {values[0]}"
+    listed = f" [{', '.join(values)}]" if values else ""
+    return f"{expression.key} {expression.operator}{listed}"
+
+
+# -- labels of nodes --------------------------------------------------------------------------------------------------
+
+
+def _node_labels(blockers: Blockers, slots: ChosenSlots, gates: GateSet) -> Iterator[Change]:
+    """One label that would make a node match; tried on one node of each kind, by what it lacks."""
+    spec = blockers.pod.spec
+    wanted = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
+    labels = list(_possible_labels(blockers.pod))
+    seen: Counter[tuple[str, str]] = Counter()
+    for slot in slots[:_MOST_LABELLED].tolist():
+        node = blockers.cluster.nodes.node(slot)
+        for key, value in labels:
+            changed = {**node.metadata.labels, key: value}
+            if not wanted.match(changed, node.metadata.name):
+                continue
+            seen[key, value] += 1
+            if seen[key, value] <= 3:
+                yield _labelled(node, key, value)
+
+
+def _possible_labels(pod: Pod) -> Iterator[tuple[str, str]]:
+    yield from pod.spec.nodeSelector.items()
+    required = _required(pod)
+    for term in required.nodeSelectorTerms if required is not None else ():
+        for expression in term.matchExpressions:
+            value = _label_for(expression)
+            if value is not None:
+                yield expression.key, value
+
+
+def _label_for(expression: NodeSelectorRequirement) -> str | None:
+    operator, values = expression.operator, expression.values
+    if operator == "In" and values:
+        return values[0]
+    if operator == "Exists":
+        return "true"
+    return actual_value(operator, values[0]) if operator in ORDERED and len(values) == 1 else None
+
+
+def _labelled(node: Node, key: str, value: str) -> Change:
+    name, old = node.metadata.name, node.metadata.labels.get(key)
+    labels: dict[str, Any] = {**node.metadata.labels, key: value}
+    was = f" (now {old})" if old is not None else ""
+    return Change(
+        Kind.NODE_LABEL,
+        f"label {key}",
+        f"label node {name} with {key}={value}{was}",
+        6,
+        node=msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, labels=labels)),
+        command=f"kubectl label nodes {name} {key}={value}{' --overwrite' if old is not None else ''}",
+    )

@@ -1,0 +1,150 @@
+"""Nodes that are too full for a pod → which request to lower, to how much; and host ports that are taken.
+
+In: `Blockers`. Out: proposals. Of several containers the one that asks for most gives way first. Amounts are rounded
+down to what people would write. Next: `explanation_neighbours`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, pod_requests
+from moorage.columns.shape import HostPort
+from moorage.model.container import ContainerPort
+from moorage.model.pod import Container, Pod, PodSpec
+from moorage.model.quantity import Format, Quantity, parse_quantity
+from moorage.plan.explanation_change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.schedule.plugins.node_ports import NodePorts
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
+
+_NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
+_ROUND = 1 << 20
+
+
+def resource_changes(blockers: Blockers) -> Iterator[Change]:
+    slots = blockers.only(NodeResourcesFit.name)
+    if not len(slots):
+        return
+    nodes, requests = blockers.cluster.nodes, pod_requests(blockers.pod.spec)
+    short = {name: nodes.free(name)[slots] < value for name, value in requests.items() if value > 0}
+    for resource, lacking in short.items():
+        others = np.zeros(len(slots), np.bool_)
+        for name, mask in short.items():
+            if name != resource:
+                others |= mask
+        room = nodes.free(resource)[slots[lacking & ~others]]
+        levels: Counter[int] = Counter()
+        for free in room.tolist():
+            level = _rounded(resource, free)
+            if level > 0:
+                levels[level] += 1
+        for level in few((level, levels[level]) for level in sorted(levels, reverse=True)):
+            change = _lowered(blockers.pod, resource, requests[resource], level)
+            if change is not None:
+                yield change
+
+
+def _rounded(resource: str, value: int) -> int:
+    if resource in (MEMORY, EPHEMERAL_STORAGE) and value > _ROUND:
+        return value // _ROUND * _ROUND
+    return value
+
+
+def _lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
+    spec = pod.spec
+    written: list[Any] = []
+    if spec.resources is not None and resource in spec.resources.requests:
+        level = most - (amount(resource, spec.overhead[resource]) if resource in spec.overhead else 0)
+        spec = _with_pod_level(spec, resource, max(level, 0))
+        written.append({"resources": {"requests": {resource: shown(resource, max(level, 0))}}})
+    for attribute in ("containers", "initContainers"):
+        spec, lowered = _lower_containers(spec, attribute, resource, most)
+        written += [
+            {attribute: [{"name": name, "resources": {"requests": {resource: shown(resource, value)}}}]}
+            for name, value in lowered
+        ]
+    if pod_requests(spec).get(resource, 0) > most:
+        return None
+    return Change(
+        Kind.RESOURCES,
+        f"requests {resource}",
+        f"{resource} {shown(resource, asked)} → at most {shown(resource, most)} "
+        f"(lower by {shown(resource, asked - most)})",
+        2,
+        pod=msgspec.structs.replace(pod, spec=spec),
+        yaml="\n".join(as_yaml(entry) for entry in written),
+        move=(asked - most) / asked,
+    )
+
+
+def _with_pod_level(spec: PodSpec, resource: str, value: int) -> PodSpec:
+    if spec.resources is None:
+        return spec
+    requests = {**spec.resources.requests, resource: _quantity(resource, value)}
+    return msgspec.structs.replace(spec, resources=msgspec.structs.replace(spec.resources, requests=requests))
+
+
+def _lower_containers(spec: PodSpec, attribute: str, resource: str, most: int) -> tuple[PodSpec, list[tuple[str, int]]]:
+    """Lower the largest of some containers, then the next, until the pod asks for no more than it may."""
+    containers: list[Container] = list(getattr(spec, attribute))
+    lowered = []
+    by_size = sorted(range(len(containers)), key=lambda index: -_asks(containers[index], resource))
+    for index in by_size:
+        asks, excess = _asks(containers[index], resource), pod_requests(spec).get(resource, 0) - most
+        if excess <= 0 or not asks:
+            break
+        level = max(asks - excess, 0)
+        changed = _with_request(containers[index], resource, level)
+        trial = msgspec.structs.replace(spec, **{attribute: replaced(containers, index, changed)})
+        if pod_requests(trial).get(resource, 0) < pod_requests(spec).get(resource, 0):
+            containers[index], spec = changed, trial
+            lowered.append((changed.name, level))
+    return spec, lowered
+
+
+def _asks(container: Container, resource: str) -> int:
+    quantity = container.resources.requests.get(resource)
+    return amount(resource, quantity) if quantity is not None else 0
+
+
+def _with_request(container: Container, resource: str, value: int) -> Container:
+    new: dict[str, Any] = {resource: _quantity(resource, value)}
+    resources = msgspec.structs.replace(container.resources, requests={**container.resources.requests, **new})
+    if resource not in _NATIVE and resource in resources.limits:  # of these one gets what one asks for
+        resources = msgspec.structs.replace(resources, limits={**resources.limits, **new})
+    return msgspec.structs.replace(container, resources=resources)
+
+
+def _quantity(resource: str, value: int) -> Quantity:
+    return parse_quantity(shown(resource, value)) if resource != CPU else Quantity.from_milli(value, Format.DECIMAL_SI)
+
+
+# -- host ports -------------------------------------------------------------------------------------------------------
+
+
+def port_changes(blockers: Blockers) -> Iterator[Change]:
+    """Host ports to do without: one at a time, since that is what makes a change small."""
+    if not len(blockers.only(NodePorts.name)):
+        return
+    pod = blockers.pod
+    for number, container in enumerate(pod.spec.containers):
+        for index, port in enumerate(container.ports):
+            if port.hostPort > 0:
+                kept = () if pod.spec.hostNetwork else (msgspec.structs.replace(port, hostPort=0, hostIP=""),)
+                changed = msgspec.structs.replace(container, ports=replaced(container.ports, index, *kept))
+                yield Change(
+                    Kind.HOST_PORT,
+                    f"port {container.name} {index}",
+                    f"drop host port {described_port(port)} of container {container.name}",
+                    4,
+                    pod=with_spec(pod, containers=replaced(pod.spec.containers, number, changed)),
+                )
+
+
+def described_port(port: ContainerPort) -> str:
+    described: HostPort = (port.hostIP or "0.0.0.0", port.protocol or "TCP", port.hostPort)
+    address, protocol, host_port = described
+    return f"{host_port}/{protocol}{'' if address == '0.0.0.0' else f' at {address}'}"

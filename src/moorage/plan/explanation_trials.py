@@ -1,0 +1,188 @@
+"""Proposals → suggestions: every change is tried on the cluster, and only what works is told.
+
+In: a pod, the profile that refuses it, the nodes in question. Out: suggestions, each with the nodes on which the pod
+fits then, those that open most nodes first, then the smallest; and, where no single change will do, several changes
+that open the nearest node together. Kubernetes knows nothing like it. Next: `explanation`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.model.gates import GateSet
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.plan.explanation_change import Blockers, Change
+from moorage.plan.explanation_labels import label_changes
+from moorage.plan.explanation_neighbours import affinity_changes, spread_changes
+from moorage.plan.explanation_resources import port_changes, resource_changes
+from moorage.plan.explanation_taints import taint_changes
+from moorage.plan.explanation_volumes import volume_changes
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.plugin import Mask
+from moorage.schedule.profile import Profile
+
+MOST_TRIALS = 300
+MOST_SUGGESTIONS = 12
+_NEAREST = 3
+_MOST_STEPS = 5
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """A change that works, and the nodes on which the pod fits then, in the order of the input."""
+
+    change: Change
+    nodes: tuple[str, ...]
+
+
+class Together(msgspec.Struct, frozen=True):
+    """Changes of which none is enough, but all of them are, for this node."""
+
+    node: str
+    changes: tuple[Change, ...]
+
+
+Propose = Callable[[Blockers, GateSet, Any], Iterator[Change]]
+
+
+def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterator[Change]:
+    """Everything that might help, untried: of each kind of obstacle, whatever its module thinks of."""
+    yield from taint_changes(blockers, gates, programs)
+    yield from label_changes(blockers, gates)
+    yield from resource_changes(blockers)
+    yield from port_changes(blockers)
+    yield from affinity_changes(blockers)
+    yield from spread_changes(blockers, gates)
+    yield from volume_changes(blockers)
+
+
+def passing(candidates: Candidates) -> Mask:
+    """The slots that every filter lets pass; nothing is kept for the next time."""
+    if candidates.rejection is not None:
+        return np.zeros(candidates.cluster.nodes.slots.capacity, np.bool_)
+    mask = candidates.considered()
+    for item in candidates.filters:
+        mask &= candidates.mask(item)
+    return mask
+
+
+class Trials:
+    """Tries changes. `among` are the nodes in question, on none of which the pod fits as it is."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        cluster: Cluster,
+        pod: Pod,
+        gates: GateSet,
+        programs: Any = None,
+        proposals: Propose = propose,
+    ) -> None:
+        self._profile = profile
+        self._cluster = cluster
+        self._pod = pod
+        self._gates = gates
+        self._programs = programs
+        self._proposals = proposals
+
+    def suggestions(self, among: Mask) -> list[Suggestion]:
+        blockers = Blockers(self._pod, self._candidates(self._pod), among)
+        worked = []
+        for number, change in enumerate(self._proposals(blockers, self._gates, self._programs)):
+            if number >= MOST_TRIALS:
+                break
+            slots = np.flatnonzero(self._opened(change) & among)
+            if len(slots):
+                worked.append(Suggestion(change, tuple(self._name(slot) for slot in slots.tolist())))
+        return best_of(worked)
+
+    def together(self, among: Mask) -> Together | None:
+        """Several changes that open one of the nodes that are nearest to being open."""
+        number = Blockers(self._pod, self._candidates(self._pod), among).number()
+        slots = np.flatnonzero(among)
+        if not len(slots):
+            return None
+        for slot in slots[np.argsort(number[slots], kind="stable")][:_NEAREST].tolist():
+            changes = self._open(slot)
+            if changes is not None and len(changes) > 1:
+                return Together(self._name(slot), changes)
+        return None
+
+    # -- trying -------------------------------------------------------------------------------------------------------
+
+    def _candidates(self, pod: Pod) -> Candidates:
+        return Candidates(self._profile, self._cluster.shape_of(pod, by_name=True), self._cluster)
+
+    def _name(self, slot: int) -> str:
+        return self._cluster.nodes.node(slot).metadata.name
+
+    def _opened(self, change: Change) -> Mask:
+        if change.node is not None:
+            return self._opened_by_node(change.node)
+        return passing(self._candidates(change.pod if change.pod is not None else self._pod))
+
+    def _opened_by_node(self, node: Node) -> Mask:
+        """Whether the pod fits on the node once that is changed; the others stay as they are."""
+        nodes = self._cluster.nodes
+        slot = nodes.slot_of[node.metadata.name]
+        before = nodes.node(slot)
+        mask = np.zeros(nodes.slots.capacity, np.bool_)
+        self._cluster.update_node(node)
+        try:
+            mask[slot] = self._candidates(self._pod).passes(slot)
+        finally:
+            self._cluster.update_node(before)
+        return mask
+
+    def _open(self, slot: int) -> tuple[Change, ...] | None:
+        """Change the pod, one obstacle after the other, until it fits on the slot."""
+        pod = self._pod
+        steps: list[Change] = []
+        among = np.zeros(self._cluster.nodes.slots.capacity, np.bool_)
+        among[slot] = True
+        refusing = self._refusing(pod, slot)
+        while refusing and len(steps) < _MOST_STEPS:
+            found = self._smallest_step(pod, slot, among, refusing)
+            if found is None:
+                return None
+            step, pod, refusing = found
+            steps.append(step)
+        return tuple(steps) if not refusing else None
+
+    def _smallest_step(
+        self, pod: Pod, slot: int, among: Mask, refusing: frozenset[str]
+    ) -> tuple[Change, Pod, frozenset[str]] | None:
+        """A change after which fewer plugins refuse the slot, and no others than before."""
+        candidates = self._candidates(pod)
+        for name in sorted(refusing):
+            blockers = Blockers(pod, candidates, among, frozenset({name}))
+            changes = (c for c in self._proposals(blockers, self._gates, self._programs) if c.pod is not None)
+            for change in sorted(changes, key=lambda change: (change.size, change.move)):
+                if change.pod is not None and (left := self._refusing(change.pod, slot)) < refusing:
+                    return change, change.pod, left
+        return None
+
+    def _refusing(self, pod: Pod, slot: int) -> frozenset[str]:
+        """The plugins that refuse the slot to the pod."""
+        candidates = self._candidates(pod)
+        rejecting = {p.name for p, prepared in candidates.prepared.items() if prepared.rejection is not None}
+        asked = (item for item in candidates.filters if item.plugin.name not in rejecting)
+        saying_no = {
+            item.plugin.name for item in asked if not item.plugin.filter_slot(item.prepared.want, self._cluster, slot)
+        }
+        return frozenset(rejecting | saying_no)
+
+
+def best_of(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
+    """Of changes to the same part, a larger one is worth telling only if it opens more nodes."""
+    by_part: dict[str, list[Suggestion]] = {}
+    for one in sorted(suggestions, key=lambda one: (one.change.size, one.change.move, -len(one.nodes))):
+        kept = by_part.setdefault(one.change.part, [])
+        if not kept or len(one.nodes) > len(kept[-1].nodes):
+            kept.append(one)
+    best = [one for kept in by_part.values() for one in kept]
+    best.sort(key=lambda one: (-len(one.nodes), one.change.size, one.change.move, one.change.summary))
+    return best[:MOST_SUGGESTIONS]

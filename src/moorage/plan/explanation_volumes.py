@@ -1,0 +1,49 @@
+"""Nodes that are refused because of a pod's volumes → the one volume that is in the way.
+
+In: `Blockers`. Out: proposals to do without a volume, which is how one finds out that it alone is the obstacle; what to
+do about it depends on what is wrong with it. Next: `explanation_trials` tries all proposals.
+"""
+
+from collections.abc import Iterator
+
+from moorage.columns.claims import ClaimState, ClaimUse
+from moorage.model.pod import Pod
+from moorage.model.volume import Volume
+from moorage.plan.explanation_change import Blockers, Change, Kind, replaced, with_spec
+from moorage.schedule.plugins.node_volume_limits import NodeVolumeLimits
+from moorage.schedule.plugins.volume_binding import VolumeBinding
+from moorage.schedule.plugins.volume_restrictions import VolumeRestrictions
+from moorage.schedule.plugins.volume_zone import VolumeZone
+
+_PLUGINS = (VolumeBinding.name, VolumeZone.name, VolumeRestrictions.name, NodeVolumeLimits.name)
+
+
+def volume_changes(blockers: Blockers) -> Iterator[Change]:
+    if not len(blockers.only(*_PLUGINS)):
+        return
+    volumes = blockers.pod.spec.volumes
+    for index, volume in enumerate(volumes):
+        yield Change(
+            Kind.VOLUME,
+            f"volume {volume.name}",
+            _advice(blockers, blockers.pod, volume),
+            6,
+            pod=with_spec(blockers.pod, volumes=replaced(volumes, index)),
+        )
+
+
+def _advice(blockers: Blockers, pod: Pod, volume: Volume) -> str:
+    """What to do about a volume; whatever it is, without the volume the pod would fit."""
+    claim = volume.persistentVolumeClaim
+    if claim is None:
+        return f"volume {volume.name} is all that is in the way: without it the pod fits"
+    facts = blockers.cluster.storage.facts(pod, ClaimUse(claim.claimName, False), True)
+    named = f"claim {claim.claimName} (volume {volume.name})"
+    if facts.state is ClaimState.MISSING:
+        return (
+            f"create PersistentVolumeClaim {claim.claimName} in namespace {pod.metadata.namespace}: {named} is missing"
+        )
+    if facts.state is ClaimState.BOUND and facts.volume is not None:
+        name = facts.volume.metadata.name
+        return f"{named} is all that is in the way: PersistentVolume {name} cannot be used on these nodes"
+    return f"{named} is all that is in the way: it is {facts.state.value}"
