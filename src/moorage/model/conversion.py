@@ -161,7 +161,7 @@ def _scalar_problem(raw: Any, shape: Shape, at: _Context) -> TypeProblem | None:
         return None
     bounds = _INTEGER_BOUNDS.get(shape.go_type)
     if bounds is None:
-        expected = "bool" if shape.python_type is bool else "string"
+        expected = {bool: "bool", float: "number"}.get(shape.python_type, "string")
         return None if found == expected else at.mismatch(found, shape.go_type)
     if found != "number":
         return at.mismatch(found, shape.go_type)

@@ -24,7 +24,7 @@ class AnyShape:
 
 
 class ScalarShape:
-    """A string, a boolean or an integer of a width."""
+    """A string, a boolean, an integer of a width or a fraction."""
 
     __slots__ = ("go_type", "python_type", "zero")
 
@@ -126,6 +126,8 @@ def shape_of(annotation: Any) -> Shape:
         return AnyShape() if arguments[1] is Any else MapShape(shape_of(arguments[1]), go_type)
     if annotation is Quantity:
         return QuantityShape()
+    if annotation is Any:
+        return AnyShape()
     if isinstance(annotation, type) and issubclass(annotation, View):
         return struct_shape(annotation)
-    return ScalarShape(annotation, go_type or {str: "string", bool: "bool"}[annotation])
+    return ScalarShape(annotation, go_type or {str: "string", bool: "bool", float: "float32"}[annotation])

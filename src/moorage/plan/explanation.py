@@ -22,7 +22,7 @@ from moorage.schedule.actions import UNSCHEDULABLE
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.diagnosis import NodeGroup, Refusal, matrix
 from moorage.schedule.plugin import Mask
-from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON, SchedulingGates
+from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 from moorage.schedule.profile import Profile
 
 
@@ -180,7 +180,8 @@ class _Explaining:
     def _kept_out(self) -> tuple[str, str] | None:
         """Why the scheduler does not even look at the pod."""
         pod = self.target.pod
-        verdict = SchedulingGates().pre_enqueue(pod.pod.spec)
+        spec = pod.pod.spec
+        verdict = self.world.scheduler.queue.why_gated(spec, spec.schedulerName)
         if verdict is not None:
             return CONDITION_REASON, "; ".join(verdict.reasons)
         if self.foreign:

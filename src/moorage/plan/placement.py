@@ -13,7 +13,7 @@ from moorage.plan.inventory import Key
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.world import World
 from moorage.schedule.actions import UNSCHEDULABLE, Action, Bind, NoNode
-from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON, SchedulingGates
+from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
 NOT_CREATED = "NotCreated"
 NO_SCHEDULER = "NoScheduler"
@@ -28,7 +28,6 @@ class Placement:
     def __init__(self, world: World) -> None:
         self.world = world
         self.frozen: set[Key] = set()
-        self._gates = SchedulingGates()
         self._evicted: list[PlannedPod] = []
         self._trying = ""
         # Hears of every action before anything comes of it.
@@ -109,7 +108,7 @@ class Placement:
         elif not self.world.scheduler.knows(spec.schedulerName):
             known = ", ".join(self.world.scheduler.engines)
             pod.reason, pod.message = NO_SCHEDULER, f"waits for scheduler {spec.schedulerName}; this plan has {known}"
-        elif (verdict := self._gates.pre_enqueue(spec)) is not None:
+        elif (verdict := self.world.scheduler.queue.why_gated(spec, spec.schedulerName)) is not None:
             pod.reason, pod.message = CONDITION_REASON, "; ".join(verdict.reasons)
         elif (before := self._waits_for(pod)) is not None:
             name = before.pod.metadata.name

@@ -52,7 +52,9 @@ class Scheduler:
         self.budgets = budgets if budgets is not None else DisruptionBudgets(cluster)
         self.engines = {name: _engine(profile, cluster, self.nominations) for name, profile in profiles.items()}
         self.queue = SchedulingQueue(
-            {name: RequeueTable(e.profile.filters, cluster, _want_of(e)) for name, e in self.engines.items()}, backoff
+            {name: RequeueTable(e.profile.filters, cluster, _want_of(e)) for name, e in self.engines.items()},
+            backoff,
+            ungated=frozenset(name for name, p in profiles.items() if not p.respects_scheduling_gates),
         )
         args = {name: (preemption or {}).get(name, _DEFAULT_ARGS) for name in profiles}
         self._preemption = {

@@ -12,8 +12,12 @@ from moorage.schedule.plugin import Plugin
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """The plugins of one `schedulerName`: filters in run order, scores with their weights."""
+    """The plugins of one `schedulerName`: filters in run order, scores with their weights.
+
+    `respects_scheduling_gates` is whether the plugin SchedulingGates is there, which the queue asks.
+    """
 
     name: str
     filters: tuple[Plugin[Any], ...]
     scores: tuple[tuple[Plugin[Any], int], ...]
+    respects_scheduling_gates: bool = True

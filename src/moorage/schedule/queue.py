@@ -19,11 +19,13 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 from moorage.columns.cluster import PodRecord
+from moorage.model.pod import PodSpec
 from moorage.schedule.backoff import Backoff
 from moorage.schedule.events import Event, EventKind, concerns, own_events
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
 from moorage.schedule.requeue import RequeueTable
+from moorage.schedule.verdict import Verdict
 from moorage.schedule.waiting_pods import Place, QueuedPod, WaitingGroups
 
 LONGEST_WAIT_SECONDS = 300.0
@@ -66,7 +68,10 @@ class _Timers:
 
 
 class SchedulingQueue:
-    """See the module. `tables` has the plugins' hints by scheduler name; pods of other schedulers are not for here."""
+    """See the module. `tables` has the plugins' hints by scheduler name; pods of other schedulers are not for here.
+
+    `ungated` names schedulers that do not mind scheduling gates.
+    """
 
     def __init__(
         self,
@@ -74,6 +79,7 @@ class SchedulingQueue:
         backoff: Backoff | None = None,
         longest_wait: float = LONGEST_WAIT_SECONDS,
         tries_early: bool = True,
+        ungated: frozenset[str] = frozenset(),
     ) -> None:
         self._tables = tables
         self._backoff = backoff or Backoff()
@@ -81,6 +87,7 @@ class SchedulingQueue:
         self._tries_early = tries_early
         self._position = PrioritySort().position
         self._gate = SchedulingGates().pre_enqueue
+        self._ungated = ungated
         self._pods: dict[str, QueuedPod] = {}
         self._number = 0
         # Heaps hold entries of pods that have moved on; such an entry's number is not the pod's any more.
@@ -133,9 +140,13 @@ class SchedulingQueue:
         self._land(key)
         pod.place = Place.NOWHERE
 
+    def why_gated(self, spec: PodSpec, scheduler: str) -> Verdict | None:
+        """Why a pod may not be tried yet; None if it may."""
+        return None if scheduler in self._ungated else self._gate(spec)
+
     def _enter(self, pod: QueuedPod) -> None:
         """To the active pods, unless a gate is closed."""
-        if self._gate(pod.record.pod.spec) is not None:
+        if self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
             pod.place = Place.GATED
             return
         pod.place = Place.ACTIVE
@@ -233,7 +244,7 @@ class SchedulingQueue:
 
     def _requeue(self, pod: QueuedPod, now: float) -> None:
         """To backoff for as long as it lasts, then to the active pods."""
-        if now >= pod.backoff_until or self._gate(pod.record.pod.spec) is not None:
+        if now >= pod.backoff_until or self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
             self._enter(pod)
             return
         pod.place = Place.BACKOFF

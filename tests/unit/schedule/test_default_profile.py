@@ -7,7 +7,7 @@ import pytest
 from tests.unit.schedule.clusters import candidates_of, cluster_of, node, passing, pod
 
 from moorage.model.gates import default_gates, gates_from
-from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_plugins, default_profile, program_cache
+from moorage.schedule.default_profile import DEFAULT_SCHEDULER, Shared, default_profile, make_profile, program_cache
 
 CEL = gates_from({"TaintTolerationCEL": True})
 
@@ -54,8 +54,9 @@ def test_an_expression_is_compiled_once_for_all_plugins() -> None:
     cluster = cluster_of(node("a", unschedulable=True, taints=[{"key": "k", "value": "7", "effect": "NoSchedule"}]))
     asked = pod(tolerations=[{"expression": 'taint.key != "k" || int(taint.value) > 5'}])
     shape = cluster.shape_of(asked)
-    for enabled in default_plugins(CEL, programs):
-        enabled.plugin.prepare(shape, cluster)
+    profile = make_profile(DEFAULT_SCHEDULER, Shared(CEL, programs))
+    for plugin in {*profile.filters, *(scoring for scoring, _ in profile.scores)}:
+        plugin.prepare(shape, cluster)
     assert programs.misses == 1
     assert programs.hits >= 1
     assert passing(candidates_of(cluster, asked, CEL)) == {"a"}
