@@ -86,12 +86,11 @@ def admit(
         return Rejected(facts, _name(new), problems=error.problems)
     raw = copy_document(new)
     old = None if old is None else _as_read_from_the_store(old, facts, row)
-    old_view = None if old is None else view_of(old)
     try:
         _complete(raw, old, gates, facts, row, plugins, request)
     except Forbidden as refusal:
         return Rejected(facts, _name(raw), forbidden=str(refusal), object=raw)
-    view = view_of(raw)
+    view, old_view = view_of(raw), None if old is None else view_of(old)
     options = row.options(gates, old_view)
     if request is not None and request.allow_privileged:
         options = with_privileged(options)

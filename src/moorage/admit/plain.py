@@ -1,7 +1,7 @@
-"""Views written out again, for messages: as a manifest, as a Go struct, and as the difference of two.
+"""Views written out again as manifests, and the difference of two, for messages about updates.
 
-In: views. Out: plain values and text. Kubernetes prints its internal structs in a few messages about updates; where
-their field order is not the API's, Moorage prints what a manifest would say. Next: `pod_update` and the kinds.
+In: views. Out: plain values and text. Differs: Kubernetes prints the difference of its internal structs. Next:
+`pod_update` and the kinds.
 """
 
 from typing import Any
@@ -21,17 +21,6 @@ def as_manifest(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [as_manifest(item) for item in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def as_go_struct(value: Any) -> Any:
-    """A view as Go prints it, if the Go names are the API's with a capital letter, and in the same order."""
-    if isinstance(value, msgspec.Struct):
-        return GoStruct(
-            {name[0].upper() + name[1:]: as_go_struct(getattr(value, name)) for name in value.__struct_fields__}
-        )
-    if isinstance(value, tuple):
-        return [as_go_struct(item) for item in value] if value else value
-    return value
 
 
 def difference(old: Any, new: Any) -> str:

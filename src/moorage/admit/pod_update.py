@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.internal_form import internal_form
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.plain import difference
 from moorage.admit.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.pod.go_space import trim_space
-from moorage.admit.scheduling.shown import shown_list, shown_node_selector_term
 from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.absent import ABSENT_LIST
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
@@ -162,9 +162,9 @@ def _validate_affinity_tightens(new: NodeAffinity | None, old: NodeAffinity | No
     path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
     before, after = _required_terms(old), _required_terms(new)
     if before and len(before) != len(after):
-        return [invalid(path, AsJSON(shown_list(after, shown_node_selector_term)), TERMS_COUNTED)]
+        return [invalid(path, AsJSON(internal_form(after)), TERMS_COUNTED)]
     return [
-        invalid(f"{path}[{index}]", AsJSON(shown_node_selector_term(term)), TERM_ONLY_GROWS)
+        invalid(f"{path}[{index}]", AsJSON(internal_form(term)), TERM_ONLY_GROWS)
         for index, (term, earlier) in enumerate(zip(after, before, strict=False))
         if not _only_grows(term, earlier)
     ]

@@ -17,7 +17,7 @@ from moorage.admit.scheduling.label_keys import validate_label_keys, validate_un
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.admit.scheduling.pod_affinity import validate_term_selectors
 from moorage.model.gates import GateSet
-from moorage.model.meta import ObjectMeta
+from moorage.model.meta import LabelSelector, ObjectMeta
 from moorage.model.names import label_value_errors
 from moorage.model.pod import Container, EphemeralContainer, PodSpec, PodTemplateSpec
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
@@ -45,6 +45,17 @@ def options_for_update(
 
 def options_for_template_update(gates: GateSet, old: PodTemplateSpec | None) -> ValidationOptions:
     return options_for_create(gates) if old is None else options_for_update(gates, old.spec, old.metadata)
+
+
+def options_for_selector_update(
+    gates: GateSet, old: PodTemplateSpec | None, selector: LabelSelector | None
+) -> ValidationOptions:
+    """Options for a kind whose own selector is an excuse, too, if a value in it was invalid before."""
+    options = options_for_template_update(gates, old)
+    expressions = () if selector is None else selector.matchExpressions
+    if not any(label_value_errors(value) for expression in expressions for value in expression.values):
+        return options
+    return msgspec.structs.replace(options, allow_invalid_label_value_in_selector=True)
 
 
 def options_for_volume_update(gates: GateSet, old: PersistentVolume | None) -> ValidationOptions:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit import workload_strategy as strategy
+from moorage.admit.claim_strategy import prepare_claim
 from moorage.admit.defaults import cluster, storage, workloads
 from moorage.admit.defaults.pod import default_pod
 from moorage.admit.kinds import (
@@ -28,7 +29,12 @@ from moorage.admit.mutate import prepare_pod_for_create, prepare_pod_for_update
 from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.pod import validate_pod
 from moorage.admit.pod_update import validate_pod_update
-from moorage.admit.ratcheting import options_for_template_update, options_for_update, options_for_volume_update
+from moorage.admit.ratcheting import (
+    options_for_selector_update,
+    options_for_template_update,
+    options_for_update,
+    options_for_volume_update,
+)
 from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
@@ -73,6 +79,12 @@ def _template_options(gates: GateSet, old: Any) -> ValidationOptions:
     return options_for_template_update(gates, None if old is None else old.spec.template)
 
 
+def _selector_options(gates: GateSet, old: Any) -> ValidationOptions:
+    if old is None:
+        return options_for_create(gates)
+    return options_for_selector_update(gates, old.spec.template, old.spec.selector)
+
+
 def _cron_job_options(gates: GateSet, old: CronJob | None) -> ValidationOptions:
     return options_for_template_update(gates, None if old is None else old.spec.jobTemplate.spec.template)
 
@@ -110,9 +122,14 @@ REGISTRY: dict[str, KindRow] = {
         strategy.prepare_stateful_set,
     ),
     "DaemonSet": _workload(
-        workloads.default_daemon_set, daemon_set.validate_daemon_set, daemon_set.validate_daemon_set_update
+        workloads.default_daemon_set,
+        daemon_set.validate_daemon_set,
+        daemon_set.validate_daemon_set_update,
+        options=_selector_options,
     ),
-    "Job": _workload(workloads.default_job, job.validate_job, job.validate_job_update, strategy.prepare_job),
+    "Job": _workload(
+        workloads.default_job, job.validate_job, job.validate_job_update, strategy.prepare_job, _selector_options
+    ),
     "CronJob": _workload(
         workloads.default_cron_job,
         cron_job.validate_cron_job,
@@ -125,14 +142,14 @@ REGISTRY: dict[str, KindRow] = {
     ),
     "PersistentVolume": KindRow(
         storage.default_persistent_volume,
-        strategy.prepare_volume_or_claim,
+        strategy.prepare_volume,
         _volume_options,
         persistent_volume.validate_persistent_volume,
         persistent_volume.validate_persistent_volume_update,
     ),
     "PersistentVolumeClaim": KindRow(
         storage.default_claim,
-        strategy.prepare_volume_or_claim,
+        prepare_claim,
         _gate_options,
         claim.validate_claim,
         claim.validate_claim_update,

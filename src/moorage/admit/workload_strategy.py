@@ -41,6 +41,10 @@ def prepare_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
     if old is None and not new["spec"].get("manualSelector"):
         _generate_selector(new)
     prepare_workload(new, old, gates)
+    # From here on a job's labels are its own, also if defaulting took them from the template.
+    metadata = part(new, "metadata")
+    if metadata.get("labels") is not None:
+        metadata["labels"] = dict(metadata["labels"])
 
 
 def _generate_selector(job: Raw) -> None:
@@ -62,8 +66,8 @@ def prepare_cron_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
     )
 
 
-def prepare_volume_or_claim(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Both begin as pending, whatever the document says of a volume or claim that was bound elsewhere."""
+def prepare_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """A volume or claim begins as pending, whatever the document says of one that was bound elsewhere."""
     if old is None:
         new["status"] = {"phase": "Pending"}
     else:

@@ -66,8 +66,9 @@ def default_job(job: Raw) -> None:
     fill_absent(spec, {"podReplacementPolicy": replacement})
     labels = (part(spec, "template").get("metadata") or {}).get("labels")
     metadata = part(job, "metadata")
-    if labels and not metadata.get("labels"):
-        metadata["labels"] = dict(labels)
+    if labels is not None and not metadata.get("labels"):
+        # The same map, not a copy: what a new job's template is labelled with, the job will be, too.
+        metadata["labels"] = labels
     default_job_spec(spec)
 
 

@@ -37,7 +37,9 @@ def validate_claim_update(
         selector_options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += validate_object_meta(new.metadata, "metadata")
-    errors += validate_claim_spec(new.spec, "spec", selector_options)
+    sources = (old.spec.dataSource, old.spec.dataSourceRef)
+    had_group = any(source is not None and source.apiGroup is not None for source in sources)
+    errors += validate_claim_spec(new.spec, "spec", selector_options, allow_invalid_api_group=had_group)
     errors += _validate_spec_kept(new, old)
     before, after = (claim.spec.resources.requests.get("storage", ZERO) for claim in (old, new))
     if after < before and after <= old.status.capacity.get("storage", ZERO):

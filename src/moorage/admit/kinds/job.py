@@ -6,6 +6,7 @@ ValidateJobSpecUpdate (pkg/apis/batch/validation). Next: `job_policies` for fail
 
 import msgspec
 
+from moorage.admit.internal_form import internal_form
 from moorage.admit.kinds.fields import shown_label_selector, validate_immutable, validate_not_negative
 from moorage.admit.kinds.job_policies import (
     validate_failure_policy,
@@ -15,7 +16,6 @@ from moorage.admit.kinds.job_policies import (
 from moorage.admit.kinds.templates import NOT_SELECTED, compile_selector, options_for_selector
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
-from moorage.admit.plain import as_go_struct, as_manifest
 from moorage.admit.pod import validate_pod_template
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
@@ -33,9 +33,9 @@ _MANAGED_BY_LIMIT = 63
 _MODES = ("NonIndexed", "Indexed")
 
 
-def validate_job(job: Job, options: ValidationOptions) -> list[FieldError]:
+def validate_job(job: Job, options: ValidationOptions, *, prefixed_labels: bool = True) -> list[FieldError]:
     errors = validate_object_meta(job.metadata, "metadata")
-    errors += _validate_generated_selector(job)
+    errors += _validate_generated_selector(job, prefixed_labels=prefixed_labels)
     errors += _validate_spec_and_selector(job.spec, options)
     completions = job.spec.completions
     if job.spec.completionMode == "Indexed" and completions is not None and completions > 0:
@@ -47,7 +47,10 @@ def validate_job(job: Job, options: ValidationOptions) -> list[FieldError]:
 
 
 def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    """The strategy validates the job as if new first, so that most errors appear twice, as upstream."""
+    labels = old.spec.template.metadata.labels
+    errors = validate_job(new, options, prefixed_labels=JOB_NAME in labels and CONTROLLER_UID in labels)
+    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += _validate_spec_and_selector(new.spec, options)
     errors += _validate_completions_kept(new.spec, old.spec)
     shown = shown_label_selector(new.spec.selector)
@@ -55,7 +58,7 @@ def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> list[
     errors += _validate_template_kept(new, old)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         after, before = getattr(new.spec, name), getattr(old.spec, name)
-        errors += validate_immutable(after, before, f"spec.{name}", as_go_struct(after))
+        errors += validate_immutable(after, before, f"spec.{name}", internal_form(after))
     return errors
 
 
@@ -146,13 +149,14 @@ def _validate_restart_policy(spec: JobSpec, path: str) -> list[FieldError]:
     return []
 
 
-def _validate_generated_selector(job: Job) -> list[FieldError]:
+def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> list[FieldError]:
     """A selector must be the one made from the job's UID, unless the job says it brings its own."""
     if job.spec.manualSelector or job.spec.selector is None:
         return []
     errors = [] if job.metadata.uid else [required("metadata.uid")]
     names = {LEGACY_CONTROLLER_UID: job.metadata.uid, LEGACY_JOB_NAME: job.metadata.name}
-    names |= {CONTROLLER_UID: job.metadata.uid, JOB_NAME: job.metadata.name}
+    if prefixed_labels:
+        names |= {CONTROLLER_UID: job.metadata.uid, JOB_NAME: job.metadata.name}
     labels = job.spec.template.metadata.labels
     for key, expected in names.items():
         path = f"spec.template.metadata.labels[{key}]"
@@ -192,7 +196,7 @@ def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
 def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
     """A job that is suspended and has no pods may be steered elsewhere and given other resources."""
     template, before = new.spec.template, old.spec.template
-    if not old.spec.suspend or old.status.active:
+    if not _may_have_another_template(old):
         return [] if template == before else [_template_changed(template, "spec.template")]
     before = _with_scheduling_of(template, before)
     before = msgspec.structs.replace(
@@ -206,9 +210,15 @@ def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
     return [] if template.spec == before.spec else [_template_changed(template.spec, "spec.template.spec")]
 
 
+def _may_have_another_template(old: Job) -> bool:
+    rests = old.status.startTime is None or any(
+        condition.type == "Suspended" and condition.status == "True" for condition in old.status.conditions
+    )
+    return bool(old.spec.suspend) and rests and not old.status.active
+
+
 def _template_changed(new: PodTemplateSpec | PodSpec, path: str) -> FieldError:
-    """Upstream prints the whole of the new template here, as its own structs; this prints it as a manifest."""
-    return invalid(path, AsJSON(as_manifest(new)), FIELD_IS_IMMUTABLE)
+    return invalid(path, AsJSON(internal_form(new)), FIELD_IS_IMMUTABLE)
 
 
 def _with_scheduling_of(new: PodTemplateSpec, old: PodTemplateSpec) -> PodTemplateSpec:

@@ -6,8 +6,8 @@ validatePodReplacementPolicy (pkg/apis/batch/validation). Next: `job`.
 
 from itertools import pairwise
 
+from moorage.admit.internal_form import internal_form
 from moorage.admit.kinds.fields import validate_not_negative
-from moorage.admit.plain import as_go_struct
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.match.numeric import NumberError, parse_int64
 from moorage.model.field_error import (
@@ -130,7 +130,7 @@ def validate_replacement_policy(spec: JobSpec, path: str) -> list[FieldError]:
 def validate_success_policy(spec: JobSpec, path: str) -> list[FieldError]:
     rules = spec.successPolicy.rules if spec.successPolicy is not None else ()
     if spec.completionMode != "Indexed":
-        return [invalid(path, AsJSON(as_go_struct(spec.successPolicy)), "requires indexed completion mode")]
+        return [invalid(path, AsJSON(internal_form(spec.successPolicy)), "requires indexed completion mode")]
     errors: list[FieldError] = []
     if not rules:
         detail = "at least one rules must be specified when the successPolicy is specified"

@@ -4,20 +4,20 @@ In: views. Out: field errors; those about taints at `metadata.taints`, upstream'
 ValidateNodeUpdate. Differs: the alpha annotations that preceded taints are not read. Next: `moorage.admit.registry`.
 """
 
-import ipaddress
 import re
 
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.ip_addresses import cidr_family, parse_cidr, validate_cidr
 from moorage.admit.pod.resource_names import resource_rules
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.scheduling.taints import validate_taints
 from moorage.admit.scheduling.topology_spread import MUST_BE_POSITIVE
-from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid
+from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, internal_error, invalid
 from moorage.model.go_text import GoStruct, go_quote
 from moorage.model.node import Node
 
-NOT_A_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+NO_DUAL_STACK = "invalid PodCIDRs. failed to check with dual stack with error"
 ONE_CIDR_A_FAMILY = "may specify no more than one CIDR for each IP family"
 CIDR_CHANGED = 'node updates may not change podCIDR except from "" to valid'
 PROVIDER_CHANGED = 'node updates may not change providerID except from "" to valid'
@@ -68,8 +68,9 @@ def validate_node_update(new: Node, old: Node, options: ValidationOptions) -> li
 
 
 def _pod_cidrs(node: Node) -> tuple[str, ...]:
-    """The ranges; a node that only has the older single field has one."""
-    return node.spec.podCIDRs or ((node.spec.podCIDR,) if node.spec.podCIDR else ())
+    """The ranges, of which the older single field is the first: where they differ, only that one counts."""
+    ranges, first = node.spec.podCIDRs, node.spec.podCIDR
+    return (first,) if first and first != (ranges[0] if ranges else "") else ranges
 
 
 def _validate_amounts(node: Node) -> list[FieldError]:
@@ -99,15 +100,16 @@ def _validate_declared_features(features: tuple[str, ...], path: str) -> list[Fi
 
 
 def _validate_pod_cidrs(ranges: tuple[str, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    families: list[int] = []
+    errors = [error for index, text in enumerate(ranges) for error in validate_cidr(text, f"{path}[{index}]")]
+    if len(ranges) < 2:
+        return errors
+    parsed = [parse_cidr(text) for text in ranges]
     for index, text in enumerate(ranges):
-        try:
-            families.append(ipaddress.ip_network(text).version if "/" in text else 0)
-        except ValueError:
-            families.append(0)
-        if not families[-1]:
-            errors.append(invalid(f"{path}[{index}]", text, NOT_A_CIDR))
-    if len(ranges) > 1 and not errors and (len(ranges) > 2 or len(set(families)) < 2):
-        errors.append(invalid(path, AsJSON(list(ranges)), ONE_CIDR_A_FAMILY))
+        if parsed[index] is None:
+            detail = f"invalid CIDR[{index}]: <nil> (invalid CIDR address: {text})"
+            errors.append(internal_error(path, f"{NO_DUAL_STACK}:{detail}"))
+            break
+    families = {cidr_family(*one) for one in parsed if one is not None}
+    if None in parsed or len(families) < 2 or len(ranges) > 2:
+        errors.append(invalid(path, AsJSON(ranges), ONE_CIDR_A_FAMILY))
     return errors

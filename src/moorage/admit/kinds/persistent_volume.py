@@ -9,16 +9,15 @@ import posixpath
 import msgspec
 
 from moorage.admit.dns_names import validate_dns_subdomain
+from moorage.admit.internal_form import internal_form
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.volume_sources import SOURCES, validate_volume_source
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.plain import difference
 from moorage.admit.scheduling.node_affinity import validate_node_selector
-from moorage.admit.scheduling.shown import shown_node_selector
 from moorage.admit.scheduling.topology_spread import MUST_BE_POSITIVE
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.go_text import GoStruct
 from moorage.model.scheduling import NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
 
@@ -41,7 +40,7 @@ _RENAMED_LABELS = {
 
 def validate_persistent_volume(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta(volume.metadata, "metadata", namespaced=False)
-    return errors + _validate_spec(volume.spec, options)
+    return errors + _validate_spec(volume, options)
 
 
 def validate_persistent_volume_update(
@@ -58,14 +57,15 @@ def validate_persistent_volume_update(
     affinity = new.spec.nodeAffinity
     before = old.spec.nodeAffinity
     if before is not None and affinity != before and not _follows_renamed_labels(affinity, before):
-        errors.append(invalid("nodeAffinity", AsJSON(_shown_affinity(affinity)), AFFINITY_CHANGED))
+        errors.append(invalid("nodeAffinity", AsJSON(internal_form(affinity)), AFFINITY_CHANGED))
     if old.spec.volumeAttributesClassName is not None and new.spec.volumeAttributesClassName is None:
         detail = "update from non-nil value to nil is forbidden"
         errors.append(forbidden("spec.volumeAttributesClassName", detail))
     return errors
 
 
-def _validate_spec(spec: PersistentVolumeSpec, options: ValidationOptions) -> list[FieldError]:
+def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
+    spec = volume.spec
     errors = _validate_access_modes(spec.accessModes, "spec.accessModes")
     errors += _validate_capacity(spec, "spec.capacity")
     policy = spec.persistentVolumeReclaimPolicy
@@ -76,7 +76,7 @@ def _validate_spec(spec: PersistentVolumeSpec, options: ValidationOptions) -> li
         errors.append(required("spec.nodeAffinity.required", NEEDS_REQUIRED))
     elif affinity is not None and affinity.required is not None:
         errors += validate_node_selector(affinity.required, "spec.nodeAffinity.required", options)
-    errors += validate_volume_source(spec, "spec", options)
+    errors += validate_volume_source(spec, volume.metadata.name, "spec", options)
     if spec.hostPath is not None and policy == "Recycle" and posixpath.normpath(spec.hostPath.path) in ("/", "//"):
         detail = "may not be 'recycle' for a hostPath mount of '/'"
         errors.append(forbidden("spec.persistentVolumeReclaimPolicy", detail))
@@ -148,14 +148,8 @@ def _same(new: tuple[NodeSelectorRequirement, ...], old: tuple[NodeSelectorRequi
     return len(new) == len(old) and all(
         after == before
         or (
-            _RENAMED_LABELS.get(before.key) == after.key
+            _RENAMED_LABELS.get(before.key, "") == after.key  # upstream takes no key for the new name of any other
             and (after.operator, after.values) == (before.operator, before.values)
         )
         for after, before in zip(new, old, strict=True)
     )
-
-
-def _shown_affinity(affinity: VolumeNodeAffinity | None) -> GoStruct | None:
-    if affinity is None:
-        return None
-    return GoStruct(Required=None if affinity.required is None else shown_node_selector(affinity.required))

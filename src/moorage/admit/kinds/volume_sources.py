@@ -23,6 +23,7 @@ from moorage.model.persistent_volume_source import (
     CSIPersistentVolumeSource,
     FlexPersistentVolumeSource,
     GlusterfsPersistentVolumeSource,
+    ISCSIPersistentVolumeSource,
     LocalVolumeSource,
     StorageOSPersistentVolumeSource,
 )
@@ -40,7 +41,7 @@ class Source(msgspec.Struct, frozen=True):
     """One way to have bytes: the field, the rule, and the names by which upstream's paths call the field."""
 
     field: str
-    rule: Rule
+    rule: Rule | None  # None: the one rule that has to know the volume's name
     own_name: str = ""
     forbidden_name: str = ""
 
@@ -62,6 +63,26 @@ def _validate_glusterfs(
         errors.append(invalid(f"{path}.endpointsNamespace", namespace, detail))
     elif namespace is not None:
         errors += validate_dns_label(namespace, f"{path}.endpointsNamespace")
+    return errors
+
+
+def _validate_iscsi(source: ISCSIPersistentVolumeSource, volume_name: str, path: str) -> list[FieldError]:
+    """As of a pod's volume, but with fewer words about names, and with the secret's name."""
+    errors = [] if source.targetPortal else [required(f"{path}.targetPortal")]
+    if source.initiatorName is not None and backends.is_iscsi_name_too_long(volume_name, source.targetPortal):
+        errors.append(invalid(f"{path}.targetportal", source.targetPortal, backends.ISCSI_NAME_TOO_LONG))
+    wrong = backends.NOT_AN_ISCSI_NAME
+    if source.iqn:
+        errors += backends.validate_iscsi_name(source.iqn, f"{path}.iqn", wrong_prefix=wrong)
+    else:
+        errors.append(required(f"{path}.iqn"))
+    errors += backends.validate_lun(source.lun, f"{path}.lun")
+    if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
+        errors.append(required(f"{path}.secretRef"))
+    if source.secretRef is not None and not source.secretRef.name:
+        errors.append(required(f"{path}.secretRef.name"))
+    if source.initiatorName is not None:
+        errors += backends.validate_iscsi_name(source.initiatorName, f"{path}.initiatorname", wrong_prefix=wrong)
     return errors
 
 
@@ -133,7 +154,7 @@ SOURCES = (
     Source("rbd", _require("monitors", "image")),
     Source("quobyte", backends.validate_quobyte),
     Source("cephfs", _require("monitors"), forbidden_name="cephFS"),
-    Source("iscsi", backends.validate_iscsi),
+    Source("iscsi", None),
     Source("cinder", _validate_cinder),
     Source("fc", backends.validate_fibre_channel),
     Source("flexVolume", _validate_flex),
@@ -149,7 +170,9 @@ SOURCES = (
 )
 
 
-def validate_volume_source(spec: PersistentVolumeSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_volume_source(
+    spec: PersistentVolumeSpec, volume_name: str, path: str, options: ValidationOptions
+) -> list[FieldError]:
     errors: list[FieldError] = []
     found = False
     for source in SOURCES:
@@ -160,7 +183,10 @@ def validate_volume_source(spec: PersistentVolumeSpec, path: str, options: Valid
             errors.append(forbidden(f"{path}.{source.forbidden_name or source.field}", ONLY_ONE))
             continue
         found = True
-        errors += source.rule(value, f"{path}.{source.own_name or source.field}", options)
+        if source.rule is None:
+            errors += _validate_iscsi(value, volume_name, f"{path}.{source.field}")
+        else:
+            errors += source.rule(value, f"{path}.{source.own_name or source.field}", options)
         if source.field == "local" and spec.nodeAffinity is None:
             errors.append(required(f"{path}.nodeAffinity", LOCAL_NEEDS_AFFINITY))
     return errors if found else [*errors, required(path, NEEDS_ONE)]

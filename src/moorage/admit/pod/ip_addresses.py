@@ -1,8 +1,8 @@
-"""IP addresses in fields that are older than strict parsing.
+"""IP addresses and ranges of them in fields that are older than strict parsing.
 
-In: an address as written. Out: field errors that tell nonsense from addresses which only some programs read alike.
-Kubernetes: IsValidIPForLegacyField (apimachinery, util/validation/ip.go) on top of ParseIPSloppy, with
-StrictIPCIDRValidation on as in 1.36. Next: `hosts`.
+In: an address or a range as written. Out: field errors that tell nonsense from what only some programs read alike.
+Kubernetes: IsValidIPForLegacyField and IsValidCIDRForLegacyField (apimachinery, util/validation/ip.go) on top of
+ParseIPSloppy and ParseCIDRSloppy, with StrictIPCIDRValidation on as in 1.36. Next: `hosts`, and nodes.
 """
 
 from functools import lru_cache
@@ -12,6 +12,8 @@ from moorage.model.field_error import FieldError, invalid
 _NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _LEADING_ZEROS = "must not have leading 0s"
 _MAPPED = "must not be an IPv4-mapped IPv6 address"
+_NOT_A_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_MAPPED_PREFIX = bytes(10) + b"\xff\xff"
 _DECIMAL = frozenset("0123456789")
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _LONGEST = 200  # of what can be an address even with many zeros in front; longer text is not worth parsing
@@ -20,6 +22,46 @@ _LONGEST = 200  # of what can be an address even with many zeros in front; longe
 def validate_ip_address(value: str, path: str) -> list[FieldError]:
     complaint = _complaint(value) if len(value) <= _LONGEST else _NOT_AN_ADDRESS
     return [invalid(path, value, complaint)] if complaint else []
+
+
+def validate_cidr(value: str, path: str) -> list[FieldError]:
+    parsed = parse_cidr(value)
+    if parsed is None:
+        return [invalid(path, value, _NOT_A_CIDR)]
+    address, length = parsed
+    written = _complaint(value.partition("/")[0])
+    if written == _LEADING_ZEROS or (value.partition("/")[2].startswith("0") and not value.endswith("/0")):
+        return [invalid(path, value, f"{_LEADING_ZEROS} in IP or prefix length")]
+    if written:
+        return [invalid(path, value, "must not have an IPv4-mapped IPv6 address")]
+    if any(octet & ~kept for octet, kept in zip(address, _mask(length, len(address)), strict=True)):
+        return [invalid(path, value, "must not have bits set beyond the prefix length")]
+    return []
+
+
+def parse_cidr(value: str) -> tuple[bytes, int] | None:
+    """The octets of the address and the length of the prefix, or None; with leading zeros if need be."""
+    written, slash, prefix = value.partition("/")
+    if not slash or len(value) > _LONGEST or not prefix or not _DECIMAL.issuperset(prefix):
+        return None
+    octets = _octets(written)
+    if octets is None:
+        groups = _ipv6_groups(written) if ":" in written else None
+        if groups is None:
+            return None
+        octets = [octet for group in groups for octet in (group >> 8, group & 255)]
+    return (bytes(octets), int(prefix)) if int(prefix) <= 8 * len(octets) else None
+
+
+def cidr_family(address: bytes, length: int) -> int:
+    """4 or 6. A mapped IPv4 address is one of version 4, if the prefix leaves the mapping visible."""
+    mapped = len(address) == 16 and address[:12] == _MAPPED_PREFIX and length >= 96
+    return 4 if len(address) == 4 or mapped else 6
+
+
+def _mask(length: int, octets: int) -> bytes:
+    bits = 8 * octets
+    return ((1 << bits) - (1 << bits - length)).to_bytes(octets, "big")
 
 
 @lru_cache(maxsize=256)

@@ -41,6 +41,13 @@ from moorage.model.pod import (
 
 _HIGHEST_LUN = 255
 _NOT_A_PARTITION = "must be between 1 and 255, inclusive"
+ISCSI_NAME_TOO_LONG = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
+    "if iscsi.initiatorName is specified."
+)
+NOT_AN_ISCSI_NAME = "must be valid format"
+_NOT_AN_ISCSI_PREFIX = f"{NOT_AN_ISCSI_NAME} starting with iqn, eui, or naa"
+_ISCSI_NAME_LIMIT = 64
 _ISCSI_PREFIXES = ("iqn", "eui", "naa")
 _is_eui = re.compile(r"eui.[0-9A-Za-z]{16}\Z").match
 _is_naa = re.compile(r"naa.[0-9A-Za-z]{32}\Z").match
@@ -96,23 +103,27 @@ def validate_nfs(source: NFSVolumeSource, path: str, _: ValidationOptions) -> li
 def validate_iscsi(source: ISCSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "targetPortal", "iqn")
     if source.iqn:
-        errors += _validate_iscsi_name(source.iqn, f"{path}.iqn")
-    errors += _validate_lun(source.lun, f"{path}.lun")
+        errors += validate_iscsi_name(source.iqn, f"{path}.iqn")
+    errors += validate_lun(source.lun, f"{path}.lun")
     if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
         errors.append(required(f"{path}.secretRef"))
     if source.initiatorName is not None:
-        errors += _validate_iscsi_name(source.initiatorName, f"{path}.initiatorname")
+        errors += validate_iscsi_name(source.initiatorName, f"{path}.initiatorname")
     return errors
 
 
-def _validate_iscsi_name(name: str, path: str) -> list[FieldError]:
+def is_iscsi_name_too_long(volume_name: str, portal: str) -> bool:
+    return byte_length(f"{volume_name}:{portal}") > _ISCSI_NAME_LIMIT
+
+
+def validate_iscsi_name(name: str, path: str, *, wrong_prefix: str = _NOT_AN_ISCSI_PREFIX) -> list[FieldError]:
     if not name.startswith(_ISCSI_PREFIXES):
-        return [invalid(path, name, "must be valid format starting with iqn, eui, or naa")]
+        return [invalid(path, name, wrong_prefix)]
     if name.startswith("iqn"):
         good = _iqn_pattern().search(name)
     else:
         good = _is_eui(name) if name.startswith("eui") else _is_naa(name)
-    return [] if good else [invalid(path, name, "must be valid format")]
+    return [] if good else [invalid(path, name, NOT_AN_ISCSI_NAME)]
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +134,7 @@ def _iqn_pattern() -> Any:
     return re2.compile(r"iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$")
 
 
-def _validate_lun(lun: int, path: str) -> list[FieldError]:
+def validate_lun(lun: int, path: str) -> list[FieldError]:
     return [invalid(path, lun, message) for message in in_range_errors(lun, 0, _HIGHEST_LUN)]
 
 
@@ -192,7 +203,7 @@ def validate_fibre_channel(source: FCVolumeSource, path: str, _: ValidationOptio
         if source.lun is None:
             errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
         else:
-            errors += _validate_lun(source.lun, f"{path}.lun")
+            errors += validate_lun(source.lun, f"{path}.lun")
     return errors
 
 

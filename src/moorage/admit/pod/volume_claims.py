@@ -53,7 +53,9 @@ def _validate_template_metadata(metadata: ObjectMeta, path: str) -> list[FieldEr
     return errors
 
 
-def validate_claim_spec(spec: PersistentVolumeClaimSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_claim_spec(
+    spec: PersistentVolumeClaimSpec, path: str, options: ValidationOptions, *, allow_invalid_api_group: bool = False
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if not spec.accessModes:
         errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
@@ -64,7 +66,7 @@ def validate_claim_spec(spec: PersistentVolumeClaimSpec, path: str, options: Val
         errors += validate_dns_subdomain(spec.storageClassName, f"{path}.storageClassName")
     if spec.volumeMode is not None and spec.volumeMode not in _VOLUME_MODES:
         errors.append(not_supported(f"{path}.volumeMode", AsJSON(spec.volumeMode), _VOLUME_MODES))
-    errors += _validate_data_sources(spec, path)
+    errors += _validate_data_sources(spec, path, allow_invalid_api_group)
     if spec.volumeAttributesClassName:
         errors += validate_dns_subdomain(spec.volumeAttributesClassName, f"{path}.volumeAttributesClassName")
     return errors
@@ -87,14 +89,16 @@ def _validate_storage(spec: PersistentVolumeClaimSpec, path: str) -> list[FieldE
     return []
 
 
-def _validate_data_sources(spec: PersistentVolumeClaimSpec, path: str) -> list[FieldError]:
+def _validate_data_sources(
+    spec: PersistentVolumeClaimSpec, path: str, allow_invalid_api_group: bool
+) -> list[FieldError]:
     source, reference = spec.dataSource, spec.dataSourceRef
     errors: list[FieldError] = []
     if source is not None:
-        errors += _validate_data_source(source, f"{path}.dataSource")
+        errors += _validate_data_source(source, f"{path}.dataSource", allow_invalid_api_group)
     if reference is None:
         return errors
-    errors += _validate_data_source(reference, f"{path}.dataSourceRef")
+    errors += _validate_data_source(reference, f"{path}.dataSourceRef", allow_invalid_api_group)
     if reference.namespace:
         errors += validate_dns_label(reference.namespace, f"{path}.dataSourceRef.namespace")
     if source is None:
@@ -109,7 +113,9 @@ def _validate_data_sources(spec: PersistentVolumeClaimSpec, path: str) -> list[F
     return errors
 
 
-def _validate_data_source(source: TypedLocalObjectReference | TypedObjectReference, path: str) -> list[FieldError]:
+def _validate_data_source(
+    source: TypedLocalObjectReference | TypedObjectReference, path: str, allow_invalid_api_group: bool
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if not source.name:
         errors.append(required(f"{path}.name"))
@@ -117,6 +123,6 @@ def _validate_data_source(source: TypedLocalObjectReference | TypedObjectReferen
         errors.append(required(f"{path}.kind"))
     if not source.apiGroup and source.kind != "PersistentVolumeClaim":
         errors.append(invalid(path, source.kind, _ONLY_CLAIMS))
-    if source.apiGroup:
+    if source.apiGroup and not allow_invalid_api_group:
         errors += validate_dns_subdomain(source.apiGroup, f"{path}.apiGroup")
     return errors

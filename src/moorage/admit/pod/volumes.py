@@ -20,15 +20,10 @@ from moorage.admit.pod.volume_claims import validate_ephemeral
 from moorage.model.field_error import FieldError, duplicate, forbidden, invalid, required
 from moorage.model.go_text import go_quote
 from moorage.model.meta import ObjectMeta
-from moorage.model.names import byte_length, dns1123_subdomain_errors
+from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.pod import ImageVolumeSource, Volume, VolumeSource
 
 _SEVERAL = "may not specify more than 1 volume type"
-_ISCSI_NAME_LIMIT = 64
-_ISCSI_NAME_TOO_LONG = (
-    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
-    "if iscsi.initiatorName is specified."
-)
 _CREATED_CLAIM = "must not reference a PVC that gets created for an ephemeral volume"
 
 
@@ -132,8 +127,8 @@ def _validate_iscsi_name(volume: Volume, path: str) -> list[FieldError]:
     source = volume.iscsi
     if source is None or source.initiatorName is None:
         return []
-    too_long = byte_length(f"{volume.name}:{source.targetPortal}") > _ISCSI_NAME_LIMIT
-    return [invalid(path, volume.name, _ISCSI_NAME_TOO_LONG)] if too_long else []
+    too_long = backends.is_iscsi_name_too_long(volume.name, source.targetPortal)
+    return [invalid(path, volume.name, backends.ISCSI_NAME_TOO_LONG)] if too_long else []
 
 
 def _validate_created_claim(claim_name: str, volume_name: str, path: str) -> list[FieldError]:

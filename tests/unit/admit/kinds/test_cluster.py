@@ -191,6 +191,11 @@ def test_volumes(spec: Raw, expected: list[str]) -> None:
             {"storageos": {"volumeNamespace": "A", "secretRef": {"name": "a"}}},
             ["volumeName", "volumeNamespace", "secretRef.namespace"],
         ),
+        (
+            {"iscsi": {"targetPortal": "t" * 64, "secretRef": {}, "initiatorName": "x"}},
+            ["targetportal", "iqn", "secretRef.name", "initiatorname"],
+        ),
+        ({"iscsi": {"iqn": "x", "lun": -1, "chapAuthSession": True}}, ["targetPortal", "iqn", "lun", "secretRef"]),
         ({"local": {}}, ["path"]),
         ({"vsphereVolume": {}}, ["volumePath"]),
     ],
@@ -200,6 +205,17 @@ def test_volume_sources(source: Raw, expected: list[str]) -> None:
     affinity: Raw = {"required": {"nodeSelectorTerms": [{}]}}
     found = complaints(volume(hostPath=None, nodeAffinity=affinity, **source))
     assert [text.partition(": ")[0] for text in found] == [f"spec.{name}.{field}" for field in expected]
+
+
+def test_names_of_iscsi_volumes_are_told_off_in_fewer_words_than_those_of_pods() -> None:
+    found = complaints(volume(hostPath=None, iscsi={"targetPortal": "t", "iqn": "x"}))
+    assert found == ['spec.iscsi.iqn: Invalid value: "x": must be valid format']
+
+
+def test_an_empty_capacity_is_shown_as_such() -> None:
+    supported = 'supported values: "storage"'
+    for capacity, shown in ((None, "null"), ({}, "{}"), ({"cpu": "1000m"}, '{"cpu":"1"}')):
+        assert complaints(volume(capacity=capacity))[-1] == f"spec.capacity: Unsupported value: {shown}: {supported}"
 
 
 def zone_affinity(key: str, *zones: str) -> Raw:
@@ -221,6 +237,10 @@ def test_volume_updates() -> None:
         "nodeAffinity: Invalid value: null: field is immutable, except for updating from beta label to GA"
     ]
     assert changed(stored(volume()), "spec.nodeAffinity", zone_affinity(beta, "a")) == []
+    # Upstream takes an empty key for the new name of any other, so that only the key itself is wrong.
+    affinities = stored(volume(nodeAffinity=zone_affinity("a", "a")))
+    found = changed(affinities, "spec.nodeAffinity", zone_affinity("", "a"))
+    assert {text.partition("[")[0] for text in found} == {"spec.nodeAffinity.required.nodeSelectorTerms"}
     assert changed(old, "spec.hostPath", {"path": "/other", "type": ""}) == [
         "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"
     ]

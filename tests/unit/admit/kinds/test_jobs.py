@@ -256,9 +256,48 @@ def test_a_suspended_job_may_be_steered_and_resized() -> None:
     assert changed(with_affinity, template=template_of(with_affinity, affinity=None)) == ["spec.template.spec"]
     only_nodes = stored(workload("Job", {"suspend": True}, affinity=affinity))
     assert changed(only_nodes, template=template_of(only_nodes, affinity=None)) == []
-    busy = copy.deepcopy(suspended)
-    busy["status"] = {"active": 1}
-    assert changed(busy, template=template_of(busy, nodeSelector={"a": "b"})) == ["spec.template"]
+    started = {"startTime": "2024-01-01T00:00:00Z"}
+    rests = {"conditions": [{"type": "Suspended", "status": "True"}]}
+    for status, expected in (
+        ({"active": 1}, ["spec.template"]),
+        (started, ["spec.template"]),
+        (started | rests, []),
+        (started | rests | {"active": 1}, ["spec.template"]),
+    ):
+        known = copy.deepcopy(suspended)
+        known["status"] = status
+        assert changed(known, template=template_of(known, nodeSelector={"a": "b"})) == expected
+
+
+def test_an_updated_job_is_judged_as_a_new_one_too() -> None:
+    old = stored(workload("Job"))
+    assert changed(old, parallelism=-1) == ["spec.parallelism", "spec.parallelism"]
+    template = copy.deepcopy(old["spec"]["template"])
+    template["metadata"]["labels"]["batch.kubernetes.io/job-name"] = "other"
+    prefixed = "spec.template.metadata.labels[batch.kubernetes.io/job-name]"
+    assert changed(old, template=template) == [prefixed, "spec.template"]
+    # A job from before there were labels with a prefix need not get them.
+    legacy = copy.deepcopy(old)
+    for name in ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"):
+        del legacy["spec"]["template"]["metadata"]["labels"][name]
+    uid = legacy["metadata"]["uid"]
+    legacy["spec"]["selector"] = {"matchLabels": {"controller-uid": uid}}
+    assert changed(legacy, parallelism=2) == []
+
+
+def test_an_old_selector_may_keep_its_mistake() -> None:
+    odd = {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["-"]}]}
+    for kind in ("Job", "DaemonSet"):
+        old = stored(workload(kind))
+        old["spec"]["selector"] = {**old["spec"]["selector"], **odd}
+        assert changed(old, minReadySeconds=1, parallelism=2) == []
+
+
+def test_a_job_without_labels_shares_those_of_its_template() -> None:
+    made = stored(workload("Job"))
+    assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
+    assert made["metadata"]["labels"]["job-name"] == "x"
+    assert made["metadata"]["labels"] is not made["spec"]["template"]["metadata"]["labels"]
 
 
 CRON_CASES: list[tuple[Raw, list[str]]] = [

@@ -1,0 +1,139 @@
+"""Views as Go prints the API server's own structs, which have no JSON names: all fields, by their Go names.
+
+In: views of templates and what is in them. Out: `GoStruct`s for `AsJSON`. Most structs are as in the API but for the
+spelling of names; the tables below have the rest. Types of apimachinery keep their JSON names and leave out what is
+empty. Kubernetes: pkg/apis/core/types.go, and its conversion from v1. Next: kinds whose messages show whole structs.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from moorage.model.go_text import GoStruct
+from moorage.model.meta import LabelSelector, LabelSelectorRequirement, ManagedFieldsEntry, ObjectMeta, OwnerReference
+from moorage.model.pod import PodSpec
+from moorage.model.quantity import Quantity
+from moorage.model.scheduling import Toleration
+from moorage.model.security import PodSecurityContext
+from moorage.model.volume import Volume
+
+#: Go's spelling of names that are not the API's with a capital letter, wherever they occur.
+_SPELLINGS = {
+    **{name: name.upper() for name in ("csi", "fc", "grpc", "ip", "iqn", "iscsi", "nfs", "os", "rbd", "tty", "uid")},
+    "apiGroup": "APIGroup",
+    "apiVersion": "APIVersion",
+    "awsElasticBlockStore": "AWSElasticBlockStore",
+    "cephfs": "CephFS",
+    "chapAuthDiscovery": "DiscoveryCHAPAuth",
+    "chapAuthSession": "SessionCHAPAuth",
+    "diskURI": "DataDiskURI",
+    "dnsConfig": "DNSConfig",
+    "dnsPolicy": "DNSPolicy",
+    "endpoints": "EndpointsName",
+    "fsGroup": "FSGroup",
+    "fsGroupChangePolicy": "FSGroupChangePolicy",
+    "fsType": "FSType",
+    "gcePersistentDisk": "GCEPersistentDisk",
+    "gmsaCredentialSpec": "GMSACredentialSpec",
+    "gmsaCredentialSpecName": "GMSACredentialSpecName",
+    "httpGet": "HTTPGet",
+    "httpHeaders": "HTTPHeaders",
+    "iscsiInterface": "ISCSIInterface",
+    "pdName": "PDName",
+    "seLinuxChangePolicy": "SELinuxChangePolicy",
+    "seLinuxOptions": "SELinuxOptions",
+    "sslEnabled": "SSLEnabled",
+    "storageos": "StorageOS",
+    "tcpSocket": "TCPSocket",
+    "wwids": "WWIDs",
+}
+_RBD_SPELLINGS = {"monitors": "CephMonitors", "image": "RBDImage", "pool": "RBDPool", "user": "RadosUser"}
+_ALWAYS_WRITTEN = {
+    OwnerReference: ("apiVersion", "kind", "name", "uid"),
+    LabelSelectorRequirement: ("key", "operator"),
+    ManagedFieldsEntry: (),
+    ObjectMeta: (),
+    LabelSelector: (),
+}
+_HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+
+
+def internal_form(value: Any) -> Any:
+    """A view, or what a view holds, as Go would print it."""
+    if isinstance(value, msgspec.Struct):
+        return _FORMS.get(type(value), _plain_struct)(value)
+    if isinstance(value, tuple) and value:
+        return [internal_form(item) for item in value]
+    if isinstance(value, dict) and value:
+        return {name: internal_form(item) for name, item in value.items()}
+    return str(value) if isinstance(value, Quantity) else value
+
+
+def _plain_struct(view: msgspec.Struct) -> GoStruct:
+    return _in_order(view, view.__struct_fields__)
+
+
+def _in_order(view: msgspec.Struct, fields: tuple[str, ...]) -> GoStruct:
+    spellings = _SPELLINGS if type(view).__name__ != "RBDVolumeSource" else _SPELLINGS | _RBD_SPELLINGS
+    shown = GoStruct()
+    for name in fields:
+        if name == "metadata":
+            shown |= internal_form(getattr(view, name))
+        else:
+            shown[spellings.get(name) or name[0].upper() + name[1:]] = internal_form(getattr(view, name))
+    return shown
+
+
+def _json_struct(view: msgspec.Struct) -> GoStruct:
+    always = _ALWAYS_WRITTEN[type(view)]
+    fields = ((name, getattr(view, name)) for name in view.__struct_fields__)
+    return GoStruct({name: internal_form(item) for name, item in fields if name in always or item not in _EMPTY})
+
+
+_EMPTY: tuple[Any, ...] = (None, "", 0, (), {})
+
+
+def _moved(fields: tuple[str, ...], *moves: tuple[str, str]) -> tuple[str, ...]:
+    """The fields with some of them moved to another's back."""
+    order = list(fields)
+    for name, after in moves:
+        order.remove(name)
+        order.insert(order.index(after) + 1, name)
+    return tuple(order)
+
+
+_POD_FIELDS = _moved(
+    tuple(name for name in PodSpec.__struct_fields__ if name not in (*_HOST_FIELDS, "serviceAccount")),
+    ("setHostnameAsFQDN", "subdomain"),
+    ("preemptionPolicy", "priority"),
+    ("overhead", "runtimeClassName"),
+)
+_SECURITY_FIELDS = _moved(PodSecurityContext.__struct_fields__, ("fsGroupChangePolicy", "fsGroup"))
+_VOLUME_FIELDS = ("name", *_moved(Volume.__struct_fields__, ("quobyte", "rbd"))[:-1])
+
+
+def _pod_spec(spec: PodSpec) -> GoStruct:
+    """The namespaces of the host are part of the security context, and there is one name of the service account."""
+    shown = _in_order(spec, _POD_FIELDS)
+    shown["ServiceAccountName"] = spec.serviceAccountName or spec.serviceAccount
+    host = GoStruct({name[0].upper() + name[1:]: getattr(spec, name) for name in _HOST_FIELDS})
+    context = _in_order(spec.securityContext or PodSecurityContext(), _SECURITY_FIELDS)
+    shown["SecurityContext"] = GoStruct(host | context)
+    return shown
+
+
+def _toleration(toleration: Toleration) -> GoStruct:
+    """Without `expression`, which Kubernetes does not have, unless it is written."""
+    shown = _plain_struct(toleration)
+    if not toleration.expression:
+        del shown["Expression"]
+    return shown
+
+
+_FORMS: dict[type, Callable[[Any], GoStruct]] = {
+    PodSpec: _pod_spec,
+    Toleration: _toleration,
+    Volume: lambda volume: _in_order(volume, _VOLUME_FIELDS),
+    **dict.fromkeys(_ALWAYS_WRITTEN, _json_struct),
+}
