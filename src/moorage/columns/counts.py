@@ -46,10 +46,11 @@ class DomainCounts:
     Slots without the label, and those that do not count, are in no domain; what is counted for code 0 stays 0.
     """
 
-    __slots__ = ("_counts", "_seen", "column", "pods", "sources")
+    __slots__ = ("_counts", "_seen", "_values", "column", "pods", "sources")
 
     def __init__(self, column: LabelColumn, sources: Sequence[tuple[PodCounts, int]]) -> None:
         self.column = column
+        self._values = column.values.values
         self.sources = tuple(sources)
         self.pods = 0  # in all domains together, unweighted
         self._counts: Counts = np.zeros(0, np.int64)
@@ -58,7 +59,7 @@ class DomainCounts:
     @property
     def counts(self) -> Counts:
         """Weighted pods per code of the column, as long as the column has codes."""
-        missing = len(self.column.values) - len(self._counts)
+        missing = len(self._values) - len(self._counts)
         if missing > 0:
             self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), np.int64)])
         return self._counts

@@ -106,7 +106,7 @@ class Candidates:
         allowed = tops >= 0
         traits = standings.traits
         for wide in self._speaking:
-            if wide.filters:
+            if wide.filters and wide.plugin.has_filter(wide.want):
                 allowed &= wide.plugin.filter_traits(wide.want, traits[wide.rows])
         choices = allowed.nonzero()[0]
         if len(choices) <= 1:
@@ -224,8 +224,6 @@ class Candidates:
             self._local.repair(repaired, self.is_considered)
             for slot in dict.fromkeys((*repaired, *touched)) if touched else repaired:
                 self._place(slot)
-            if self._standings.is_crowded:
-                self._rebuild()
         self._standings.settle()
 
     def _touched(self) -> list[int] | None:

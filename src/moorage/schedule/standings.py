@@ -24,13 +24,14 @@ class Standings:
     __slots__ = (
         "_class_at",
         "_codes",
-        "_crowd",
         "_entry_at",
         "_heaps",
         "_moved",
+        "_sample",
         "_sizes",
         "_tops",
         "_traits",
+        "_unused",
         "varies",
     )
 
@@ -44,13 +45,14 @@ class Standings:
         first, classes = distinct(chosen, len(slots))
         room = 2 * len(first) + _SLACK
         self._traits = np.zeros((len(traits), room), np.int64)
-        # For each trait, whether classes differ in it; what they do not differ in cannot tell which one is better.
         for row, trait in zip(self._traits, chosen, strict=True):
             row[: len(first)] = trait[first]
-        self.varies = [bool((row != row[0]).any()) for row in self._traits[:, : len(first)]] if len(first) else []
         self._codes: dict[tuple[int, ...], int] = {
             tuple(column): code for code, column in enumerate(self._traits[:, : len(first)].T.tolist())
         }
+        # For each trait, whether some class differs in it from the first one: what all share tells nothing about them.
+        self._sample = next(iter(self._codes), None)
+        self.varies = [bool((row != row[0]).any()) for row in self._traits[:, : len(first)]] if len(first) else []
         entries = [(-key << _SLOT_BITS) | slot for key, slot in zip(keys[slots].tolist(), slots.tolist(), strict=True)]
         self._heaps: list[list[int]] = [[] for _ in first]
         self._entry_at: list[int | None] = [None] * len(left)
@@ -67,12 +69,7 @@ class Standings:
             self._sizes[: len(first)] = np.bincount(classes, minlength=len(first))
             self._tops[: len(first)] = [-(heap[0] >> _SLOT_BITS) for heap in self._heaps]
         self._moved: set[int] = set()
-        # Classes that nobody is in any more are kept until there are this many of all: then it is time to begin anew.
-        self._crowd = 4 * room
-
-    @property
-    def is_crowded(self) -> bool:
-        return len(self._heaps) > self._crowd
+        self._unused: list[int] = []  # numbers of classes that nobody is in any more
 
     # -- one slot -----------------------------------------------------------------------------------------------
 
@@ -107,18 +104,22 @@ class Standings:
             self._moved.add(old)
 
     def _new_class(self, traits: tuple[int, ...]) -> int:
-        code = self._codes[traits] = len(self._heaps)
-        self._heaps.append([])
+        if self._unused:
+            code = self._unused.pop()
+        else:
+            code = len(self._heaps)
+            self._heaps.append([])
+        self._codes[traits] = code
         if code == len(self._sizes):
             self._sizes = np.concatenate([self._sizes, np.zeros_like(self._sizes)])
             self._tops = np.concatenate([self._tops, np.full_like(self._tops, _NONE)])
             self._traits = np.concatenate([self._traits, np.zeros_like(self._traits)], axis=1)
         self._traits[:, code] = traits
-        if code:
-            first = self._traits[:, 0].tolist()
-            self.varies = [v or a != b for v, a, b in zip(self.varies, first, traits, strict=True)]
-        else:
-            self.varies = [False] * len(traits)
+        if self._sample is None:
+            self._sample, self.varies = traits, [False] * len(traits)
+        for row, (expected, trait) in enumerate(zip(self._sample, traits, strict=True)):
+            if expected != trait:
+                self.varies[row] = True
         return code
 
     def _is_current(self, entry: int, code: int) -> bool:
@@ -139,7 +140,12 @@ class Standings:
             heap = self._heaps[code]
             while heap and not self._is_current(heap[0], code):
                 heappop(heap)
-            self._tops[code] = -(heap[0] >> _SLOT_BITS) if heap else _NONE
+            if heap:
+                self._tops[code] = -(heap[0] >> _SLOT_BITS)
+            else:
+                self._tops[code] = _NONE
+                del self._codes[tuple(self._traits[:, code].tolist())]
+                self._unused.append(code)
         self._moved.clear()
 
     @property

@@ -94,6 +94,10 @@ class WidePlugin(Plugin[W]):
         """The traits of one slot; the want has caught up."""
         return ()
 
+    def has_filter(self, want: W) -> bool:
+        """Whether PreFilter would go on; the want has caught up."""
+        return True
+
     def filter_traits(self, want: W, traits: Traits) -> Mask:
         """Which entries pass; there are traits."""
         return np.ones(len(traits[0]), np.bool_)
@@ -111,6 +115,10 @@ class WidePlugin(Plugin[W]):
     def revision(self, want: W, cluster: Cluster) -> Any:
         want.catch_up(cluster)
         return (cluster.nodes.changes.position, want.touched.position)
+
+    def filters_now(self, want: W, cluster: Cluster) -> bool:
+        want.catch_up(cluster)
+        return self.has_filter(want)
 
     def filter(self, want: W, cluster: Cluster) -> Mask:
         want.catch_up(cluster)

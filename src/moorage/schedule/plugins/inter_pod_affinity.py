@@ -89,8 +89,7 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
                 passes &= domain.counts[code] <= 0
         return passes
 
-    def filters_now(self, want: AffinityWant, cluster: Cluster) -> bool:
-        want.catch_up(cluster)
+    def has_filter(self, want: AffinityWant) -> bool:
         return bool(want.affinity or want.anti_affinity or any(domain.pods for domain in want.existing))
 
     def has_score(self, want: AffinityWant) -> bool:

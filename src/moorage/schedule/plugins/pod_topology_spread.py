@@ -156,8 +156,7 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
             passes &= (trait if small else domain.counts[trait]) <= most
         return passes
 
-    def filters_now(self, want: SpreadWant, cluster: Cluster) -> bool:
-        want.catch_up(cluster)
+    def has_filter(self, want: SpreadWant) -> bool:
         return bool(want.hard)
 
     def has_score(self, want: SpreadWant) -> bool:
