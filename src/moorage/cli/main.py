@@ -2,7 +2,7 @@
 
 In: the command line. Out: an exit code: 2 for bad usage and for what went wrong unexpectedly, 130 after Ctrl-C. No
 traceback reaches a user. Commands are imported when they are called, so that `moorage --help` answers at once.
-Next: `lint` and `plan`, the commands there are today.
+Next: `lint`, `plan` and `explain`, the commands there are today.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 _COMMANDS = {
     "lint": ("moorage.cli.lint", "What the API server would say, and what will surprise you although it does not."),
     "plan": ("moorage.cli.plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
+    "explain": ("moorage.cli.explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
 }
 
 
@@ -73,6 +74,7 @@ def moorage() -> None:
       moorage lint pods.yaml manifests/
       kubectl get pods,nodes -A -o yaml | moorage lint -
       kubectl get nodes,pods,deploy -A -o yaml | moorage plan -
+      kubectl get nodes,pods -A -o yaml | moorage explain pod/web-1
     """
 
 

@@ -14,13 +14,14 @@ import numpy as np
 from moorage.columns.cluster import PodRecord
 from moorage.plan.explanation_change import Change, Kind, with_spec
 from moorage.plan.explanation_column import Cell, column
+from moorage.plan.explanation_groups import Refused, refused_nodes
 from moorage.plan.explanation_target import Target, TargetError, owner_text
 from moorage.plan.explanation_trials import Suggestion, Together, Trials, passing
 from moorage.plan.notes import Note
 from moorage.plan.world import World
 from moorage.schedule.actions import UNSCHEDULABLE
 from moorage.schedule.candidates import NO_SLOT, Candidates
-from moorage.schedule.diagnosis import NodeGroup, Refusal, matrix
+from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.plugin import Mask
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 from moorage.schedule.profile import Profile
@@ -77,7 +78,7 @@ class Explanation(msgspec.Struct):
     message: str
     nodes: int
     rejection: Refusal | None
-    groups: tuple[NodeGroup, ...]
+    groups: tuple[Refused, ...]
     feasible: int
     weights: dict[str, int]
     rows: tuple[ScoreRow, ...]
@@ -125,7 +126,7 @@ class _Explaining:
         record.shape = shape
         candidates = self.engine.candidates(shape)
         feasible = passing(candidates)
-        said = matrix(candidates)
+        rejection = candidates.rejection
         rows, tied = _score_rows(candidates, feasible)
         made = Explanation(
             pod=pod.key,
@@ -138,8 +139,8 @@ class _Explaining:
             reason="",
             message="",
             nodes=len(nodes),
-            rejection=said.rejection,
-            groups=tuple(group for group in said.groups if group.refusals),
+            rejection=Refusal(rejection[0].name, rejection[1]) if rejection is not None else None,
+            groups=refused_nodes(candidates),
             feasible=int(np.count_nonzero(feasible)),
             weights={plugin.name: weight for plugin, weight in profile.scores},
             rows=rows,

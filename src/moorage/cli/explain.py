@@ -1,0 +1,165 @@
+"""`moorage explain`: the options, and the exit code.
+
+In: the command line. Out: the explanation on standard output, complaints on standard error; exit 0 if the pod is
+explained, 1 with --strict if it stays Pending, 2 if there is no such pod, something could not be read, or the command
+line is wrong. Everything else is imported when it is needed. Next: `moorage.plan.explanation`.
+"""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from moorage.cli.streams import coloured, parsed_gates, piped_input, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from moorage.plan.explanation import Explanation
+
+_EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
+
+
+@click.command("explain", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("pod", metavar="pod/NAME")
+@click.option(
+    "-f",
+    "--filename",
+    "paths",
+    multiple=True,
+    metavar="FILE|DIRECTORY|-",
+    help="The cluster and the pod: manifests, or what kubectl get prints. Repeatable; standard input if piped.",
+)
+@click.option("-n", "--namespace", default="", help="The pod's namespace, if there are pods of this name in several.")
+@click.option(
+    "--node", default="", metavar="NAME", help="Explain one node in full: every plugin, also those that agree."
+)
+@click.option(
+    "--alone",
+    is_flag=True,
+    help="Take the cluster as it is, without placing first the pods that come before this one in the queue.",
+)
+@click.option(
+    "--feature-gates",
+    "gates",
+    multiple=True,
+    metavar="NAME=BOOL,...",
+    help="Switch feature gates on or off in all components; AllAlpha=true for all. Repeatable.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good.")
+@click.option("--strict", is_flag=True, help="Exit 1 if the pod stays Pending, or others would have to leave for it.")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the explanation.",
+)
+@click.option("--all", "everything", is_flag=True, help="Print long lists in full.")
+@click.option(
+    "--color",
+    "--colour",
+    "colour",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
+)
+def command(
+    pod: str,
+    paths: tuple[str, ...],
+    namespace: str,
+    node: str,
+    alone: bool,
+    gates: tuple[str, ...],
+    seed: int,
+    strict: bool,
+    form: str,
+    everything: bool,
+    colour: str,
+) -> int:
+    """Say why a pod is where it is, goes where it goes, or goes nowhere, and what would help.
+
+    Names every reason of every node, not only the first; the scores of the nodes that fit; whom preemption would evict;
+    and the smallest changes that would make the pod fit, each of which was tried. deployment/NAME (and replicaset,
+    statefulset, daemonset, job) is the first of its pods that stays Pending, or the next one it would create.
+
+    \b
+    Examples:
+      moorage explain pod/web-1 -f cluster/
+      kubectl get nodes,pods,pv,pvc,sc -A -o yaml | moorage explain shop/web-1
+      moorage explain deployment/web -f cluster/ -f web.yaml --node node-3
+
+    \b
+    Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
+    """
+    from moorage.plan.explanation_target import TargetError
+
+    gc.disable()  # an explanation makes many objects and no garbage to speak of
+    if not paths:
+        paths = piped_input("explain")
+    try:
+        told, unreadable = _explain(pod, paths, namespace, node, alone=alone, gates=gates, seed=seed)
+    except TargetError as error:
+        say(str(error))
+        return _UNREADABLE
+    _write(told, form, everything=everything, colour=colour)
+    if unreadable:
+        return _UNREADABLE
+    return _PENDING if strict and told.is_pending else _EXPLAINED
+
+
+def _explain(
+    pod: str, paths: tuple[str, ...], namespace: str, node: str, *, alone: bool, gates: tuple[str, ...], seed: int
+) -> tuple[Explanation, int]:
+    from moorage.lint.sources import sources_of
+    from moorage.plan.explanation import explain_pod
+    from moorage.plan.explanation_target import find_target
+    from moorage.plan.planner import Planner, Settings
+
+    planner = Planner(Settings(parsed_gates(gates), seed))
+    planner.load(sources_of(paths))
+    inventory = planner.inventory
+    if not inventory.sources:
+        say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
+    for note in inventory.notes:
+        if note.message.startswith("cannot be read: "):
+            where = f"{note.source}:{note.line}" if note.line else note.source
+            say(f"{where}: {note.message.removeprefix('cannot be read: ')}")
+    world, placement = planner.build()
+    target = find_target(world, placement, pod, namespace, alone=alone)
+    return explain_pod(world, target, node), inventory.unreadable
+
+
+def _write(told: Explanation, form: str, *, everything: bool, colour: str) -> None:
+    try:
+        for line in _lines(told, form, everything=everything, colour=colour):
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise click.ClickException(f"cannot write the explanation: {error}") from None
+
+
+def _lines(told: Explanation, form: str, *, everything: bool, colour: str) -> Iterator[str]:
+    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
+    if form == "text":
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+        from moorage.plan.explanation_text import ExplanationText
+
+        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+        return ExplanationText(colour=coloured(colour), width=width, everything=everything).lines(told)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")
+    from moorage.plan.explanation_plain import plain
+    from moorage.plan.report.plain import as_json
+
+    return iter([as_json(plain(told))])

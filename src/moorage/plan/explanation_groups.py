@@ -1,0 +1,124 @@
+"""Nodes that are refused alike, and their names in few words, so that five thousand of them read as five lines.
+
+In: a shape's `Candidates`. Out: `Refused`: nodes of which every plugin says exactly the same, so that nothing is lost;
+and `merged`, which makes lines of them: nodes with the same reasons, or, where that is still too much, with the same taint
+keys, or refused by the same plugins. Next: `explanation`, and `explanation_text`, which prints lines.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.diagnosis import Refusal
+from moorage.schedule.plugins.taint_toleration import TaintToleration
+
+MOST_LINES = 12
+_MOST_NAMES = 3
+_VALUE = re.compile(r"\{([^:{}]*): [^{}]*\}")
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Nodes, and what every plugin that refuses them says, word by word the same of each."""
+
+    nodes: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Nodes refused for the same reasons; `example` are some of them, and `variants` how many kinds there are."""
+
+    nodes: tuple[str, ...]
+    example: Refused
+    variants: int
+
+
+def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
+    """Every refusal of every plugin for every node; those with the fewest refusals first, then the largest group."""
+    nodes = candidates.cluster.nodes
+    refusals_at: dict[int, list[Refusal]] = {}
+    for item in candidates.filters:
+        if item.prepared.rejection is not None:
+            continue
+        for slot in np.flatnonzero(nodes.alive & ~candidates.mask(item)).tolist():
+            verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
+            if verdict is not None:
+                refusals_at.setdefault(slot, []).append(Refusal(item.plugin.name, verdict))
+    groups: dict[tuple[Refusal, ...], list[str]] = {}
+    for slot in nodes.slot_of.values():
+        if slot in refusals_at:
+            groups.setdefault(tuple(refusals_at[slot]), []).append(nodes.node(slot).metadata.name)
+    made = [Refused(tuple(names), refusals) for refusals, names in groups.items()]
+    return tuple(sorted(made, key=lambda group: (len(group.refusals), -len(group.nodes))))
+
+
+def merged(groups: Sequence[Refused], *, everything: bool = False) -> list[Line]:
+    """Lines to read, as few as it takes."""
+    lines = _merged(groups, _by_reasons)
+    if len(lines) > MOST_LINES and not everything:
+        lines = _merged(groups, _by_taint_keys)
+    if len(lines) > MOST_LINES and not everything:
+        lines = _merged(groups, _by_plugins)
+    return lines
+
+
+def _by_reasons(group: Refused) -> Hashable:
+    """All taints of a node count, though the event names the first one only."""
+    return tuple(
+        (one.plugin, one.verdict.reasons, one.verdict.details if one.plugin == TaintToleration.name else ())
+        for one in group.refusals
+    )
+
+
+def _by_taint_keys(group: Refused) -> Hashable:
+    return tuple((one.plugin, *map(_without_value, one.verdict.reasons)) for one in group.refusals)
+
+
+def _by_plugins(group: Refused) -> Hashable:
+    return tuple(one.plugin for one in group.refusals)
+
+
+def _without_value(reason: str) -> str:
+    return _VALUE.sub(r"{\1}", reason)
+
+
+def _merged(groups: Iterable[Refused], key: Callable[[Refused], Hashable]) -> list[Line]:
+    by_key: dict[Hashable, list[Refused]] = {}
+    for group in groups:
+        by_key.setdefault(key(group), []).append(group)
+    lines = [
+        Line(tuple(name for group in alike for name in group.nodes), max(alike, key=lambda g: len(g.nodes)), len(alike))
+        for alike in by_key.values()
+    ]
+    return sorted(lines, key=lambda line: (len(line.example.refusals), -len(line.nodes)))
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def abbreviated(names: Sequence[str]) -> str:
+    """`a, b, c`, or `node-0…node-4999 (4,980 nodes)`, or several of these."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    families: dict[str, list[str]] = {}
+    for name in sorted(names, key=_natural):
+        families.setdefault(_family(name), []).append(name)
+    shown = sorted(families.values(), key=lambda family: -len(family))[:_MOST_NAMES]
+    parts = [family[0] if len(family) == 1 else f"{family[0]}…{family[-1]}" for family in shown]
+    more = len(names) - sum(map(len, shown))
+    text = ", ".join(parts) + (", …" if more else "")
+    return f"{text} ({len(names):,} nodes)"
+
+
+def _family(name: str) -> str:
+    """Names that differ by their last number belong together."""
+    head = name.rstrip("0123456789")
+    return head if head != name else f"{name[:6]}*"
+
+
+def _natural(name: str) -> tuple[str, int, str]:
+    head = name.rstrip("0123456789")
+    digits = name[len(head) :]
+    return head, int(digits[:18]) if digits else -1, name

@@ -1,0 +1,269 @@
+"""An explanation for people: what becomes of the pod, why not elsewhere, who scores what, what would help.
+
+In: an `Explanation`. Out: lines for a terminal, coloured only if asked, long lists cut short unless all is wanted.
+Next: `moorage.cli.explain`.
+"""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from moorage.lint.report.form import counted
+from moorage.lint.report.printable import printable, printable_lines
+from moorage.plan.explanation import Column, Explanation, ScoreRow, Standing
+from moorage.plan.explanation_change import Change
+from moorage.plan.explanation_column import Answer, Cell
+from moorage.plan.explanation_groups import MOST_LINES, Line, abbreviated, merged
+from moorage.plan.explanation_trials import Suggestion
+from moorage.plan.notes import Level
+from moorage.schedule.diagnosis import Refusal
+
+_BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
+_COLOUR = {
+    Standing.BOUND: _GREEN,
+    Standing.FITS: _GREEN,
+    Standing.PREEMPTS: _YELLOW,
+    Standing.PENDING: _RED,
+}
+_ANSWER = {Answer.YES: ("yes", _GREEN), Answer.NO: ("NO ", _RED), Answer.NOTHING: ("-  ", _DIM)}
+_MOST_ROWS = 6
+_MOST_SUGGESTED = 6
+_WIDEST_HEAD = 34
+
+
+class ExplanationText:
+    """Lines. `width` is the terminal's; `everything` prints long lists in full."""
+
+    def __init__(self, *, colour: bool = False, width: int = 100, everything: bool = False) -> None:
+        self._colour = colour
+        self._width = max(width, 50)
+        self._all = everything
+
+    def lines(self, told: Explanation) -> Iterator[str]:
+        yield from self._head(told)
+        if told.column is not None:
+            yield from self._column(told.column, told)
+        else:
+            yield from self._refusals(told)
+            yield from self._scores(told)
+        yield from self._preemption(told)
+        yield from self._help(told)
+        yield from self._notes(told)
+
+    # -- what becomes of it -------------------------------------------------------------------------------------------
+
+    def _head(self, told: Explanation) -> Iterator[str]:
+        whose = f"  {self._styled(printable(told.workload), _DIM)}" if told.workload else ""
+        yield f"{self._styled(f'pod {printable(told.pod)}', _BOLD)}{whose}"
+        if told.story:
+            yield from self._wrapped("  ", 2, f"({told.story})", _DIM)
+        standing = self._styled(told.standing.value, _COLOUR[told.standing])
+        yield from self._wrapped(f"  {standing}: ", 4, _verdict(told))
+        if told.message:
+            yield from self._wrapped("  ", 4, f"{told.reason}: {told.message}")
+        yield ""
+
+    # -- why not ------------------------------------------------------------------------------------------------------
+
+    def _refusals(self, told: Explanation) -> Iterator[str]:
+        if told.rejection is not None:
+            yield self._styled("Before any node is looked at", _BOLD)
+            yield from self._refusal(told.rejection, "")
+            yield ""
+        lines = merged(told.groups, everything=self._all)
+        if not lines:
+            return
+        refused = sum(len(line.nodes) for line in lines)
+        yield self._styled(f"Why not on {refused:,} of {counted(told.nodes, 'node')}", _BOLD)
+        shown = lines if self._all else lines[:MOST_LINES]
+        for line in shown:
+            yield from self._line(line, alone=told.rejection is None)
+        if len(shown) < len(lines):
+            left = sum(len(line.nodes) for line in lines[len(shown) :])
+            yield f"  … and {counted(left, 'node')} refused for other reasons (--all lists them)"
+        yield ""
+
+    def _line(self, line: Line, *, alone: bool) -> Iterator[str]:
+        near = self._styled("  one reason away", _YELLOW) if alone and len(line.example.refusals) == 1 else ""
+        names = ", ".join(line.nodes) if self._all else abbreviated(line.nodes)
+        if near and len(names) + 20 < self._width:
+            yield f"  {self._styled(printable(names), _CYAN)}{near}"
+        else:
+            yield from self._wrapped("  ", 4, names, _CYAN)
+        where = f"on {line.example.nodes[0]}: " if line.variants > 1 else ""
+        for refusal in line.example.refusals:
+            yield from self._refusal(refusal, where)
+
+    def _refusal(self, refusal: Refusal, where: str) -> Iterator[str]:
+        head = f"    {self._styled(refusal.plugin, _RED)}: "
+        yield from self._wrapped(head, 6, "; ".join(refusal.verdict.reasons))
+        for detail in refusal.verdict.details:
+            yield from self._wrapped("      ", 8, f"{where}{detail}", _DIM)
+
+    # -- one node -----------------------------------------------------------------------------------------------------
+
+    def _column(self, column: Column, told: Explanation) -> Iterator[str]:
+        fits = self._styled("fits", _GREEN) if column.fits else self._styled("does not fit", _RED)
+        yield f"{self._styled(f'Node {printable(column.node)}', _BOLD)}  {fits}"
+        widest = max((len(cell.plugin) for cell in column.cells), default=0)
+        for cell in column.cells:
+            yield from self._cell(cell, widest)
+        yield ""
+        if column.rank:
+            yield self._styled(f"Score {column.total}, rank {column.rank} of {told.feasible:,}", _BOLD)
+            for plugin, score in column.scores.items():
+                weight = told.weights[plugin]
+                yield f"  {plugin:<34} {score // weight:>3} × {weight} = {score}"
+            yield ""
+
+    def _cell(self, cell: Cell, widest: int) -> Iterator[str]:
+        word, colour = _ANSWER[cell.answer]
+        head = f"  {self._styled(word, colour)} {cell.plugin:<{widest}}  "
+        indent = widest + 8
+        said = "; ".join(cell.reasons) or ("nothing to check" if cell.answer is Answer.NOTHING else "")
+        details = list(cell.details)
+        if not said and details:
+            said = details.pop(0)
+        yield from (line.rstrip() for line in self._wrapped(head, indent, said, _DIM if cell.details else ""))
+        for detail in details:
+            yield from self._wrapped(" " * indent, indent, detail, _DIM)
+
+    # -- scores -------------------------------------------------------------------------------------------------------
+
+    def _scores(self, told: Explanation) -> Iterator[str]:
+        if not told.rows:
+            return
+        title = "Scores (times weight) of the nodes that fit"
+        yield self._styled(title, _BOLD)
+        rows = told.rows if self._all else told.rows[:_MOST_ROWS]
+        heads = [printable(abbreviated(row.nodes)) for row in rows]
+        for start in range(0, len(rows), per_table := self._columns_that_fit(heads)):
+            yield from self._table(rows[start : start + per_table], heads[start : start + per_table], told)
+        if len(rows) < len(told.rows):
+            left = sum(len(row.nodes) for row in told.rows[len(rows) :])
+            yield f"  … and {counted(left, 'node')} with lower scores (--all lists them)"
+        yield ""
+
+    def _columns_that_fit(self, heads: Sequence[str]) -> int:
+        widest = max(min(len(head), _WIDEST_HEAD) for head in heads) + 2
+        return max(1, (self._width - 36) // widest)
+
+    def _table(self, rows: Sequence[ScoreRow], heads: Sequence[str], told: Explanation) -> Iterator[str]:
+        widths = [max(len(head), 6) + 2 for head in heads]
+        titles = [
+            f"{' ' * (width - len(head))}{self._styled(head, _CYAN)}" for head, width in zip(heads, widths, strict=True)
+        ]
+        yield f"  {'':<34}" + "".join(titles)
+        for plugin in rows[0].scores:
+            if any(row.scores.get(plugin) for row in rows):
+                values = [f"{row.scores.get(plugin, 0):>{width}}" for row, width in zip(rows, widths, strict=True)]
+                yield f"  {f'{plugin} ×{told.weights[plugin]}':<34}" + "".join(values)
+        totals = "".join(f"{row.total:>{width}}" for row, width in zip(rows, widths, strict=True))
+        yield self._styled(f"  {'total':<34}{totals}", _BOLD)
+
+    # -- what would help ----------------------------------------------------------------------------------------------
+
+    def _preemption(self, told: Explanation) -> Iterator[str]:
+        preemption = told.preemption
+        if preemption is None or not preemption.victims:
+            return
+        yield self._styled("Preemption", _BOLD)
+        victims = ", ".join(preemption.victims)
+        budgets = f"; {preemption.violations} of them against a disruption budget" if preemption.violations else ""
+        yield from self._wrapped("  ", 4, f"evicts {victims} from {preemption.node}{budgets}", _YELLOW)
+        yield ""
+
+    def _help(self, told: Explanation) -> Iterator[str]:
+        if told.suggestions:
+            where = f" on {printable(told.column.node)}" if told.column is not None else ""
+            yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", _BOLD)
+            shown = told.suggestions if self._all else told.suggestions[:_MOST_SUGGESTED]
+            for number, suggestion in enumerate(shown, 1):
+                yield from self._suggestion(number, suggestion)
+            if len(shown) < len(told.suggestions):
+                yield f"  … and {len(told.suggestions) - len(shown)} more (--all lists them)"
+            yield ""
+        elif told.together is not None:
+            title = f"No single change is enough; on {printable(told.together.node)} these would be, together"
+            yield self._styled(title, _BOLD)
+            for number, change in enumerate(told.together.changes, 1):
+                yield from self._change(number, change, "")
+            yield ""
+        elif told.reason == "Unschedulable" and told.nodes:
+            yield self._styled("No single change to the pod or to one node would be enough.", _BOLD)
+            yield ""
+
+    def _suggestion(self, number: int, suggestion: Suggestion) -> Iterator[str]:
+        opens = "" if suggestion.change.node is not None else f"  → {abbreviated(suggestion.nodes)}"
+        yield from self._change(number, suggestion.change, opens)
+
+    def _change(self, number: int, change: Change, opens: str) -> Iterator[str]:
+        head = f"  {number:>2}. "
+        yield from self._wrapped(head, 6, f"{change.summary}{opens}")
+        for line in printable_lines(change.yaml) if change.yaml else ():
+            yield f"        {self._styled(line, _GREEN)}"
+        if change.command:
+            yield f"        {self._styled(f'$ {printable(change.command)}', _GREEN)}"
+
+    # -- the rest -----------------------------------------------------------------------------------------------------
+
+    def _notes(self, told: Explanation) -> Iterator[str]:
+        """What may make the explanation doubtful: objects that were refused or could not be read."""
+        notes = [note for note in told.notes if note.level is not Level.INFO]
+        if not notes:
+            return
+        yield self._styled("Notes", _BOLD)
+        for note in notes if self._all else notes[:5]:
+            where = f"{note.source}:{note.line}" if note.line else note.source
+            about = f"{note.subject} " if note.subject else ""
+            yield from self._wrapped(f"  {note.level.value} {printable(where)}: ", 4, f"{about}{note.message}")
+        if len(notes) > 5 and not self._all:
+            yield f"  … and {counted(len(notes) - 5, 'note')} more (--all lists them)"
+        yield ""
+
+    def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterator[str]:
+        """Text that fits the terminal; its first line begins with `first`, which may hold colours."""
+        lead = _visible(first)
+        wrapper = textwrap.TextWrapper(
+            self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
+        )
+        wrapper.break_on_hyphens = False
+        lines = wrapper.wrap(printable(text)) or [" " * lead]
+        yield first + self._styled(lines[0][lead:], style)
+        yield from (" " * indent + self._styled(line.strip(), style) for line in lines[1:])
+
+    def _styled(self, text: str, codes: str) -> str:
+        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
+
+
+def _verdict(told: Explanation) -> str:
+    """One sentence that says what becomes of the pod."""
+    of = f"{told.feasible:,} of {counted(told.nodes, 'node')}"
+    if told.standing is Standing.BOUND:
+        again = {group.nodes: group for group in told.groups if told.node in group.nodes}
+        would = f"it would not be put there again: {_said(next(iter(again.values())).refusals)}" if again else ""
+        return f"on node {told.node}. {would or f'Were it scheduled again, {of} would do.'}"
+    if told.standing is Standing.FITS:
+        if told.feasible == 1:
+            return f"goes to {told.node}, the only node of {told.nodes:,} on which it fits"
+        best = told.rows[0].total
+        why = f"{of} fit, and it scores highest ({best})"
+        if told.tied > 1:
+            why += f"; {told.tied:,} nodes score as much, between which --seed {told.seed} decides"
+        return f"goes to {told.node}: {why}"
+    if told.standing is Standing.PREEMPTS and told.preemption is not None:
+        return f"fits on no node as it is; {counted(len(told.preemption.victims), 'pod')} must leave {told.node} first"
+    if told.feasible:
+        return f"kept from being scheduled, although {of} would do"
+    return "fits on no node" if told.nodes else "there are no nodes in the input"
+
+
+def _said(refusals: Sequence[Refusal]) -> str:
+    return "; ".join(reason for refusal in refusals for reason in refusal.verdict.reasons)
+
+
+def _visible(text: str) -> int:
+    """How many columns a text takes that may hold colours."""
+    while "\x1b[" in text:
+        before, _, after = text.partition("\x1b[")
+        text = before + after.partition("m")[2]
+    return len(text)
