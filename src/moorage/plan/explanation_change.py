@@ -63,7 +63,8 @@ class Change(msgspec.Struct, frozen=True):
 class Blockers:
     """Who refuses which nodes, so that proposals are about nodes that one change can open.
 
-    `among` are the nodes in question; with `only_plugins`, what others say is left aside for the moment.
+    `among` are the nodes in question. With `only_plugins`, what others say is left aside for the moment, and so is
+    whatever else these plugins object to: a proposal need not be enough.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Blockers:
         self.pod = pod
         self.cluster: Cluster = candidates.cluster
         self.among = among
+        self.partial = only_plugins is not None
         self._refused: dict[str, Mask] = {}
         for plugin, prepared in candidates.prepared.items():
             if only_plugins is not None and plugin.name not in only_plugins:

@@ -1,8 +1,8 @@
 """Nodes that are refused alike, and their names in few words, so that five thousand of them read as five lines.
 
 In: a shape's `Candidates`. Out: `Refused`: nodes of which every plugin says exactly the same, so that nothing is lost;
-and `merged`, which makes lines of them: nodes with the same reasons, or, where that is still too much, with the same taint
-keys, or refused by the same plugins. Next: `explanation`, and `explanation_text`, which prints lines.
+and `merged`, which makes lines of them: nodes with the same reasons, or, where that is still too much, with the same
+taint keys, or refused by the same plugins. Next: `explanation`, and `explanation_text`, which prints lines.
 """
 
 import re
@@ -15,7 +15,7 @@ from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
-MOST_LINES = 12
+MOST_LINES = 6
 _MOST_NAMES = 3
 _VALUE = re.compile(r"\{([^:{}]*): [^{}]*\}")
 
@@ -28,11 +28,18 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """Nodes refused for the same reasons; `example` are some of them, and `variants` how many kinds there are."""
+    """Nodes refused by the same plugins for reasons that are the same or much alike; the largest group comes first."""
 
     nodes: tuple[str, ...]
-    example: Refused
-    variants: int
+    alike: tuple[Refused, ...]
+
+    @property
+    def example(self) -> Refused:
+        return self.alike[0]
+
+    def reasons(self, position: int) -> list[tuple[str, ...]]:
+        """What the plugin at a position says, in all the ways in which it does."""
+        return list(dict.fromkeys(group.refusals[position].verdict.reasons for group in self.alike))
 
 
 def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
@@ -88,10 +95,10 @@ def _merged(groups: Iterable[Refused], key: Callable[[Refused], Hashable]) -> li
     by_key: dict[Hashable, list[Refused]] = {}
     for group in groups:
         by_key.setdefault(key(group), []).append(group)
-    lines = [
-        Line(tuple(name for group in alike for name in group.nodes), max(alike, key=lambda g: len(g.nodes)), len(alike))
-        for alike in by_key.values()
-    ]
+    lines = []
+    for alike in by_key.values():
+        alike.sort(key=lambda group: -len(group.nodes))
+        lines.append(Line(tuple(name for group in alike for name in group.nodes), tuple(alike)))
     return sorted(lines, key=lambda line: (len(line.example.refusals), -len(line.nodes)))
 
 

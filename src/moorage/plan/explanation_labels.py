@@ -43,6 +43,8 @@ def label_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
         return
     yield from _selector_changes(blockers, slots)
     yield from _affinity_changes(blockers, slots)
+    if blockers.partial:
+        yield _without_mismatches(blockers, int(slots[0]), gates)
     yield from _node_labels(blockers, slots, gates)
 
 
@@ -188,6 +190,19 @@ def _described(expression: NodeSelectorRequirement) -> str:
         return f"{expression.key} {expression.operator} {values[0]}"
     listed = f" [{', '.join(values)}]" if values else ""
     return f"{expression.key} {expression.operator}{listed}"
+
+
+def _without_mismatches(blockers: Blockers, slot: int, gates: GateSet) -> Change:
+    """All that keeps one node from matching, dropped at once."""
+    pod, metadata = blockers.pod, blockers.cluster.nodes.node(slot).metadata
+    selector = pod.spec.nodeSelector
+    kept = {key: value for key, value in selector.items() if metadata.labels.get(key) == value}
+    said = [f"drop {key}: {value} from nodeSelector" for key, value in selector.items() if key not in kept]
+    changed = with_spec(pod, nodeSelector=kept)
+    if not compile_required_node_affinity({}, pod.spec.affinity, gates).match(metadata.labels, metadata.name):
+        changed = _with_required(changed, ())
+        said.append("drop the required node affinity")
+    return Change(Kind.NODE_AFFINITY, "all labels", "; ".join(said), 5, pod=changed)
 
 
 # -- labels of nodes --------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def resource_changes(blockers: Blockers) -> Iterator[Change]:
     for resource, lacking in short.items():
         others = np.zeros(len(slots), np.bool_)
         for name, mask in short.items():
-            if name != resource:
+            if name != resource and not blockers.partial:
                 others |= mask
         room = nodes.free(resource)[slots[lacking & ~others]]
         levels: Counter[int] = Counter()

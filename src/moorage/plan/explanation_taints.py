@@ -38,10 +38,9 @@ def taint_changes(blockers: Blockers, gates: GateSet, programs: Any = None) -> I
             continue
         lone.setdefault(taints, []).append(slot)
     for taints, slots in lone.items():
-        if len({taint.key for taint in taints}) == 1:
-            counts = missing.setdefault(taints[0].key, Counter())
+        if blockers.partial or len({taint.key for taint in taints}) == 1:
             for taint in taints:
-                counts[taint] += len(slots)
+                missing.setdefault(taint.key, Counter())[taint] += len(slots)
     for key, counts in missing.items():
         yield from _thresholds(blockers, key, counts)
         yield from _additions(blockers, key, counts)

@@ -67,7 +67,7 @@ class ExplanationText:
     def _refusals(self, told: Explanation) -> Iterator[str]:
         if told.rejection is not None:
             yield self._styled("Before any node is looked at", _BOLD)
-            yield from self._refusal(told.rejection, "")
+            yield from self._refusal(told.rejection)
             yield ""
         lines = merged(told.groups, everything=self._all)
         if not lines:
@@ -89,13 +89,14 @@ class ExplanationText:
             yield f"  {self._styled(printable(names), _CYAN)}{near}"
         else:
             yield from self._wrapped("  ", 4, names, _CYAN)
-        where = f"on {line.example.nodes[0]}: " if line.variants > 1 else ""
-        for refusal in line.example.refusals:
-            yield from self._refusal(refusal, where)
+        where = f"on {line.example.nodes[0]}: " if len(line.alike) > 1 else ""
+        for position, refusal in enumerate(line.example.refusals):
+            more = len(line.reasons(position)) - 1
+            yield from self._refusal(refusal, where, f" (and {more} more like it; --all lists them)" if more else "")
 
-    def _refusal(self, refusal: Refusal, where: str) -> Iterator[str]:
+    def _refusal(self, refusal: Refusal, where: str = "", more: str = "") -> Iterator[str]:
         head = f"    {self._styled(refusal.plugin, _RED)}: "
-        yield from self._wrapped(head, 6, "; ".join(refusal.verdict.reasons))
+        yield from self._wrapped(head, 6, "; ".join(refusal.verdict.reasons) + more)
         for detail in refusal.verdict.details:
             yield from self._wrapped("      ", 8, f"{where}{detail}", _DIM)
 
@@ -178,7 +179,7 @@ class ExplanationText:
             yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", _BOLD)
             shown = told.suggestions if self._all else told.suggestions[:_MOST_SUGGESTED]
             for number, suggestion in enumerate(shown, 1):
-                yield from self._suggestion(number, suggestion)
+                yield from self._suggestion(number, suggestion, wide=told.column is None)
             if len(shown) < len(told.suggestions):
                 yield f"  … and {len(told.suggestions) - len(shown)} more (--all lists them)"
             yield ""
@@ -192,8 +193,8 @@ class ExplanationText:
             yield self._styled("No single change to the pod or to one node would be enough.", _BOLD)
             yield ""
 
-    def _suggestion(self, number: int, suggestion: Suggestion) -> Iterator[str]:
-        opens = "" if suggestion.change.node is not None else f"  → {abbreviated(suggestion.nodes)}"
+    def _suggestion(self, number: int, suggestion: Suggestion, *, wide: bool) -> Iterator[str]:
+        opens = f"  → {abbreviated(suggestion.nodes)}" if suggestion.change.node is None and wide else ""
         yield from self._change(number, suggestion.change, opens)
 
     def _change(self, number: int, change: Change, opens: str) -> Iterator[str]:

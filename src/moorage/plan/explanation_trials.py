@@ -143,37 +143,43 @@ class Trials:
         steps: list[Change] = []
         among = np.zeros(self._cluster.nodes.slots.capacity, np.bool_)
         among[slot] = True
-        refusing = self._refusing(pod, slot)
-        while refusing and len(steps) < _MOST_STEPS:
-            found = self._smallest_step(pod, slot, among, refusing)
+        objections = self._objections(pod, slot)
+        while objections and len(steps) < _MOST_STEPS:
+            found = self._step(pod, slot, among, objections)
             if found is None:
                 return None
-            step, pod, refusing = found
+            step, pod, objections = found
             steps.append(step)
-        return tuple(steps) if not refusing else None
+        return tuple(steps) if not objections else None
 
-    def _smallest_step(
-        self, pod: Pod, slot: int, among: Mask, refusing: frozenset[str]
-    ) -> tuple[Change, Pod, frozenset[str]] | None:
-        """A change after which fewer plugins refuse the slot, and no others than before."""
+    def _step(
+        self, pod: Pod, slot: int, among: Mask, objections: dict[str, int]
+    ) -> tuple[Change, Pod, dict[str, int]] | None:
+        """The smallest change after which there are fewer objections to the slot, and no new ones."""
         candidates = self._candidates(pod)
-        for name in sorted(refusing):
+        for name in objections:
             blockers = Blockers(pod, candidates, among, frozenset({name}))
             changes = (c for c in self._proposals(blockers, self._gates, self._programs) if c.pod is not None)
             for change in sorted(changes, key=lambda change: (change.size, change.move)):
-                if change.pod is not None and (left := self._refusing(change.pod, slot)) < refusing:
+                if change.pod is None:
+                    continue
+                left = self._objections(change.pod, slot)
+                if left.keys() <= objections.keys() and sum(left.values()) < sum(objections.values()):
                     return change, change.pod, left
         return None
 
-    def _refusing(self, pod: Pod, slot: int) -> frozenset[str]:
-        """The plugins that refuse the slot to the pod."""
+    def _objections(self, pod: Pod, slot: int) -> dict[str, int]:
+        """The plugins that refuse the slot to the pod, in run order, and to how many things each of them objects."""
         candidates = self._candidates(pod)
-        rejecting = {p.name for p, prepared in candidates.prepared.items() if prepared.rejection is not None}
-        asked = (item for item in candidates.filters if item.plugin.name not in rejecting)
-        saying_no = {
-            item.plugin.name for item in asked if not item.plugin.filter_slot(item.prepared.want, self._cluster, slot)
-        }
-        return frozenset(rejecting | saying_no)
+        objections = {}
+        for plugin in self._profile.filters:
+            prepared = candidates.prepared[plugin]
+            verdict = prepared.rejection
+            if verdict is None and prepared.filters:
+                verdict = plugin.explain(prepared.want, self._cluster, slot)
+            if verdict is not None:
+                objections[plugin.name] = max(len(verdict.details), 1)
+        return objections
 
 
 def best_of(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
