@@ -177,7 +177,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
 )
 PLUGINS: Mapping[str, Row] = {row.name: row for row in DEFAULT_PLUGINS}
 
-_DEFAULT_ORDER = PluginOrder(
+DEFAULT_ORDER = PluginOrder(
     tuple(row.name for row in DEFAULT_PLUGINS if Point.FILTER in row.points),
     tuple((row.name, row.weight) for row in DEFAULT_PLUGINS if row.weight),
 )
@@ -209,7 +209,7 @@ def default_profile(
 
 
 def make_profile(
-    name: str, shared: Shared, order: PluginOrder = _DEFAULT_ORDER, args: Mapping[str, Args] | None = None
+    name: str, shared: Shared, order: PluginOrder = DEFAULT_ORDER, args: Mapping[str, Args] | None = None
 ) -> Profile:
     """A profile of plugins by name; each is made once, whatever it does. `args` has those that were given."""
     given = args or {}
