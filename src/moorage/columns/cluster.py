@@ -56,19 +56,19 @@ class Cluster:
         self.port_users: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
         self.disk_users = DiskUsers()
         self.storage = Storage(self.nodes)
-        self._non_zero_cpu = self.nodes.slots.array(np.int64)
-        self._non_zero_memory = self.nodes.slots.array(np.int64)
+        self.non_zero_cpu_array = self.nodes.slots.array(np.int64)
+        self.non_zero_memory_array = self.nodes.slots.array(np.int64)
         self._shape_of: dict[bytes, Shape] = {}
         self._classes = PodClasses()
 
     @property
     def non_zero_cpu(self) -> NDArray[np.int64]:
         """CPU asked for per slot, with a default for containers that ask for none; scoring reads it."""
-        return self._non_zero_cpu.values
+        return self.non_zero_cpu_array.values
 
     @property
     def non_zero_memory(self) -> NDArray[np.int64]:
-        return self._non_zero_memory.values
+        return self.non_zero_memory_array.values
 
     # -- shapes -------------------------------------------------------------------------------------------------
 
@@ -93,6 +93,12 @@ class Cluster:
 
     def _new_shape(self, pod: Pod, node_name: str, claims: tuple[ClaimFacts, ...]) -> Shape:
         shape = Shape(len(self.shapes), pod, self._classes.code(pod.metadata), node_name, claims)
+        shape.uses = (
+            (self.nodes.free_array(PODS), -1),
+            *((self.nodes.free_array(resource), -value) for resource, value in shape.requests.items()),
+            (self.non_zero_cpu_array, shape.non_zero_cpu),
+            (self.non_zero_memory_array, shape.non_zero_memory),
+        )
         self._classes.add(shape)
         self.affinity_terms.add(shape)
         self.shapes.append(shape)
@@ -157,13 +163,10 @@ class Cluster:
         self._count(record, slot, -1)
 
     def _count(self, record: PodRecord, slot: int, by: int) -> None:
-        nodes, shape = self.nodes, record.shape
-        nodes.changes.note(slot)
-        nodes.free(PODS)[slot] -= by
-        for resource, value in shape.requests.items():
-            nodes.free(resource)[slot] -= by * value
-        self._non_zero_cpu.values[slot] += by * shape.non_zero_cpu
-        self._non_zero_memory.values[slot] += by * shape.non_zero_memory
+        shape = record.shape
+        self.nodes.changes.note(slot)
+        for array, value in shape.uses:
+            array.values[slot] += by * value
         for counts in shape.tracked:
             counts.change(slot, by)
         remaining = shape.slots.get(slot, 0) + by

@@ -109,11 +109,18 @@ class NodeTable:
         return column
 
     def allocatable(self, resource: str) -> NDArray[np.int64]:
-        return self._resource(self._allocatable, resource).values
+        return self.allocatable_array(resource).values
 
     def free(self, resource: str) -> NDArray[np.int64]:
         """What is left of a resource: allocatable less what the pods on the node ask for; may be negative."""
-        return self._resource(self._free, resource).values
+        return self.free_array(resource).values
+
+    def allocatable_array(self, resource: str) -> SlotArray:
+        """For those who keep it: the array itself grows with the cluster, so its values have to be asked for."""
+        return self._resource(self._allocatable, resource)
+
+    def free_array(self, resource: str) -> SlotArray:
+        return self._resource(self._free, resource)
 
     def _resource(self, arrays: dict[str, SlotArray], resource: str) -> SlotArray:
         array = arrays.get(resource)

@@ -13,6 +13,7 @@ from moorage.columns.claims import ClaimFacts, Key, facts_key, inline_attachable
 from moorage.columns.csi_migration import Attachable
 from moorage.columns.inline_disks import Disk, inline_disks
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
+from moorage.columns.slots import SlotArray
 from moorage.model.meta import ObjectMeta
 from moorage.model.pod import Container, Pod, PodSpec
 from moorage.model.quantity import Quantity
@@ -44,6 +45,7 @@ class Shape:
         "slots",
         "spec",
         "tracked",
+        "uses",
     )
 
     def __init__(
@@ -75,6 +77,8 @@ class Shape:
         # Kept by the cluster: how many pods of this shape each slot holds, and the counts they are counted in.
         self.slots: dict[int, int] = {}
         self.tracked: list[Any] = []
+        # Filled in by the cluster: its arrays of what is free and what is asked for, and what a pod changes there.
+        self.uses: tuple[tuple[SlotArray, int], ...] = ()
 
 
 def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:

@@ -4,12 +4,15 @@ A strategy scores one resource from what would be requested and what there is; `
 Kubernetes: noderesources/{least,most}_allocated.go, requested_to_capacity_ratio.go.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 import numpy as np
 
+from moorage.columns.slots import SlotArray
 from moorage.schedule.plugin import MAX_SCORE, Scores
+
+_STATES_KEPT = 1 << 12
 
 
 class Strategy(msgspec.Struct, frozen=True):
@@ -19,6 +22,25 @@ class Strategy(msgspec.Struct, frozen=True):
     one: Callable[[int, int], int]
     every: Callable[[Scores, Scores], Scores]
     skips_zero: bool = False  # a resource that scores 0 does not count into the average, which is then rounded
+
+
+class ScoresByState:
+    """Scores that follow from a node's amounts alone, each worked out once: nodes of equal amounts are many."""
+
+    __slots__ = ("_arrays", "known")
+
+    def __init__(self, arrays: Iterable[SlotArray]) -> None:
+        self._arrays = tuple(arrays)
+        self.known: dict[tuple[int, ...], int] = {}
+
+    def state(self, slot: int) -> tuple[int, ...]:
+        return tuple([array.values.item(slot) for array in self._arrays])
+
+    def learn(self, state: tuple[int, ...], score: int) -> int:
+        if len(self.known) >= _STATES_KEPT:
+            self.known.clear()
+        self.known[state] = score
+        return score
 
 
 def least_allocated() -> Strategy:

@@ -13,11 +13,24 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from moorage.columns.shape import Shape
 from moorage.schedule.plugin import MAX_SCORE, SKIP, Mask, Plugin, Prepared, Scores
+from moorage.schedule.resource_scoring import ScoresByState
 
 DEFAULT_RESOURCES = (CPU, MEMORY)
 _ALWAYS = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
 _HALF = MAX_SCORE // 2
-_Want = tuple[tuple[str, int], ...]  # (resource, amount)
+
+
+class _Want:
+    """What the pod would use, as (resource, amount), and the scores of nodes met so far."""
+
+    __slots__ = ("amounts", "scores")
+
+    def __init__(self, amounts: tuple[tuple[str, int], ...], cluster: Cluster) -> None:
+        nodes = cluster.nodes
+        self.amounts = amounts
+        self.scores = ScoresByState(
+            array for name, _ in amounts for array in (nodes.allocatable_array(name), nodes.free_array(name))
+        )
 
 
 class NodeResourcesBalancedAllocation(Plugin[_Want]):
@@ -32,12 +45,13 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
         wants = tuple((name, shape.requests.get(name, 0)) for name in self._resources)
         if not any(value for _, value in wants):
             return SKIP
-        return Prepared(tuple((name, value) for name, value in wants if name in _ALWAYS or value), filters=False)
+        amounts = tuple((name, value) for name, value in wants if name in _ALWAYS or value)
+        return Prepared(_Want(amounts, cluster), filters=False)
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
         nodes = cluster.nodes
         before, after = [], []
-        for resource, value in want:
+        for resource, value in want.amounts:
             capacity = nodes.allocatable(resource)
             used = capacity - nodes.free(resource)
             before.append(_fractions(used, capacity))
@@ -45,16 +59,18 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
         return _HALF + (_HALF + _balances(after) - _balances(before)) // 2
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
-        nodes = cluster.nodes
-        before, after = [], []
-        for resource, value in want:
-            capacity = int(nodes.allocatable(resource)[slot])
-            if capacity == 0:
-                continue
-            used = capacity - int(nodes.free(resource)[slot])
-            before.append(min(used / capacity, 1.0))
-            after.append(min((used + value) / capacity, 1.0))
-        return _HALF + (_HALF + _balance(after) - _balance(before)) // 2
+        state = want.scores.state(slot)
+        score = want.scores.known.get(state)
+        if score is None:
+            before, after = [], []
+            for (_, value), capacity, free in zip(want.amounts, state[::2], state[1::2], strict=True):
+                if capacity == 0:
+                    continue
+                used = capacity - free
+                before.append(min(used / capacity, 1.0))
+                after.append(min((used + value) / capacity, 1.0))
+            score = want.scores.learn(state, _HALF + (_HALF + _balance(after) - _balance(before)) // 2)
+        return score
 
 
 def _balance(fractions: list[float]) -> int:

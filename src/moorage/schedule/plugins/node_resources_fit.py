@@ -14,7 +14,7 @@ from moorage.columns.shape import Shape
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
 from moorage.schedule.requeue import on
-from moorage.schedule.resource_scoring import Strategy, least_allocated, weighted_every, weighted_one
+from moorage.schedule.resource_scoring import ScoresByState, Strategy, least_allocated, weighted_every, weighted_one
 from moorage.schedule.verdict import Code, Verdict
 
 DEFAULT_WEIGHTS = ((CPU, 1), (MEMORY, 1))
@@ -25,11 +25,21 @@ _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 class _Want:
     """What is needed, in the order in which Kubernetes reports it; what scoring adds to each node's use."""
 
-    __slots__ = ("needs", "scored")
+    __slots__ = ("needs", "room", "scored", "scores")
 
-    def __init__(self, needs: tuple[tuple[str, int], ...], scored: tuple[tuple[str, int, int], ...]) -> None:
+    def __init__(
+        self, needs: tuple[tuple[str, int], ...], scored: tuple[tuple[str, int, int], ...], cluster: Cluster
+    ) -> None:
+        nodes = cluster.nodes
         self.needs = needs  # (resource, amount)
         self.scored = scored  # (resource, amount, weight)
+        self.room = tuple((nodes.free_array(name), amount) for name, amount in ((PODS, 1), *needs))
+        others = {CPU: cluster.non_zero_cpu_array, MEMORY: cluster.non_zero_memory_array}
+        self.scores = ScoresByState(
+            array
+            for name, _, _ in scored
+            for array in (nodes.allocatable_array(name), others.get(name) or nodes.free_array(name))
+        )
 
 
 def _has_room(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
@@ -80,7 +90,7 @@ class NodeResourcesFit(Plugin[_Want]):
         scored = tuple(
             (name, added.get(name, 0), weight) for name, weight in self._weights if name in _BASIC or added.get(name, 0)
         )
-        return Prepared(_Want(needs, scored))
+        return Prepared(_Want(needs, scored, cluster))
 
     def _is_ignored(self, resource: str) -> bool:
         return resource in self._ignored or ("/" in resource and resource.split("/")[0] in self._ignored_groups)
@@ -94,10 +104,10 @@ class NodeResourcesFit(Plugin[_Want]):
         return mask
 
     def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        nodes = cluster.nodes
-        return bool(
-            nodes.free(PODS)[slot] >= 1 and all(nodes.free(resource)[slot] >= value for resource, value in want.needs)
-        )
+        for free, value in want.room:  # noqa: SIM110, a generator takes longer than the comparisons
+            if free.values.item(slot) < value:
+                return False
+        return True
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         nodes = cluster.nodes
@@ -152,18 +162,16 @@ class NodeResourcesFit(Plugin[_Want]):
         return weighted_every(self._strategy, needs) if needs else super().score(want, cluster, feasible)
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
-        nodes = cluster.nodes
-        needs = []
-        for resource, value, weight in want.scored:
-            capacity = int(nodes.allocatable(resource)[slot])
-            if resource == CPU:
-                used = int(cluster.non_zero_cpu[slot])
-            elif resource == MEMORY:
-                used = int(cluster.non_zero_memory[slot])
-            else:
-                used = capacity - int(nodes.free(resource)[slot])
-            needs.append((used + value, capacity, weight))
-        return weighted_one(self._strategy, needs)
+        state = want.scores.state(slot)
+        score = want.scores.known.get(state)
+        if score is None:
+            needs = []
+            for number, (resource, value, weight) in enumerate(want.scored):
+                capacity, other = state[2 * number], state[2 * number + 1]
+                used = other if resource in (CPU, MEMORY) else capacity - other
+                needs.append((used + value, capacity, weight))
+            score = want.scores.learn(state, weighted_one(self._strategy, needs))
+        return score
 
 
 def insufficient(resource: str) -> str:
