@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from moorage.cli.streams import coloured, parsed_gates, piped_input, say
+from moorage.cli.streams import coloured, parsed_gates, piped_input, read_configuration, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from moorage.plan.explanation import Explanation
+    from moorage.plan.planner import Settings
 
 _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 
@@ -50,6 +51,11 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
     metavar="NAME=BOOL,...",
     help="Switch feature gates on or off in all components; AllAlpha=true for all. Repeatable.",
 )
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="A KubeSchedulerConfiguration: profiles, plugins, weights and arguments of the scheduler.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good.")
 @click.option("--strict", is_flag=True, help="Exit 1 if the pod stays Pending, or others would have to leave for it.")
 @click.option(
@@ -78,6 +84,7 @@ def command(
     node: str,
     alone: bool,
     gates: tuple[str, ...],
+    config: str | None,
     seed: int,
     strict: bool,
     form: str,
@@ -100,12 +107,15 @@ def command(
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
     """
     from moorage.plan.explanation_target import TargetError
+    from moorage.plan.planner import Settings
 
     gc.disable()  # an explanation makes many objects and no garbage to speak of
     if not paths:
         paths = piped_input("explain")
+    switched = parsed_gates(gates)
+    settings = Settings(switched, seed, read_configuration(config, switched))
     try:
-        told, unreadable = _explain(pod, paths, namespace, node, alone=alone, gates=gates, seed=seed)
+        told, unreadable = _explain(pod, paths, namespace, node, alone=alone, settings=settings)
     except TargetError as error:
         say(str(error))
         return _UNREADABLE
@@ -116,14 +126,14 @@ def command(
 
 
 def _explain(
-    pod: str, paths: tuple[str, ...], namespace: str, node: str, *, alone: bool, gates: tuple[str, ...], seed: int
+    pod: str, paths: tuple[str, ...], namespace: str, node: str, *, alone: bool, settings: Settings
 ) -> tuple[Explanation, int]:
     from moorage.lint.sources import sources_of
     from moorage.plan.explanation import explain_pod
     from moorage.plan.explanation_target import find_target
-    from moorage.plan.planner import Planner, Settings
+    from moorage.plan.planner import Planner
 
-    planner = Planner(Settings(parsed_gates(gates), seed))
+    planner = Planner(settings)
     planner.load(sources_of(paths))
     inventory = planner.inventory
     if not inventory.sources:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from moorage.cli.streams import coloured, parsed_gates, piped_input, say
+from moorage.cli.streams import coloured, parsed_gates, piped_input, read_configuration, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,6 +60,11 @@ _WORTH_A_BAR = 2_000
     metavar="NAME=BOOL,...",
     help="Switch feature gates on or off in all components; AllAlpha=true for all. Repeatable.",
 )
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="A KubeSchedulerConfiguration: profiles, plugins, weights and arguments of the scheduler.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good.")
 @click.option("--strict", is_flag=True, help="Exit 1 if anything stays Pending or is refused, or a rollout stops.")
 @click.option(
@@ -84,6 +89,7 @@ def command(
     removes: tuple[str, ...],
     rollout: str | None,
     gates: tuple[str, ...],
+    config: str | None,
     seed: int,
     strict: bool,
     form: str,
@@ -102,6 +108,7 @@ def command(
       kubectl get nodes,pods,deploy -A -o yaml | moorage plan - --change new.yaml --strict
       moorage plan cluster/ --taint node-1=maintenance=soon:NoExecute --drain node-2
       moorage plan cluster/ --rollout deployment/web
+      moorage plan cluster/ --config scheduler.yaml
 
     \b
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
@@ -114,7 +121,8 @@ def command(
         paths = piped_input("plan")
     if "-" in paths and "-" in files:
         raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
-    planner = Planner(Settings(parsed_gates(gates), seed))
+    switched = parsed_gates(gates)
+    planner = Planner(Settings(switched, seed, read_configuration(config, switched)))
     changes = _changes(files, taints, untaints, drains, removes)
     try:
         outcome, difference, played = _plan(planner, paths, changes, rollout)

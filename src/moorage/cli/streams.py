@@ -1,4 +1,4 @@
-"""What the commands have alike: gates from options, input from a pipe, colours on a terminal, complaints.
+"""What the commands have alike: gates and configuration from options, input from a pipe, colours, complaints.
 
 Next: `plan`.
 """
@@ -8,12 +8,16 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from moorage.model.gates import GateSet
+    from moorage.schedule.configured_scheduler import Configuration
+
+_BAD_CONFIGURATION = 2
 
 
 def piped_input(verb: str) -> tuple[str, ...]:
@@ -38,6 +42,29 @@ def parsed_gates(given: tuple[str, ...]) -> GateSet:
         return gates_from(settings)
     except GateError as error:
         raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
+
+
+def read_configuration(path: str | None, gates: GateSet) -> Configuration:
+    """The scheduler's configuration in a file of --config; the default one without. What is wrong with it ends here."""
+    from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+
+    if path is None:
+        return DEFAULT_CONFIGURATION
+    from moorage.lint.sources import reason_of
+    from moorage.schedule.configuration import ConfigurationError, load_configuration
+
+    try:
+        configuration = load_configuration(Path(path).read_bytes(), path, gates)
+    except OSError as error:
+        say(f"{path}: {reason_of(error)}")
+    except ConfigurationError as error:
+        for problem in error.problems:
+            say(str(problem))
+    else:
+        for note in configuration.notes:
+            say(f"{note.source}:{note.line}: note: {note.text}")
+        return configuration
+    raise click.exceptions.Exit(_BAD_CONFIGURATION)
 
 
 def coloured(wanted: str) -> bool:

@@ -21,7 +21,8 @@ from moorage.plan.reading import Reader
 from moorage.plan.rollout import Rollout, play_rollout
 from moorage.plan.rollout_fix import find_fix
 from moorage.plan.what_if import Changes, WhatIf
-from moorage.plan.world import MakeProfiles, World
+from moorage.plan.world import World
+from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 
 Tick = Callable[[], None]
 
@@ -35,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     gates: GateSet
     seed: int = 0
-    profiles: MakeProfiles | None = None
+    configuration: Configuration = DEFAULT_CONFIGURATION
 
 
 class Planner:
@@ -53,7 +54,7 @@ class Planner:
         """A world with all pods made and none placed yet."""
         settings = self.settings
         inventory = self.inventory if inventory is None else inventory
-        world = World(inventory, settings.gates, settings.seed, settings.profiles)
+        world = World(inventory, settings.gates, settings.seed, settings.configuration)
         placement = Placement(world)
         world.reconcile()
         return world, placement

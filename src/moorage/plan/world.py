@@ -5,7 +5,7 @@ those that wait for one, and the few things that happen in a plan: pods are made
 and go. Each of them is an event for the scheduler, too. Next: `placement`, which finds nodes for those that wait.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -25,10 +25,9 @@ from moorage.plan.pod_maker import FailedCreate, PodMaker
 from moorage.plan.priorities import resolve_priorities
 from moorage.plan.references import note_dangling
 from moorage.plan.volume_controller import bind_claims
-from moorage.schedule.cycle import Scheduler
-from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile, program_cache
+from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.default_profile import program_cache
 from moorage.schedule.default_selector import DefaultSelectors
-from moorage.schedule.profile import Profile
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _FINISHED = ("Succeeded", "Failed")
@@ -41,18 +40,17 @@ STORAGE_KINDS = (
     "CSIStorageCapacity",
     "VolumeAttachment",
 )
-MakeProfiles = Callable[[GateSet, DefaultSelectors], Mapping[str, Profile]]
-
-
-def _default_profiles(gates: GateSet, selectors: DefaultSelectors) -> Mapping[str, Profile]:
-    return {DEFAULT_SCHEDULER: default_profile(gates, selectors=selectors)}
 
 
 class World:
     """The cluster of a plan. Whatever happens in it happens by its methods, so that all views of it agree."""
 
     def __init__(
-        self, inventory: Inventory, gates: GateSet, seed: int = 0, profiles: MakeProfiles | None = None
+        self,
+        inventory: Inventory,
+        gates: GateSet,
+        seed: int = 0,
+        configuration: Configuration = DEFAULT_CONFIGURATION,
     ) -> None:
         self.inventory = inventory
         self.gates = gates
@@ -60,7 +58,7 @@ class World:
         self.programs = program_cache(gates)
         self.cluster = Cluster(seed)
         self.selectors = DefaultSelectors()
-        self.scheduler = Scheduler((profiles or _default_profiles)(gates, self.selectors), self.cluster)
+        self.scheduler = configuration.make_scheduler(self.cluster, gates, self.selectors)
         self.pods: dict[str, PlannedPod] = {}
         self.failed: dict[Key, FailedCreate] = {}
         self.preempted: list[tuple[PlannedPod, str, str]] = []  # the pod, its node, the pod that it made room for
