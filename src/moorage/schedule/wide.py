@@ -10,13 +10,14 @@ Next: `standings` keeps the classes.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.label_column import LabelColumn
+from moorage.columns.label_column import ABSENT, LabelColumn
 from moorage.columns.node_table import ChangeLog
 from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Scores
 from moorage.schedule.traits import Trait, Traits, distinct
@@ -66,6 +67,14 @@ class Following:
             return
         for slot in dict.fromkeys(changed):
             self.follow(cluster, slot)
+
+    def touch_neighbours(self, column: LabelColumn, codes: Iterable[int], slot: int) -> None:
+        """Note the other slots of some domains, given the slot that changed."""
+        for code in codes:
+            if code != ABSENT:
+                for neighbour in column.members(code):
+                    if neighbour != slot:
+                        self.touched.note(neighbour)
 
     def is_current(self, cluster: Cluster) -> bool:
         """Whether everything but the slots is as it was when `rebuild` was called."""

@@ -151,10 +151,7 @@ class AffinityWant(Following):
         for domain in self.domains:
             changed = domain.follow(slot)
             if domain.column.key in self.small:
-                for code in changed:
-                    if code != ABSENT:
-                        for neighbour in domain.column.members(code):
-                            self.touched.note(neighbour)
+                self.touch_neighbours(domain.column, changed, slot)
 
     # -- what the counts come to ----------------------------------------------------------------------------------
 

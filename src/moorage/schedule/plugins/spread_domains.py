@@ -221,10 +221,7 @@ class SpreadWant(Following):
         for constraint, domain in zip(self.constraints.hard, self.hard, strict=True):
             changed = domain.follow_node(slot, keyed and self._includes(constraint, slot))
             if domain.column.key in self.small:
-                for code in changed:
-                    if code != ABSENT:
-                        for neighbour in domain.column.members(code):
-                            self.touched.note(neighbour)
+                self.touch_neighbours(domain.column, changed, slot)
         keyed = alive and (not self.constraints.needs_all_keys or _has_keys(self.soft, slot))
         for constraint, soft_domain in zip(self.constraints.soft, self.soft, strict=True):
             soft_domain.follow(slot, keyed and self._includes(constraint, slot))
