@@ -155,6 +155,46 @@ def test_staleness_law_can_fail(plugin: Plugin[Any]) -> None:
     assert_notices(kept_law(plugin))
 
 
+# -- a shape stands for all its pods ----------------------------------------------------------------------------------
+
+
+def stand_in_law(storage: type[Storage]) -> Law:
+    @LAW_SETTINGS
+    @given(st.integers(0, 10**9))
+    def law(seed: int) -> None:
+        world = World(Random(seed), cluster_with(storage))
+        cluster = world.cluster
+        for _ in range(12):
+            world.step()
+            record = world.record()
+            shared, exact = (cluster.shape_of(record.pod, by_name=by_name) for by_name in (False, True))
+            kept = Candidates(VOLUMES, shared, cluster)
+            assert (kept.rejection is None) is ((anew := Candidates(VOLUMES, exact, cluster)).rejection is None)
+            assert not ((kept.feasible() ^ anew.feasible()) & cluster.nodes.alive).any()
+
+    return law
+
+
+VOLUMES = Profile(
+    "volumes", (VolumeRestrictions(), NodeVolumeLimits(), VolumeBinding(default_gates()), VolumeZone()), ()
+)
+
+
+class Careless(Storage):
+    """Broken: it never matters who uses a claim."""
+
+    def _is_contested(self, *of_what: Any) -> bool:
+        return False
+
+
+def test_pods_of_one_shape_cannot_be_told_apart() -> None:
+    stand_in_law(Storage)()
+
+
+def test_stand_in_law_can_fail() -> None:
+    assert_notices(stand_in_law(Careless))
+
+
 # -- promises ---------------------------------------------------------------------------------------------------------
 
 

@@ -48,9 +48,13 @@ class Attachments:
             array = arrays[name] = self._slots.array(np.int64, fill)
         return array
 
-    def is_used(self, volume: Attachable) -> bool:
-        """Whether a pod on any node uses the volume."""
-        return (volume.driver, volume.handle) in self._used
+    def matters(self, volume: Attachable, new: int) -> bool:
+        """Whether a pod that brings so many volumes can tell, by what fits, where this one is attached already."""
+        slots = self._used.get((volume.driver, volume.handle))
+        if slots is None:
+            return False
+        limits, counts = self.limits(volume.driver), self.counts(volume.driver)
+        return any(limits[slot] != NO_LIMIT and counts[slot] + new > limits[slot] for slot in slots)
 
     def slots_with(self, volume: Attachable) -> list[int]:
         """The slots on which a pod's use of the volume is counted."""

@@ -2,8 +2,8 @@
 
 In: a pod, and what `storage` knows of its claims. Out: `ClaimFacts`, which a shape carries in place of claim names, and
 their key. A thousand pods that each have a claim of their own, on a volume of their own, are then one shape, as long as
-the volumes are alike and nobody uses them yet. A claim that is in use, or that a volume was reserved for, is itself and
-no other, and so is one that a message would name.
+the volumes are alike. A claim is itself and no other if it matters who else uses it, if a volume was reserved for it,
+or if a message would name it.
 Kubernetes: volumebinding's podHasPVCs and GetPodVolumeClaims; it prepares each pod by itself.
 Next: `shape`, then the volume plugins, which read the facts and never the names.
 """
@@ -59,7 +59,6 @@ class ClaimFacts(msgspec.Struct, frozen=True):
     volume: PersistentVolume | None = None
     storage_class: StorageClass | None = None
     attachable: Attachable | None = None
-    in_use: bool = False
     is_reserved: bool = False  # there is a volume that names this claim and would do
     is_itself: bool = False
     pod: str = ""  # whom an ephemeral claim should have been made for

@@ -17,6 +17,7 @@ import msgspec
 from moorage.columns.attachments import Attachments, VolumeId
 from moorage.columns.claims import (
     BIND_COMPLETED,
+    READ_WRITE_ONCE_POD,
     SELECTED_NODE,
     ClaimFacts,
     ClaimKey,
@@ -277,7 +278,7 @@ class Storage:
         if state is ClaimState.FOREIGN:
             return ClaimFacts(use, state, claim, pod=pod.metadata.name)
         attachable = self.attachable(key)
-        in_use = key in self.users or (attachable is not None and self.attachments.is_used(attachable))
+        contested = self._is_contested(key, claim, attachable, len(pod.spec.volumes))
         reserved = state is ClaimState.DELAYED and key in self._by_reference and self._is_reserved(claim)
         return ClaimFacts(
             use,
@@ -286,10 +287,17 @@ class Storage:
             self.volumes.get(claim.spec.volumeName),
             self.classes.get(claim_class(claim)),
             attachable,
-            in_use,
             reserved,
-            in_use or reserved or by_name,
+            contested or reserved or by_name,
         )
+
+    def _is_contested(
+        self, key: ClaimKey, claim: PersistentVolumeClaim, attachable: Attachable | None, volumes: int
+    ) -> bool:
+        """Whether it matters who uses the claim: nobody else may, or it is on a node with no room for one like it."""
+        if key in self.users and READ_WRITE_ONCE_POD in claim.spec.accessModes:
+            return True
+        return attachable is not None and self.attachments.matters(attachable, volumes)
 
     def _state(self, pod: Pod, use: ClaimUse, claim: PersistentVolumeClaim) -> ClaimState:
         if claim.status.phase == _LOST:

@@ -92,9 +92,20 @@ def test_a_pod_gets_another_shape_when_something_becomes_of_its_claim() -> None:
     assert alike is cluster.shape_of(user("d"))
     assert cluster.refresh(record) is alike
     place(cluster, user("c", name="first"), on="a")
+    assert cluster.refresh(record) is alike
+    store(cluster, csi_node("a", disk=1))  # now there is room for this volume only, because it is there
     assert cluster.refresh(record) is not alike
     cluster.remove_pod(cluster.pods["default/first"])
     assert cluster.refresh(record) is alike
+
+
+def test_a_claim_for_one_pod_is_itself_while_a_pod_has_it() -> None:
+    cluster = a_cluster()
+    for i in range(2):
+        store(cluster, volume(f"v{i}"), claim(f"c{i}", f"v{i}", modes=["ReadWriteOncePod"]))
+    assert same_shape(cluster, user("c0"), user("c1"))
+    place(cluster, user("c0", name="first"), on="a")
+    assert not same_shape(cluster, user("c0"), user("c1"))
 
 
 def test_a_pod_on_a_node_keeps_its_shape() -> None:
