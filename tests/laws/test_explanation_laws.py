@@ -1,0 +1,113 @@
+"""Explanations on random clusters: what is suggested works, every refusal is told, looking leaves no trace."""
+
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import given
+from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.random_clusters import Scene, build, scenes
+
+from moorage.columns.cluster import Cluster
+from moorage.model.conversion import convert_view
+from moorage.model.gates import gates_from
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.plan.explanation_change import Change
+from moorage.plan.explanation_groups import refused_nodes
+from moorage.plan.explanation_trials import Trials, passing
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.default_profile import default_profile
+from moorage.schedule.diagnosis import refusals_of
+from moorage.schedule.plugin import Mask
+
+GATES = gates_from({"AllAlpha": True})
+
+
+class UntriedTrials(Trials):
+    """Broken on purpose: believes every proposal."""
+
+    def _opened(self, change: Change) -> Mask:
+        return np.ones(self._cluster.nodes.slots.capacity, np.bool_)
+
+
+class LeavesNodesChanged(Trials):
+    """Broken on purpose: what was tried on a node stays."""
+
+    def _opened_by_node(self, node: Node) -> Mask:
+        mask = super()._opened_by_node(node)
+        self._cluster.update_node(node)
+        return mask
+
+
+def _candidates(cluster: Cluster, pod: Pod) -> Candidates:
+    return Candidates(default_profile(GATES), cluster.shape_of(pod, by_name=True), cluster)
+
+
+def _fits(scene: Scene, pod: Pod, node: Node | None) -> set[str]:
+    """Where the pod fits in a cluster that is built anew, with another node if one is changed."""
+    cluster = build(scene)
+    if node is not None:
+        cluster.update_node(node)
+    slots = np.flatnonzero(passing(_candidates(cluster, pod)))
+    return {cluster.nodes.node(slot).metadata.name for slot in slots.tolist()}
+
+
+def _law(check: Callable[[type[Trials], Scene], None], kind: type[Trials]) -> Callable[[], None]:
+    @LAW_SETTINGS
+    @given(scenes())
+    def law(scene: Scene) -> None:
+        check(kind, scene)
+
+    return law
+
+
+def _what_is_suggested_works(kind: type[Trials], scene: Scene) -> None:
+    cluster, pod = build(scene), convert_view(scene.pod, Pod)
+    trials = kind(default_profile(GATES), cluster, pod, GATES)
+    among = cluster.nodes.alive & ~passing(_candidates(cluster, pod))
+    for suggestion in trials.suggestions(among):
+        assert suggestion.nodes
+        changed = suggestion.change.pod or pod
+        assert set(suggestion.nodes) <= _fits(scene, changed, suggestion.change.node), suggestion.change.summary
+    together = trials.together(among)
+    if together is not None:
+        last = together.changes[-1].pod
+        assert last is not None
+        assert together.node in _fits(scene, last, None)
+
+
+def _trials_leave_no_trace(kind: type[Trials], scene: Scene) -> None:
+    cluster, pod = build(scene), convert_view(scene.pod, Pod)
+    before = refused_nodes(_candidates(cluster, pod))
+    trials = kind(default_profile(GATES), cluster, pod, GATES)
+    trials.suggestions(cluster.nodes.alive & ~passing(_candidates(cluster, pod)))
+    assert refused_nodes(_candidates(cluster, pod)) == before
+
+
+def test_what_is_suggested_works() -> None:
+    _law(_what_is_suggested_works, Trials)()
+
+
+def test_the_law_notices_what_was_not_tried() -> None:
+    assert_notices(_law(_what_is_suggested_works, UntriedTrials))
+
+
+def test_trials_leave_no_trace() -> None:
+    _law(_trials_leave_no_trace, Trials)()
+
+
+def test_the_law_notices_a_trace() -> None:
+    assert_notices(_law(_trials_leave_no_trace, LeavesNodesChanged))
+
+
+@LAW_SETTINGS
+@given(scenes())
+def test_every_refusal_of_every_node_is_told(scene: Scene) -> None:
+    cluster, pod = build(scene), convert_view(scene.pod, Pod)
+    candidates = _candidates(cluster, pod)
+    told = {name: group.refusals for group in refused_nodes(candidates) for name in group.nodes}
+    for slot, node in cluster.nodes:
+        assert told.get(node.metadata.name, ()) == refusals_of(candidates, slot)
+    if candidates.rejection is None:
+        fitting = {cluster.nodes.node(slot).metadata.name for slot in np.flatnonzero(passing(candidates)).tolist()}
+        assert fitting == {node.metadata.name for _, node in cluster.nodes} - told.keys()
