@@ -2,8 +2,9 @@
 
 In: a raw document and the view type of its kind. Out: the view, or ConversionError with one problem for each field of
 the wrong type. A null means absence, as for Go; an absent element of a list or map is its type's zero. Kubernetes:
-sigs.k8s.io/json, which reports the first problem only and names the Go struct, the fields above it without indices, and
-the Go type. Next: `kinds`, which knows the view type of each kind.
+sigs.k8s.io/json, which names the Go struct, the fields above it without indices, and the Go type. It reports one
+problem only: the first with a type that decodes itself (quantities, times, ports), or else the first of all; it is the
+first here, too. Next: `kinds`, which knows the view type of each kind.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -23,8 +24,10 @@ from moorage.model.shapes import (
     ScalarShape,
     Shape,
     StructShape,
+    TimeShape,
     struct_shape,
 )
+from moorage.model.time_text import time_complaint
 from moorage.model.view import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, View
 
 ViewType = TypeVar("ViewType", bound=View)
@@ -54,10 +57,10 @@ def convert_view(raw: Any, view: type[ViewType]) -> ViewType:
     except (msgspec.ValidationError, QuantityError):
         pass
     shape = struct_shape(view)
-    problems: list[TypeProblem] = []
+    problems = _Problems([], [])
     _find_problems(raw, shape, _Context("", "", ()), problems)
-    if problems:
-        raise ConversionError(tuple(problems))
+    if problems.fatal or problems.others:
+        raise ConversionError((*problems.fatal, *problems.others))
     try:
         return msgspec.convert(_without_nulls(raw, shape), view, dec_hook=_decode_custom)
     except (msgspec.ValidationError, QuantityError) as error:
@@ -102,6 +105,13 @@ def _zero(shape: Shape) -> Any:
     return [] if isinstance(shape, ListShape) else {}
 
 
+class _Problems(NamedTuple):
+    """What was found: where a type that decodes itself gave up, which ends Go's decoding, and everything else."""
+
+    fatal: list[TypeProblem]
+    others: list[TypeProblem]
+
+
 class _Context(NamedTuple):
     """Where the decoder is: the path for people, and for the message the innermost struct and the fields above."""
 
@@ -114,32 +124,33 @@ class _Context(NamedTuple):
         return TypeProblem(self.path, f"json: cannot unmarshal {found} into Go {target} of type {go_type}")
 
 
-def _find_problems(raw: Any, shape: Shape, at: _Context, problems: list[TypeProblem]) -> None:
+def _find_problems(raw: Any, shape: Shape, at: _Context, problems: _Problems) -> None:
     if raw is None or isinstance(shape, AnyShape):
         return
     if isinstance(shape, StructShape):
         _find_in_struct(raw, shape, at, problems)
     elif isinstance(shape, ListShape):
         if not isinstance(raw, list):
-            problems.append(at.mismatch(json_type(raw), shape.go_type))
+            problems.others.append(at.mismatch(json_type(raw), shape.go_type))
             return
         for i, item in enumerate(raw):
             _find_problems(item, shape.item, at._replace(path=f"{at.path}[{i}]"), problems)
     elif isinstance(shape, MapShape):
         if not isinstance(raw, dict):
-            problems.append(at.mismatch(json_type(raw), shape.go_type))
+            problems.others.append(at.mismatch(json_type(raw), shape.go_type))
             return
         for key, value in raw.items():
             _find_problems(value, shape.value, at._replace(path=f"{at.path}[{key}]"), problems)
     else:
         problem = _scalar_problem(raw, shape, at)
         if problem is not None:
-            problems.append(problem)
+            decodes_itself = isinstance(shape, QuantityShape | TimeShape | IntOrStringShape)
+            (problems.fatal if decodes_itself else problems.others).append(problem)
 
 
-def _find_in_struct(raw: Any, shape: StructShape, at: _Context, problems: list[TypeProblem]) -> None:
+def _find_in_struct(raw: Any, shape: StructShape, at: _Context, problems: _Problems) -> None:
     if not isinstance(raw, dict):
-        problems.append(at.mismatch(json_type(raw), shape.go_type))
+        problems.others.append(at.mismatch(json_type(raw), shape.go_type))
         return
     for name, value in raw.items():
         if name in shape.known:
@@ -157,6 +168,9 @@ def _scalar_problem(raw: Any, shape: Shape, at: _Context) -> TypeProblem | None:
         except QuantityError as error:
             return TypeProblem(at.path, str(error))
         return None
+    if isinstance(shape, TimeShape):
+        complaint = time_complaint(raw) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
+        return None if complaint is None else TypeProblem(at.path, complaint)
     if isinstance(shape, IntOrStringShape) and found == "string":
         return None
     bounds = _INTEGER_BOUNDS.get(shape.go_type)

@@ -11,6 +11,7 @@ from typing import Any
 
 from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import LabelSelector, ObjectMeta, TypeMeta
+from moorage.model.named_types import Time
 from moorage.model.quantity import Quantity
 from moorage.model.view import Int32, Int64, View
 
@@ -79,7 +80,7 @@ class VolumeAttachmentSpec(View, frozen=True, gc=False):
 
 
 class VolumeError(View, frozen=True, gc=False):
-    time: str | None = None
+    time: Time | None = None
     message: str = ""
     errorCode: Int32 | None = None
 

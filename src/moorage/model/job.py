@@ -19,6 +19,7 @@ from moorage.model.named_types import (
     PodFailurePolicyAction,
     PodFailurePolicyOnExitCodesOperator,
     PodReplacementPolicy,
+    Time,
 )
 from moorage.model.pod import PodTemplateSpec
 from moorage.model.view import Int32, Int64, View
@@ -76,8 +77,8 @@ class JobSpec(View, frozen=True, gc=False):
 class JobCondition(View, frozen=True, gc=False):
     type: JobConditionType = ""
     status: ConditionStatus = ""
-    lastProbeTime: str | None = None
-    lastTransitionTime: str | None = None
+    lastProbeTime: Time | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -89,8 +90,8 @@ class UncountedTerminatedPods(View, frozen=True, gc=False):
 
 class JobStatus(View, frozen=True, gc=False):
     conditions: tuple[JobCondition, ...] = ABSENT_LIST
-    startTime: str | None = None
-    completionTime: str | None = None
+    startTime: Time | None = None
+    completionTime: Time | None = None
     active: Int32 = 0
     succeeded: Int32 = 0
     failed: Int32 = 0
@@ -125,8 +126,8 @@ class CronJobSpec(View, frozen=True, gc=False):
 
 class CronJobStatus(View, frozen=True, gc=False):
     active: tuple[ObjectReference, ...] = ABSENT_LIST
-    lastScheduleTime: str | None = None
-    lastSuccessfulTime: str | None = None
+    lastScheduleTime: Time | None = None
+    lastSuccessfulTime: Time | None = None
 
 
 class CronJob(TypeMeta, frozen=True, gc=False):

@@ -11,7 +11,7 @@ of placement.
 from typing import Any
 
 from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
-from moorage.model.named_types import UID, ConditionStatus, LabelSelectorOperator, ManagedFieldsOperationType
+from moorage.model.named_types import UID, ConditionStatus, LabelSelectorOperator, ManagedFieldsOperationType, Time
 from moorage.model.view import Int64, View
 
 
@@ -33,9 +33,9 @@ class ManagedFieldsEntry(View, frozen=True, gc=False):
     manager: str = ""
     operation: ManagedFieldsOperationType = ""
     apiVersion: str = ""
-    time: str | None = None
+    time: Time | None = None
     fieldsType: str = ""
-    fieldsV1: dict[str, Any] | None = None
+    fieldsV1: Any = None
     subresource: str = ""
 
 
@@ -47,8 +47,8 @@ class ObjectMeta(View, frozen=True, gc=False):
     uid: UID = ""
     resourceVersion: str = ""
     generation: Int64 = 0
-    creationTimestamp: str | None = None
-    deletionTimestamp: str | None = None
+    creationTimestamp: Time | None = None
+    deletionTimestamp: Time | None = None
     deletionGracePeriodSeconds: Int64 | None = None
     labels: dict[str, str] = ABSENT_MAP
     annotations: dict[str, str] = ABSENT_MAP
@@ -104,6 +104,6 @@ class Condition(View, frozen=True, gc=False):
     type: str = ""
     status: ConditionStatus = ""
     observedGeneration: Int64 = 0
-    lastTransitionTime: str | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""

@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from moorage.model.quantity import Quantity
+from moorage.model.time_text import TIME_PATTERN, TIME_TITLE
 
 AppArmorProfileType = Annotated[str, Meta(title="v1.AppArmorProfileType")]
 AzureDataDiskCachingMode = Annotated[str, Meta(title="v1.AzureDataDiskCachingMode")]
@@ -85,3 +86,6 @@ UnhealthyPodEvictionPolicyType = Annotated[str, Meta(title="v1.UnhealthyPodEvict
 UniqueVolumeName = Annotated[str, Meta(title="v1.UniqueVolumeName")]
 UnsatisfiableConstraintAction = Annotated[str, Meta(title="v1.UnsatisfiableConstraintAction")]
 VolumeBindingMode = Annotated[str, Meta(title="v1.VolumeBindingMode")]
+
+#: A time, which is text here. The title is what `shapes` knows it by; to Go's decoder it is a string with a format.
+Time = Annotated[str, Meta(title=TIME_TITLE, pattern=TIME_PATTERN)]

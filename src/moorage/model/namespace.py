@@ -9,7 +9,7 @@ k8s.io/api/core/v1. Next: `kinds`, the registry of all kinds.
 
 from moorage.model.absent import ABSENT_LIST
 from moorage.model.meta import ObjectMeta, TypeMeta
-from moorage.model.named_types import ConditionStatus, FinalizerName, NamespaceConditionType, NamespacePhase
+from moorage.model.named_types import ConditionStatus, FinalizerName, NamespaceConditionType, NamespacePhase, Time
 from moorage.model.view import View
 
 
@@ -20,7 +20,7 @@ class NamespaceSpec(View, frozen=True, gc=False):
 class NamespaceCondition(View, frozen=True, gc=False):
     type: NamespaceConditionType = ""
     status: ConditionStatus = ""
-    lastTransitionTime: str | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 

@@ -16,6 +16,7 @@ from moorage.model.named_types import (
     NodeConditionType,
     NodePhase,
     ResourceList,
+    Time,
     UniqueVolumeName,
 )
 from moorage.model.scheduling import Taint
@@ -47,8 +48,8 @@ class NodeSpec(View, frozen=True, gc=False):
 class NodeCondition(View, frozen=True, gc=False):
     type: NodeConditionType = ""
     status: ConditionStatus = ""
-    lastHeartbeatTime: str | None = None
-    lastTransitionTime: str | None = None
+    lastHeartbeatTime: Time | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 

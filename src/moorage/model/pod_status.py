@@ -21,6 +21,7 @@ from moorage.model.named_types import (
     ResourceList,
     ResourceName,
     Signal,
+    Time,
 )
 from moorage.model.quantity import Quantity
 from moorage.model.view import Int32, Int64, View
@@ -30,8 +31,8 @@ class PodCondition(View, frozen=True, gc=False):
     type: PodConditionType = ""
     observedGeneration: Int64 = 0
     status: ConditionStatus = ""
-    lastProbeTime: str | None = None
-    lastTransitionTime: str | None = None
+    lastProbeTime: Time | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -50,7 +51,7 @@ class ContainerStateWaiting(View, frozen=True, gc=False):
 
 
 class ContainerStateRunning(View, frozen=True, gc=False):
-    startedAt: str | None = None
+    startedAt: Time | None = None
 
 
 class ContainerStateTerminated(View, frozen=True, gc=False):
@@ -58,8 +59,8 @@ class ContainerStateTerminated(View, frozen=True, gc=False):
     signal: Int32 = 0
     reason: str = ""
     message: str = ""
-    startedAt: str | None = None
-    finishedAt: str | None = None
+    startedAt: Time | None = None
+    finishedAt: Time | None = None
     containerID: str = ""
 
 
@@ -157,7 +158,7 @@ class PodStatus(View, frozen=True, gc=False):
     hostIPs: tuple[HostIP, ...] = ABSENT_LIST
     podIP: str = ""
     podIPs: tuple[PodIP, ...] = ABSENT_LIST
-    startTime: str | None = None
+    startTime: Time | None = None
     initContainerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
     containerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
     qosClass: PodQOSClass = ""

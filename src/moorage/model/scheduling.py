@@ -13,6 +13,7 @@ from moorage.model.named_types import (
     NodeInclusionPolicy,
     NodeSelectorOperator,
     TaintEffect,
+    Time,
     TolerationOperator,
     UnsatisfiableConstraintAction,
 )
@@ -98,4 +99,4 @@ class Taint(View, frozen=True, gc=False):
     key: str = ""
     value: str = ""
     effect: TaintEffect = ""
-    timeAdded: str | None = None
+    timeAdded: Time | None = None

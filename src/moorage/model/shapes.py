@@ -12,6 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from msgspec import Meta
 
 from moorage.model.quantity import Quantity
+from moorage.model.time_text import TIME_TITLE
 from moorage.model.view import View
 
 Shape = Any  # one of the classes below; they refer to each other, and some have children only when first asked
@@ -38,6 +39,12 @@ class QuantityShape:
     """A resource quantity, which is decoded from its text."""
 
     go_type = "resource.Quantity"
+
+
+class TimeShape:
+    """A time, which is decoded from its text."""
+
+    go_type = "string"
 
 
 class IntOrStringShape:
@@ -116,6 +123,10 @@ def shape_of(annotation: Any) -> Shape:
     if get_origin(annotation) is Annotated:
         annotation, *extras = get_args(annotation)
         go_type = next((extra.title for extra in extras if isinstance(extra, Meta) and extra.title), "")
+    if go_type == TIME_TITLE:
+        return TimeShape()
+    if annotation is Any:
+        return AnyShape()
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         chosen = [argument for argument in arguments if argument is not type(None)]

@@ -21,6 +21,7 @@ from moorage.model.named_types import (
     PersistentVolumePhase,
     PersistentVolumeReclaimPolicy,
     ResourceList,
+    Time,
     VolumeBindingMode,
 )
 from moorage.model.persistent_volume_source import PersistentVolumeSource
@@ -48,7 +49,7 @@ class PersistentVolumeStatus(View, frozen=True, gc=False):
     phase: PersistentVolumePhase = ""
     message: str = ""
     reason: str = ""
-    lastPhaseTransitionTime: str | None = None
+    lastPhaseTransitionTime: Time | None = None
 
 
 class PersistentVolume(TypeMeta, frozen=True, gc=False):
@@ -60,8 +61,8 @@ class PersistentVolume(TypeMeta, frozen=True, gc=False):
 class PersistentVolumeClaimCondition(View, frozen=True, gc=False):
     type: PersistentVolumeClaimConditionType = ""
     status: ConditionStatus = ""
-    lastProbeTime: str | None = None
-    lastTransitionTime: str | None = None
+    lastProbeTime: Time | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 

@@ -37,16 +37,13 @@ def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField]) -> None:
     if isinstance(shape, StructShape):
         if not isinstance(raw, dict):
             return
-        if not raw.keys() <= shape.known:
-            found.extend(
-                UnknownField(child_path(path, name), nearest_name(name, shape.known))
-                for name in raw
-                if name not in shape.known
-            )
-        nested = shape.nested
+        known, nested = shape.known, shape.nested
+        has_unknown = not raw.keys() <= known
         for name, value in raw.items():
             if value and name in nested:
                 _walk(value, nested[name], child_path(path, name), found)
+            elif has_unknown and name not in known:
+                found.append(UnknownField(child_path(path, name), nearest_name(name, known)))
     elif isinstance(shape, ListShape):
         if isinstance(raw, list):
             for i, item in enumerate(raw):

@@ -37,6 +37,7 @@ from moorage.model.named_types import (
     ReplicaSetConditionType,
     StatefulSetConditionType,
     StatefulSetUpdateStrategyType,
+    Time,
 )
 from moorage.model.pod import PodTemplateSpec
 from moorage.model.storage import PersistentVolumeClaim
@@ -110,8 +111,8 @@ class DeploymentSpec(View, frozen=True, gc=False):
 class DeploymentCondition(View, frozen=True, gc=False):
     type: DeploymentConditionType = ""
     status: ConditionStatus = ""
-    lastUpdateTime: str | None = None
-    lastTransitionTime: str | None = None
+    lastUpdateTime: Time | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -144,7 +145,7 @@ class ReplicaSetSpec(View, frozen=True, gc=False):
 class ReplicaSetCondition(View, frozen=True, gc=False):
     type: ReplicaSetConditionType = ""
     status: ConditionStatus = ""
-    lastTransitionTime: str | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -201,7 +202,7 @@ class StatefulSetSpec(View, frozen=True, gc=False):
 class StatefulSetCondition(View, frozen=True, gc=False):
     type: StatefulSetConditionType = ""
     status: ConditionStatus = ""
-    lastTransitionTime: str | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -246,7 +247,7 @@ class DaemonSetSpec(View, frozen=True, gc=False):
 class DaemonSetCondition(View, frozen=True, gc=False):
     type: DaemonSetConditionType = ""
     status: ConditionStatus = ""
-    lastTransitionTime: str | None = None
+    lastTransitionTime: Time | None = None
     reason: str = ""
     message: str = ""
 

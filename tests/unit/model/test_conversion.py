@@ -131,6 +131,33 @@ def test_all_problems_are_told_in_the_order_of_the_document() -> None:
     assert [problem.path for problem in found] == ["spec.priority", "spec.hostNetwork", "spec.nodeName"]
 
 
+def test_a_type_that_decodes_itself_gives_up_first() -> None:
+    port = {"livenessProbe": {"tcpSocket": {"port": []}}}
+    found = problems({"priority": "1", "containers": [port], "overhead": {"cpu": "x"}, "nodeName": 3})
+    assert [problem.path.rpartition(".")[2] for problem in found] == ["port", "overhead[cpu]", "priority", "nodeName"]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("2024-13-01T00:00:00Z", 'parsing time "2024-13-01T00:00:00Z": month out of range'),
+        (
+            5,
+            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string",
+        ),
+    ],
+)
+def test_times_have_a_format(value: Any, reason: str) -> None:
+    with pytest.raises(ConversionError) as caught:
+        convert_view({"metadata": {"name": 1, "creationTimestamp": value}}, Pod)
+    assert caught.value.problems[0] == TypeProblem("metadata.creationTimestamp", reason)
+
+
+def test_the_fields_of_a_manager_are_whatever_they_are() -> None:
+    for fields in ({"f:spec": {}}, 5, "x", [], None):
+        convert_view({"metadata": {"managedFields": [{"fieldsV1": fields}]}}, Pod)
+
+
 def test_ports_and_shares_are_integers_or_text() -> None:
     raw = {"spec": {"strategy": {"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1}}}}
     rolling = convert_view(raw, Deployment).spec.strategy.rollingUpdate

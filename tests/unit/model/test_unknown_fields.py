@@ -29,9 +29,9 @@ def test_unknown_fields_come_in_document_order_with_the_nearest_known() -> None:
     assert found == [
         UnknownField("metadata.lables", "labels"),
         UnknownField("spec.toleration", "tolerations"),
-        UnknownField("spec.quite-something-else", None),
         UnknownField("spec.containers[1].Image", "image"),
         UnknownField("spec.containers[1].ports[0].hostport", "hostPort"),
+        UnknownField("spec.quite-something-else", None),
     ]
     assert str(found[1]) == 'unknown field "spec.toleration"'
 

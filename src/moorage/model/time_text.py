@@ -1,0 +1,88 @@
+"""Times as the API writes them: RFC 3339, and Go's words about what is not.
+
+In: text. Out: why it is no time, or None. `TIME_PATTERN` matches exactly the texts that are times, so that views can
+be checked without calling this. Kubernetes: metav1.Time, which asks time.Parse(time.RFC3339). As there, an hour may
+have one digit and seconds any fraction. Next: `named_types`, and `conversion`, which reports.
+"""
+
+import re
+from calendar import monthrange
+
+_LAYOUT = "2006-01-02T15:04:05Z07:00"
+_LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
+_MONTH_AND_DAY = (
+    "(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    "|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+)
+_CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.,][0-9]+)?"
+_ZONE = "(?:Z|[+-](?:[01][0-9]|2[0-4]):(?:[0-5][0-9]|60))"
+TIME_TITLE = "v1.Time"
+TIME_PATTERN = rf"^(?:{_LEAP_YEAR}-02-29|[0-9]{{4}}-{_MONTH_AND_DAY})T{_CLOCK}{_ZONE}\Z"
+
+_FRACTION = re.compile("[.,][0-9]+")
+_OFFSET = re.compile(r"([\x00-\x7f])([0-9][0-9]):([0-9]{2}|..|[^\x00-\x7f])", re.ASCII | re.DOTALL)
+#: The text before each number, the number's name in the layout and in complaints, its digits and its range.
+_NUMBERS = (
+    ("", "2006", "year", re.compile("[0-9]{4}"), 0, 9999),
+    ("-", "01", "month", re.compile("[0-9]{2}"), 1, 12),
+    ("-", "02", "day", re.compile("[0-9]{2}"), 0, 99),
+    ("T", "15", "hour", re.compile("[0-9]{1,2}"), 0, 23),
+    (":", "04", "minute", re.compile("[0-9]{2}"), 0, 59),
+    (":", "05", "second", re.compile("[0-9]{2}"), 0, 59),
+)
+
+
+def time_complaint(text: str) -> str | None:
+    """Why the text is no time, as Go's time.Parse says it; None if it is one."""
+    rest = text
+    found: dict[str, int] = {}
+    for before, layout, name, digits, least, most in _NUMBERS:
+        if not rest.startswith(before):
+            return _unreadable(text, rest, before)
+        rest = rest.removeprefix(before)
+        number = digits.match(rest)
+        if number is None:
+            return _unreadable(text, rest, layout)
+        rest = rest[number.end() :]
+        found[name] = int(number[0])
+        if not least <= found[name] <= most:
+            return f"parsing time {_quote(text)}: {name} out of range"
+    fraction = _FRACTION.match(rest)
+    rest = rest[fraction.end() :] if fraction is not None else rest
+    if rest.startswith("Z"):
+        rest = rest[1:]
+    else:
+        offset = _OFFSET.match(rest)
+        if offset is None:
+            return _unreadable(text, rest, "Z07:00")
+        sign, hours, minutes = offset.groups()
+        # Go complains about the range of a part before it complains that another part is no number.
+        for part, most, name in ((minutes, 60, "minute"), (hours, 24, "hour")):
+            if part.isdigit() and int(part) > most:
+                return f"parsing time {_quote(text)}: time zone offset {name} out of range"
+        if sign not in "+-" or not minutes.isdigit():
+            return _unreadable(text, rest, "Z07:00")
+        rest = rest[offset.end() :]
+    if rest:
+        return f"parsing time {_quote(text)}: extra text: {_quote(rest)}"
+    days = monthrange(found["year"] or 4, found["month"])[1]  # Go's year 0 is a leap year, Python has none
+    if not 1 <= found["day"] <= days:
+        return f"parsing time {_quote(text)}: day out of range"
+    return None
+
+
+def _unreadable(text: str, rest: str, layout: str) -> str:
+    return f"parsing time {_quote(text)} as {_quote(_LAYOUT)}: cannot parse {_quote(rest)} as {_quote(layout)}"
+
+
+def _quote(text: str) -> str:
+    """Go's time package quotes by itself, and escapes all bytes that are not printable ASCII."""
+    quoted = []
+    for character in text:
+        if character in '"\\':
+            quoted.append(f"\\{character}")
+        elif " " <= character <= "\x7f":
+            quoted.append(character)
+        else:
+            quoted.extend(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
+    return f'"{"".join(quoted)}"'
