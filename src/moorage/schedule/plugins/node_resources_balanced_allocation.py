@@ -1,6 +1,7 @@
 """NodeResourcesBalancedAllocation: a node whose resources would be used in more equal parts is preferred.
 
-Kubernetes: noderesources/balanced_allocation.go. Compares the spread of the used fractions with and without the pod.
+Compares how far the used fractions of the resources are apart, with the pod and without it; a pod that requests none
+of them is not scored. Kubernetes: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go.
 """
 
 from collections.abc import Sequence

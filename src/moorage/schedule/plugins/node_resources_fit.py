@@ -1,6 +1,9 @@
 """NodeResourcesFit: what the pod asks for × what is left on a node → where it fits, and where it fits best.
 
-Kubernetes: noderesources/fit.go. Differs: the detail says how much is missing.
+A node remains if it has room for one more pod and for all that this one requests, of each resource. Among those that
+remain, the emptier is better (LeastAllocated), or the fuller (MostAllocated), or as a broken line says
+(RequestedToCapacityRatio); a pod that requests nothing counts as 100m CPU and 200 MiB there.
+Kubernetes: pkg/scheduler/framework/plugins/noderesources/fit.go. Differs: the detail says how much is missing.
 """
 
 from collections import Counter
