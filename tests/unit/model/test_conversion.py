@@ -132,7 +132,7 @@ def test_all_problems_are_told_in_the_order_of_the_document() -> None:
 
 
 def test_a_type_that_decodes_itself_gives_up_first() -> None:
-    port = {"livenessProbe": {"tcpSocket": {"port": []}}}
+    port: dict[str, Any] = {"livenessProbe": {"tcpSocket": {"port": []}}}
     found = problems({"priority": "1", "containers": [port], "overhead": {"cpu": "x"}, "nodeName": 3})
     assert [problem.path.rpartition(".")[2] for problem in found] == ["port", "overhead[cpu]", "priority", "nodeName"]
 
@@ -154,6 +154,7 @@ def test_times_have_a_format(value: Any, reason: str) -> None:
 
 
 def test_the_fields_of_a_manager_are_whatever_they_are() -> None:
+    fields: Any
     for fields in ({"f:spec": {}}, 5, "x", [], None):
         convert_view({"metadata": {"managedFields": [{"fieldsV1": fields}]}}, Pod)
 
