@@ -166,7 +166,8 @@ def _check_kind(raw: Mapping[str, Any], findings: _Findings) -> None:
         findings.refuse("kind", f"couldn't decode as {KIND}, got {version}, Kind={kind}")
     elif version != API_VERSION:
         text = (
-            f"no kind {go_quote(KIND)} is registered for version {go_quote(version)}; convert the file to {API_VERSION}"
+            f"no kind {go_quote(KIND)} is registered for version {go_quote(version)}; set it to {API_VERSION}, "
+            "and whatever v1 has no more will be named"
         )
         findings.refuse("apiVersion", text)
 

@@ -122,7 +122,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
     # The commonest reason of all; when a node is refused for resources, nobody asks about its volumes or domains.
     Row(
         "NodeResourcesFit",
-        _PREPARES_AND_FILTERS | _SCORES | {Point.PLACEMENT_SCORE},
+        _PREPARES_AND_FILTERS | _SCORES,
         lambda args, shared: _node_resources_fit(args),
         1,
         NodeResourcesFitArgs,

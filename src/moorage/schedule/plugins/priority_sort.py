@@ -1,7 +1,7 @@
 """PrioritySort: the order of the queue: higher priority first, then whoever has waited longer.
 
-One queue serves all profiles of a scheduler, so that they all have this plugin. Kubernetes:
-pkg/scheduler/framework/plugins/queuesort. Differs: pods that came at the same instant keep the order in
+One queue serves all profiles of a scheduler, so that they all have this plugin.
+Kubernetes: pkg/scheduler/framework/plugins/queuesort. Differs: pods that came at the same instant keep the order in
 which they came, so that the same input gives the same plan.
 """
 

@@ -1,8 +1,8 @@
 """VolumeRestrictions: a pod's disks and exclusive claims × what other pods use → which nodes remain.
 
 A disk that a pod names itself (GCE, AWS, iSCSI, RBD) must not be in use on the node, unless all only read it; a claim
-with access mode ReadWriteOncePod must not be in use at all. Kubernetes: pkg/scheduler/framework/plugins/volumerestrictions.
-Differs: the detail names the disk or claim.
+with access mode ReadWriteOncePod must not be in use at all.
+Kubernetes: pkg/scheduler/framework/plugins/volumerestrictions. Differs: the detail names the disk or claim.
 """
 
 from collections import Counter
