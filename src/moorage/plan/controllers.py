@@ -19,12 +19,17 @@ from moorage.plan.claim_templates import add_claim_volumes
 from moorage.plan.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity, pinned_to
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import generated_name, template_hash
+from moorage.plan.notes import Level
 from moorage.plan.owners import POD_TEMPLATE_HASH, Owners
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.pod_maker import FailedCreate, PodMaker, pod_from_template, with_affinity
 
 _REVISION = "controller-revision-hash"
 _COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+#: More pods than Kubernetes supports in a whole cluster: whoever asks for them has made a mistake.
+MOST_PODS = 150_000
 
 
 class Wish(msgspec.Struct):
@@ -55,6 +60,7 @@ class Controllers:
         self._programs = programs
         self._owners = owners
         self._made: dict[Any, int] = {}
+        self._taken: set[Key] = set()
         self._claims: list[Key] = []
         self._revisions: dict[Any, str] = {}
         self._daemons: dict[Any, DaemonTemplate] = {}
@@ -71,6 +77,12 @@ class Controllers:
         if self._owners.above(item) is not None:
             return Wish()
         return self._by_kind[item.key.kind](item, pods, nodes)
+
+    def _bounded(self, item: Item, wanted: int) -> int:
+        if wanted > MOST_PODS:
+            text = f"asks for {wanted:,} pods; {MOST_PODS:,} are planned"
+            self._inventory.note(Level.WARNING, item.key, text, item.place)
+        return min(wanted, MOST_PODS)
 
     # -- Deployments and ReplicaSets ----------------------------------------------------------------------------------
 
@@ -97,7 +109,7 @@ class Controllers:
 
     def _scale(self, item: Item, pods: Sequence[PlannedPod], revision: str) -> Wish:
         wanted = item.view.spec.replicas
-        wanted = 1 if wanted is None else wanted
+        wanted = self._bounded(item, 1 if wanted is None else wanted)
         wish = Wish(delete=surplus(pods, len(pods) - wanted))
         for _ in range(wanted - len(pods)):
             if not wish.add(self.replica(item, revision)):
@@ -108,21 +120,31 @@ class Controllers:
         """One more pod of a Deployment or ReplicaSet."""
         owner_name = f"{item.key.name}-{revision}" if revision else item.key.name
         labels = {POD_TEMPLATE_HASH: revision} if revision else {}
-        name = generated_name(f"{owner_name}-", f"{item.key}/{self._next(item)}")
-        raw = pod_from_template(item, ("apps/v1", "ReplicaSet", owner_name), name, labels, template)
+        name = self._new_name(item, f"{owner_name}-")
         alike = (item.key, revision, id(item.raw)) if template is None else (item.key, revision)
+        again = self.maker.again(item, name, alike)
+        if again is not None:
+            return again
+        raw = pod_from_template(item, ("apps/v1", "ReplicaSet", owner_name), name, labels, template)
         return self.maker.make(item, raw, alike=alike)
 
-    def _next(self, item: Item) -> int:
-        self._made[item.key] = self._made.get(item.key, 0) + 1
-        return self._made[item.key]
+    def _new_name(self, item: Item, base: str, about: str = "") -> str:
+        """A generated name that no other pod has; `about` is what tells the pod from its siblings, if not a number."""
+        while True:
+            self._made[item.key, about] = number = self._made.get((item.key, about), 0) + 1
+            seed = f"{item.key}/{about}" if about and number == 1 else f"{item.key}/{about}{number}"
+            name = generated_name(base, seed)
+            key = Key("Pod", item.key.namespace, name)
+            if key not in self._taken and key not in self._inventory.items:
+                self._taken.add(key)
+                return name
 
     # -- StatefulSets -------------------------------------------------------------------------------------------------
 
     def _stateful_set(self, item: Item, pods: Sequence[PlannedPod], nodes: Iterable[Node]) -> Wish:
         spec = item.view.spec
         first = spec.ordinals.start if spec.ordinals is not None else 0
-        count = 1 if spec.replicas is None else spec.replicas
+        count = self._bounded(item, 1 if spec.replicas is None else spec.replicas)
         names = {f"{item.key.name}-{ordinal}": ordinal for ordinal in range(first, first + count)}
         have = {pod.pod.metadata.name for pod in pods}
         wish = Wish(delete=[pod for pod in pods if pod.pod.metadata.name not in names])
@@ -181,7 +203,7 @@ class Controllers:
         template = item.raw["spec"]["template"]
         generation = str(item.view.metadata.generation or 1)
         labels = {_REVISION: template_hash(template), "pod-template-generation": generation}
-        name = generated_name(f"{item.key.name}-", f"{item.key}/{node}")
+        name = self._new_name(item, f"{item.key.name}-", node)
         raw = pod_from_template(item, ("apps/v1", "DaemonSet", item.key.name), name, labels)
         spec = item.view.spec.template.spec
         tolerations = daemon_tolerations(spec.tolerations, host_network=spec.hostNetwork)
@@ -191,7 +213,7 @@ class Controllers:
 
     def _copy_daemon(self, item: Item, base: PlannedPod, node: str) -> PlannedPod:
         affinity = pinned_affinity(msgspec.to_builtins(base.pod.spec.affinity), node)
-        name = generated_name(f"{item.key.name}-", f"{item.key}/{node}")
+        name = self._new_name(item, f"{item.key.name}-", node)
         return self.maker.copy(item, with_affinity(base.pod, affinity), name)
 
     # -- Jobs ---------------------------------------------------------------------------------------------------------
@@ -200,7 +222,7 @@ class Controllers:
         spec, status = item.view.spec, item.view.status
         over = any(c.type in ("Complete", "Failed") and c.status == "True" for c in status.conditions)
         parallelism = 1 if spec.parallelism is None else spec.parallelism
-        wanted = 0 if over or spec.suspend else parallelism
+        wanted = 0 if over or spec.suspend else self._bounded(item, parallelism)
         if spec.completions is not None:
             wanted = min(wanted, max(spec.completions - status.succeeded, 0))
         wish = Wish(delete=surplus(pods, len(pods) - wanted))
@@ -214,11 +236,12 @@ class Controllers:
 
     def _job_pod(self, item: Item, index: int | None) -> PlannedPod | FailedCreate:
         owner, base = ("batch/v1", "Job", item.key.name), f"{item.key.name}-"
-        seed = f"{item.key}/{self._next(item)}"
         if index is None:
-            raw = pod_from_template(item, owner, generated_name(base, seed), {})
-            return self.maker.make(item, raw, alike=(item.key, id(item.raw)))
-        raw = pod_from_template(item, owner, generated_name(f"{base}{index}-", seed), {_COMPLETION_INDEX: str(index)})
+            name, alike = self._new_name(item, base), (item.key, id(item.raw))
+            again = self.maker.again(item, name, alike)
+            return again or self.maker.make(item, pod_from_template(item, owner, name, {}), alike=alike)
+        name = self._new_name(item, f"{base}{index}-")
+        raw = pod_from_template(item, owner, name, {_COMPLETION_INDEX: str(index)})
         raw["metadata"]["annotations"][_COMPLETION_INDEX] = str(index)
         raw["spec"].setdefault("hostname", f"{base}{index}")
         return self.maker.make(item, raw)

@@ -47,8 +47,9 @@ class Placement:
             if not moved and not made:
                 break
             world.now += 1
+        said: dict[tuple[str, Shape], str] = {}
         for pod in self._queue():
-            self._diagnose(pod)
+            self._diagnose(pod, said)
 
     def _play(self, tick: Callable[[], None]) -> bool:
         """Let the scheduler work until it can do nothing more; whether anything happened."""
@@ -58,7 +59,7 @@ class Placement:
             self.follow(action)
             if isinstance(action, Bind):
                 pod = world.pods[action.record.key]
-                pod.node, pod.reason, pod.message = action.node, "", ""
+                world.landed(pod, action.node)
                 moved = True
                 tick()
                 self._let_follow(pod)
@@ -90,7 +91,7 @@ class Placement:
         Pods that wait in a cluster already come first, the oldest before the others; the rest arrive together, so those
         of one shape may follow one another, which is far quicker than to alternate. The queue sees to priorities.
         """
-        waiting = [pod for pod in self.world.pods.values() if not pod.node and self._may_enter(pod)]
+        waiting = [pod for pod in self.world.waiting.values() if self._may_enter(pod)]
         first_of_shape: dict[Shape, int] = {}
         positions = {}
         for pod in waiting:
@@ -131,6 +132,15 @@ class Placement:
             return None
         return self._waits_for(before) or before
 
-    def _diagnose(self, pod: PlannedPod) -> None:
-        if pod.record is not None:
-            pod.reason, pod.message = UNSCHEDULABLE, self.world.scheduler.why_not(pod.record)
+    def _diagnose(self, pod: PlannedPod, said: dict[tuple[str, Shape], str]) -> None:
+        """Say why there is no node; pods of one shape are told the same, unless room was made for one of them."""
+        if pod.record is None:
+            return
+        scheduler, key = self.world.scheduler, (pod.pod.spec.schedulerName, pod.record.shape)
+        if scheduler.nominations.slot_of(pod.key) is not None:
+            message = scheduler.why_not(pod.record)
+        elif key in said:
+            message = said[key]
+        else:
+            message = said[key] = scheduler.why_not(pod.record)
+        pod.reason, pod.message = UNSCHEDULABLE, message

@@ -39,11 +39,8 @@ class PodMaker:
         self._alike: dict[Any, Pod] = {}
 
     def make(self, item: Item, raw: Raw, *, alike: Any = None) -> PlannedPod | FailedCreate:
-        """Admit a raw pod. Pods of equal `alike` are the same but for their names and so are admitted once."""
+        """Admit a raw pod. Others of equal `alike` are the same but for their names: see `again`."""
         name = raw["metadata"]["name"]
-        known = self._alike.get(alike) if alike is not None else None
-        if known is not None:
-            return self.copy(item, known, name)
         request = Request(namespace=item.key.namespace)
         result = admit(raw, None, self._gates, plugins=self._plugins, request=request)
         if isinstance(result, Rejected):
@@ -53,6 +50,11 @@ class PodMaker:
         if alike is not None:
             self._alike[alike] = result.view
         return PlannedPod(result.view, item.key, place=item.place)
+
+    def again(self, item: Item, name: str, alike: Any) -> PlannedPod | None:
+        """One more pod like one that was admitted already; None if none was."""
+        known = self._alike.get(alike)
+        return self.copy(item, known, name) if known is not None else None
 
     def copy(self, item: Item, pod: Pod, name: str) -> PlannedPod:
         """The same pod by another name."""

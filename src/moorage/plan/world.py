@@ -60,6 +60,7 @@ class World:
         self.selectors = DefaultSelectors()
         self.scheduler = configuration.make_scheduler(self.cluster, gates, self.selectors)
         self.pods: dict[str, PlannedPod] = {}
+        self.waiting: dict[str, PlannedPod] = {}  # those of them without a node
         self.failed: dict[Key, FailedCreate] = {}
         self.preempted: list[tuple[PlannedPod, str, str]] = []  # the pod, its node, the pod that it made room for
         self.given_up: list[PlannedPod] = []  # what controllers removed because it was too much
@@ -148,16 +149,21 @@ class World:
             pod.record = PodRecord(pod.key, pod.pod, like.record.shape)
         else:
             pod.record = self.cluster.record(pod.key, pod.pod)
-        self.pods[pod.key] = pod
+        self.pods[pod.key] = self.waiting[pod.key] = pod
         if pod.owner is not None:
             self._of_owner.setdefault(pod.owner, {})[pod.key] = pod
 
     def bind(self, pod: PlannedPod, node: str) -> None:
         """The pod is on the node from now on; a node that is not in the input holds it without being filled."""
         slot = self.cluster.nodes.slot_of.get(node)
-        pod.node = node
+        self.landed(pod, node)
         if slot is not None and pod.record is not None:
             self.scheduler.pod_placed(pod.record, slot, self.now)
+
+    def landed(self, pod: PlannedPod, node: str) -> None:
+        """The scheduler has put the pod on the node."""
+        pod.node, pod.reason, pod.message = node, "", ""
+        self.waiting.pop(pod.key, None)
 
     def remove(self, pod: PlannedPod) -> None:
         """The pod is gone."""
@@ -170,6 +176,7 @@ class World:
     def forget(self, pod: PlannedPod) -> None:
         """The scheduler has removed the pod from its node: nobody else need remember it."""
         del self.pods[pod.key]
+        self.waiting.pop(pod.key, None)
         if pod.owner is not None:
             del self._of_owner[pod.owner][pod.key]
 
@@ -229,10 +236,9 @@ class World:
 
     def _look_again(self) -> None:
         """Pods that wait may see other volumes and classes than before."""
-        for pod in self.pods.values():
-            if not pod.node:
-                self.scheduler.delete(pod.key, self.now)
-                pod.record = self.cluster.record(pod.key, pod.pod)
+        for pod in self.waiting.values():
+            self.scheduler.delete(pod.key, self.now)
+            pod.record = self.cluster.record(pod.key, pod.pod)
 
     def _pod_changed(self, item: Item) -> None:
         old = self.pods.get(f"{item.key.namespace}/{item.key.name}")

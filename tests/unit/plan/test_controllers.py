@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
+from moorage.plan import controllers
 from moorage.plan.inventory import Key
 from moorage.plan.owners import controller_reference
 
@@ -186,3 +187,17 @@ def test_owners_in_a_circle_are_named_and_nobody_turns_in_it() -> None:
     assert any(
         "owns itself: ReplicaSet default/a → ReplicaSet default/b → ReplicaSet default/a" in n for n in plan.notes
     )
+
+
+def test_thousands_of_pods_have_thousands_of_names() -> None:
+    plan = Plan(node("n1"), workload("Deployment", "web", replicas=20_000))
+    assert len(plan.where) == 20_000
+
+
+def test_more_pods_than_a_cluster_can_have_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controllers, "MOST_PODS", 3)
+    plan = Plan(
+        node("n1"), workload("Deployment", "web", replicas=2**31 - 1), workload("Job", "j", parallelism=2**31 - 1)
+    )
+    assert len(plan.where) == 6
+    assert "Deployment default/web: asks for 2,147,483,647 pods; 3 are planned" in plan.notes[0]
