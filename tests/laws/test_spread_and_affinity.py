@@ -33,7 +33,7 @@ from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
 from moorage.model.node import Node
 from moorage.model.pod import Pod
-from moorage.schedule import wide
+from moorage.schedule import standings, wide
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.plugin import Mask, Plugin
@@ -198,8 +198,15 @@ class Story:
 
 @contextmanager
 def traits_of(size: str) -> Iterator[None]:
-    """Whether domains count as small, so that what follows from their counts is the trait, or as large."""
-    with patch.object(wide, "_FEW_DOMAINS", 0 if size == "small" else 1 << 30):
+    """Whether domains count as small, so that what follows from their counts is the trait, or as large.
+
+    With small domains only one slot of a class waits in its heap, so that the others have to be looked for.
+    """
+    small = size == "small"
+    with (
+        patch.object(wide, "_FEW_DOMAINS", 0 if small else 1 << 30),
+        patch.object(standings, "_LINE", 1 if small else 64),
+    ):
         yield
 
 
@@ -328,6 +335,8 @@ def test_the_best_of_the_classes_is_the_best_node(size: str) -> None:
     placing_law(size, LAW_SETTINGS)()
 
 
+fill = Standings._fill
+
 # -- broken twins ---------------------------------------------------------------------------------------------------
 
 
@@ -377,8 +386,13 @@ def test_the_law_of_spread_notices_stale_counts(size: str) -> None:
 
 
 def test_the_law_of_the_best_node_notices_slots_that_stay_in_their_class() -> None:
-    with patch.object(Standings, "put", lambda standings, slot, key, traits: None):
+    with patch.object(Standings, "put", lambda classes, slot, key, traits: None):
         assert_notices(placing_law("small", WITHOUT_SHRINKING))
+
+
+def test_the_law_of_the_best_node_notices_who_waits_outside() -> None:
+    with patch.object(Standings, "_fill", lambda classes, code, members: fill(classes, code, members[:1])):
+        assert_notices(placing_law("large", WITHOUT_SHRINKING))
 
 
 def test_the_law_of_the_best_node_notices_neighbours_nobody_told() -> None:

@@ -2,7 +2,11 @@
 
 In: for every slot its key (what it scores by itself, then its tie number) and its traits; later the same for single
 slots. Out: per class its traits, and the key of its best slot. Whoever knows what a class is worth as a whole then
-compares classes and not nodes. A slot that changes costs O(log n). Next: `candidates`, which judges the classes.
+compares classes and not nodes. A slot that changes costs O(log n).
+
+Of each class only the best slots wait in a heap: all those whose key is not below the class's floor. The others are
+looked at when the heap has run out, so a shape of which there are few pods never pays for sorting thousands of nodes.
+Next: `candidates`, which judges the classes.
 """
 
 from heapq import heapify, heappop, heappush
@@ -15,7 +19,11 @@ from moorage.schedule.traits import Traits, distinct
 _SLOT_BITS = 24
 _SLOT_MASK = (1 << _SLOT_BITS) - 1
 _NONE = -1
-_SLACK = 64
+_ROOM = 64  # for classes
+_LINE = 64  # of a class that wait in its heap, at least,
+_SHARE = 32  # and one in this many
+
+Array = NDArray[np.int64]
 
 
 class Standings:
@@ -24,8 +32,9 @@ class Standings:
     __slots__ = (
         "_class_at",
         "_codes",
-        "_entry_at",
+        "_floors",
         "_heaps",
+        "_key_at",
         "_moved",
         "_sample",
         "_sizes",
@@ -38,66 +47,87 @@ class Standings:
     def __init__(self) -> None:
         self.rebuild(np.zeros(0, np.bool_), np.zeros(0, np.int64), ())
 
-    def rebuild(self, left: NDArray[np.bool_], keys: NDArray[np.int64], traits: Traits) -> None:
+    def rebuild(self, left: NDArray[np.bool_], keys: Array, traits: Traits) -> None:
         """Begin anew with the slots that are left."""
-        slots = np.flatnonzero(left)
+        slots = left.nonzero()[0]
         chosen = [trait[slots] for trait in traits]
         first, classes = distinct(chosen, len(slots))
-        room = 2 * len(first) + _SLACK
+        count = len(first)
+        room = 2 * count + _ROOM
         self._traits = np.zeros((len(traits), room), np.int64)
         for row, trait in zip(self._traits, chosen, strict=True):
-            row[: len(first)] = trait[first]
+            row[:count] = trait[first]
         self._codes: dict[tuple[int, ...], int] = {
-            tuple(column): code for code, column in enumerate(self._traits[:, : len(first)].T.tolist())
+            tuple(column): code for code, column in enumerate(self._traits[:, :count].T.tolist())
         }
         # For each trait, whether some class differs in it from the first one: what all share tells nothing about them.
         self._sample = next(iter(self._codes), None)
-        self.varies = [bool((row != row[0]).any()) for row in self._traits[:, : len(first)]] if len(first) else []
-        entries = [(-key << _SLOT_BITS) | slot for key, slot in zip(keys[slots].tolist(), slots.tolist(), strict=True)]
-        self._heaps: list[list[int]] = [[] for _ in first]
-        self._entry_at: list[int | None] = [None] * len(left)
-        self._class_at: list[int] = [_NONE] * len(left)
-        for slot, code, entry in zip(slots.tolist(), classes.tolist(), entries, strict=True):
-            self._heaps[code].append(entry)
-            self._entry_at[slot] = entry
-            self._class_at[slot] = code
-        for heap in self._heaps:
-            heapify(heap)
+        self.varies = [bool((row != row[0]).any()) for row in self._traits[:, :count]] if count else []
+        self._key_at = keys
+        self._class_at = np.full(len(left), _NONE, np.int64)
+        self._class_at[slots] = classes
         self._sizes = np.zeros(room, np.int64)
         self._tops = np.full(room, _NONE, np.int64)
-        if len(first):
-            self._sizes[: len(first)] = np.bincount(classes, minlength=len(first))
-            self._tops[: len(first)] = [-(heap[0] >> _SLOT_BITS) for heap in self._heaps]
+        self._floors = [0] * count
+        self._heaps: list[list[int]] = [[] for _ in first]
         self._moved: set[int] = set()
         self._unused: list[int] = []  # numbers of classes that nobody is in any more
+        self._line_up(slots, classes, count)
+
+    def _line_up(self, slots: Array, classes: Array, count: int) -> None:
+        """Fill all heaps."""
+        if count == 0:
+            return
+        sizes = np.bincount(classes, minlength=count)
+        self._sizes[:count] = sizes
+        ordered = slots[np.argsort(classes, kind="stable")] if count > 1 else slots
+        end = 0
+        for code, size in enumerate(sizes.tolist()):
+            begin, end = end, end + size
+            self._fill(code, ordered[begin:end])
+            self._tops[code] = -(self._heaps[code][0] >> _SLOT_BITS)
+
+    def _fill(self, code: int, members: Array) -> None:
+        """Let the best of a class wait in its heap."""
+        keys = self._key_at[members]
+        line = max(_LINE, len(members) // _SHARE)
+        floor = 0
+        if len(members) > line:
+            floor = int(np.partition(keys, len(members) - line)[len(members) - line])
+            members, keys = members[keys >= floor], keys[keys >= floor]
+        heap = [(-key << _SLOT_BITS) | slot for key, slot in zip(keys.tolist(), members.tolist(), strict=True)]
+        heapify(heap)
+        self._heaps[code] = heap
+        self._floors[code] = floor
 
     # -- one slot -----------------------------------------------------------------------------------------------
 
     def put(self, slot: int, key: int, traits: tuple[int, ...]) -> None:
         """The slot is left, with this key and these traits."""
-        entry = (-key << _SLOT_BITS) | slot
-        old = self._class_at[slot]
+        old = self._class_at.item(slot)
         code = self._codes.get(traits)
         if code is None:
             code = self._new_class(traits)
-        if code == old and entry == self._entry_at[slot]:
-            return
-        if code != old:
+        if code == old:
+            if key == self._key_at.item(slot):
+                return
+        else:
             if old != _NONE:
                 self._sizes[old] -= 1
                 self._moved.add(old)
             self._sizes[code] += 1
             self._class_at[slot] = code
-        self._entry_at[slot] = entry
+        self._key_at[slot] = key
         self._moved.add(code)
-        heap = self._heaps[code]
-        heappush(heap, entry)
-        if len(heap) > _SLACK and len(heap) > 2 * self._sizes[code]:
-            self._sweep(code)
+        if key >= self._floors[code]:
+            heap = self._heaps[code]
+            heappush(heap, (-key << _SLOT_BITS) | slot)
+            if len(heap) > 2 * _LINE and len(heap) > 2 * self._sizes[code]:
+                self._sweep(code)
 
     def remove(self, slot: int) -> None:
         """The slot is out."""
-        old = self._class_at[slot]
+        old = self._class_at.item(slot)
         if old != _NONE:
             self._class_at[slot] = _NONE
             self._sizes[old] -= 1
@@ -109,6 +139,7 @@ class Standings:
         else:
             code = len(self._heaps)
             self._heaps.append([])
+            self._floors.append(0)
         self._codes[traits] = code
         if code == len(self._sizes):
             self._sizes = np.concatenate([self._sizes, np.zeros_like(self._sizes)])
@@ -124,7 +155,7 @@ class Standings:
 
     def _is_current(self, entry: int, code: int) -> bool:
         slot = entry & _SLOT_MASK
-        return self._class_at[slot] == code and self._entry_at[slot] == entry
+        return self._class_at.item(slot) == code and self._key_at.item(slot) == -(entry >> _SLOT_BITS)
 
     def _sweep(self, code: int) -> None:
         """Drop entries that later ones have superseded."""
@@ -140,26 +171,34 @@ class Standings:
             heap = self._heaps[code]
             while heap and not self._is_current(heap[0], code):
                 heappop(heap)
+            if not heap and self._sizes[code]:
+                self._fill(code, (self._class_at == code).nonzero()[0])
+                heap = self._heaps[code]
             if heap:
                 self._tops[code] = -(heap[0] >> _SLOT_BITS)
             else:
-                self._tops[code] = _NONE
-                del self._codes[tuple(self._traits[:, code].tolist())]
-                self._unused.append(code)
+                self._disband(code)
         self._moved.clear()
 
+    def _disband(self, code: int) -> None:
+        """Nobody is in the class any more, so that another may have its number."""
+        self._tops[code] = _NONE
+        self._floors[code] = 0
+        del self._codes[tuple(self._traits[:, code].tolist())]
+        self._unused.append(code)
+
     @property
-    def traits(self) -> NDArray[np.int64]:
+    def traits(self) -> Array:
         """One row per trait, one column per class."""
         return self._traits[:, : len(self._heaps)]
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Array:
         """How many slots each class has."""
         return self._sizes[: len(self._heaps)]
 
     @property
-    def tops(self) -> NDArray[np.int64]:
+    def tops(self) -> Array:
         """The key of each class's best slot; negative if it has none."""
         return self._tops[: len(self._heaps)]
 

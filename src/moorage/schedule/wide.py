@@ -25,7 +25,7 @@ from moorage.schedule.traits import Trait, Traits, distinct
 _ALWAYS_FEW = 32
 _FEW_DOMAINS = 32
 _FEW_NODES = 8  # per domain, on average
-_SHARE = 16  # if more than one slot in this many changed, counting all is quicker
+_SHARE = 128  # if more than one slot in this many changed, counting all is quicker
 
 
 def too_many(changed: int, capacity: int) -> bool:
