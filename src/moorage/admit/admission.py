@@ -89,7 +89,7 @@ def admit(
     try:
         _complete(raw, old, gates, facts, row, plugins, request)
     except Forbidden as refusal:
-        return Rejected(facts, _name(raw), forbidden=str(refusal), object=raw)
+        return Rejected(facts, _name_to_be(new), forbidden=str(refusal), object=raw)
     view, old_view = view_of(raw), None if old is None else view_of(old)
     options = row.options(gates, old_view)
     if request is not None and request.allow_privileged:
@@ -98,6 +98,11 @@ def admit(
     warnings = tuple(_warnings(facts, view, old_view))
     if errors:
         return Rejected(facts, _name(raw), tuple(errors), warnings=warnings, object=raw, view=view)
+    try:
+        for plugin in plugins:
+            plugin.validate(facts.kind, raw, old)
+    except Forbidden as refusal:
+        return Rejected(facts, _name_to_be(new), forbidden=str(refusal), warnings=warnings, object=raw, view=view)
     if row.has_generation and old_view is not None and _spec_changed(view, old_view):
         part(raw, "metadata")["generation"] = _generation(old_view) + 1
         view = view_of(raw)
@@ -168,3 +173,8 @@ def _name(raw: Raw) -> str:
     metadata = raw.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else ""
+
+
+def _name_to_be(new: Raw) -> str:
+    """What plugins call an object: names are generated after they were asked."""
+    return _name(new) or (new.get("metadata") or {}).get("generateName") or "Unknown"

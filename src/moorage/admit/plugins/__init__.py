@@ -2,7 +2,7 @@
 
 In: a raw pod, the old one on update. Out: the pod, changed in place, or `Forbidden`. Kubernetes:
 plugin/pkg/admission, of which Moorage has the two that matter to scheduling. Next: `moorage.admit.admission` runs
-them after the defaults and before the strategy (`moorage.admit.mutate`).
+them after the defaults and before the strategy (`moorage.admit.mutate`), and once more after validation.
 """
 
 from typing import Protocol
@@ -15,6 +15,10 @@ class Forbidden(Exception):
 
 
 class Plugin(Protocol):
-    """One admission plugin; it sees every object and decides by its kind."""
+    """One admission plugin; it sees every object and decides by its kind. Both methods may raise `Forbidden`."""
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None: ...
+    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        """Change the object in place, before it is validated."""
+
+    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
+        """Look at the object once more, when nothing else is wrong with it."""

@@ -5,6 +5,7 @@ plugin/pkg/admission/defaulttolerationseconds. Differs: a toleration by CEL expr
 yet does not tolerate everything, so it does not keep the defaults away. Next: `priority`.
 """
 
+from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, items, part
 
 NOT_READY = "node.kubernetes.io/not-ready"
@@ -12,7 +13,7 @@ UNREACHABLE = "node.kubernetes.io/unreachable"
 DEFAULT_SECONDS = 300
 
 
-class DefaultTolerationSeconds:
+class DefaultTolerationSeconds(Plugin):
     """Adds the two tolerations that are missing. Runs on create and on update, as upstream's does."""
 
     def admit(self, kind: str, new: Raw, old: Raw | None) -> None:

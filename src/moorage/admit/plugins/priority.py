@@ -7,7 +7,7 @@ global default. Kubernetes: plugin/pkg/admission/priority. Next: `moorage.admit.
 
 from collections.abc import Iterable
 
-from moorage.admit.plugins import Forbidden
+from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
 from moorage.model.meta import ObjectMeta
 from moorage.model.policy import PriorityClass
@@ -26,7 +26,7 @@ SYSTEM_CLASSES = (
 )
 
 
-class Priority:
+class Priority(Plugin):
     """Resolves priorities with the given classes; the system's own need not be given."""
 
     def __init__(self, classes: Iterable[PriorityClass] = ()) -> None:
@@ -35,9 +35,7 @@ class Priority:
         self._default = min(defaults, key=lambda known: known.value, default=None)
 
     def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind == "PriorityClass":
-            self._admit_class(new, is_update=old is not None)
-        elif kind == "Pod" and old is None:
+        if kind == "Pod" and old is None:
             self._admit_new_pod(part(new, "spec"))
         elif kind == "Pod":
             _keep_priority(part(new, "spec"), (old or {}).get("spec") or {})
@@ -67,11 +65,11 @@ class Priority:
         if policy is not None:
             spec["preemptionPolicy"] = policy
 
-    def _admit_class(self, new: Raw, *, is_update: bool) -> None:
-        if not new.get("globalDefault") or self._default is None:
+    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
+        if kind != "PriorityClass" or not new.get("globalDefault") or self._default is None:
             return
         default = self._default.metadata.name
-        if not is_update or default != (new.get("metadata") or {}).get("name"):
+        if old is None or default != (new.get("metadata") or {}).get("name"):
             raise Forbidden(f"PriorityClass {default} is already marked as default. Only one default can exist")
 
 

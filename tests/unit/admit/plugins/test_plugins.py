@@ -149,7 +149,25 @@ def test_there_is_one_global_default() -> None:
     plugin = Priority((priority_class("usual", 10, globalDefault=True),))
     made = document("PriorityClass", "second", value=1, globalDefault=True)
     with pytest.raises(Forbidden, match="PriorityClass usual is already marked as default"):
-        plugin.admit("PriorityClass", made, None)
+        plugin.validate("PriorityClass", made, None)
     same = document("PriorityClass", "usual", value=10, globalDefault=True)
-    plugin.admit("PriorityClass", same, same)
-    Priority().admit("PriorityClass", made, None)
+    plugin.validate("PriorityClass", same, same)
+    Priority().validate("PriorityClass", made, None)
+
+
+def test_what_is_invalid_anyway_is_told_before_that_there_is_a_global_default() -> None:
+    plugin = Priority((priority_class("usual", 10, globalDefault=True),))
+    for name, reason in (("second", "Forbidden"), ("Bad_", "Invalid")):
+        made = document("PriorityClass", name, value=1, globalDefault=True)
+        answer = admit(made, None, GATES, plugins=(plugin,))
+        assert isinstance(answer, Rejected)
+        assert answer.status["reason"] == reason
+
+
+@pytest.mark.parametrize(
+    ("metadata", "name"), [({"name": "p"}, "p"), ({"generateName": "web-"}, "web-"), ({}, "Unknown"), (None, "Unknown")]
+)
+def test_a_refused_pod_has_no_generated_name_yet(metadata: Raw | None, name: str) -> None:
+    answer = admit({**pod(priorityClassName="none"), "metadata": metadata}, None, GATES)
+    assert isinstance(answer, Rejected)
+    assert answer.status["message"].startswith(f'pods "{name}" is forbidden: no PriorityClass with name none')
