@@ -5,8 +5,6 @@ plugin/pkg/admission, of which Moorage has the two that matter to scheduling. Ne
 them after the defaults and before the strategy (`moorage.admit.mutate`), and once more after validation.
 """
 
-from typing import Protocol
-
 from moorage.admit.raw import Raw
 
 
@@ -14,7 +12,7 @@ class Forbidden(Exception):
     """A plugin refuses the object; the text is the reason, without the object's name."""
 
 
-class Plugin(Protocol):
+class Plugin:
     """One admission plugin; it sees every object and decides by its kind. Both methods may raise `Forbidden`."""
 
     def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
