@@ -46,8 +46,12 @@ lock: ## resolve the dependencies anew into requirements.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --group dev \
 	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml
 
-bench: $(READY) ## measure; see bench/README.md
-	$(BIN)/python -m bench
+# Without anything chosen: what single calls cost, then a short selection of scheduler workloads.
+bench: $(READY) ## measure; WORKLOADS='Case/Name …' SUITE=folder JSON=file, see bench/README.md
+	$(if $(strip $(WORKLOADS)$(SUITE)$(LABELS)),,$(BIN)/python -m bench)
+	$(BIN)/python -m bench.perf $(if $(SUITE),--suite '$(SUITE)') $(if $(WORKLOADS),--workloads '$(WORKLOADS)') \
+	  $(if $(LABELS),--labels='$(LABELS)') $(if $(REPEAT),--repeat $(REPEAT)) \
+	  $(if $(JSON),--json '$(JSON)') $(if $(OUTPUT),--output '$(OUTPUT)')
 
 clean: ## remove what was made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
