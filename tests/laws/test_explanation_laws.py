@@ -43,9 +43,11 @@ def _candidates(cluster: Cluster, pod: Pod) -> Candidates:
     return Candidates(default_profile(GATES), cluster.shape_of(pod, by_name=True), cluster)
 
 
-def _fits(scene: Scene, pod: Pod, node: Node | None) -> set[str]:
-    """Where the pod fits in a cluster that is built anew, with another node if one is changed."""
+def _fits(scene: Scene, pod: Pod, node: Node | None, gone: str = "") -> set[str]:
+    """Where the pod fits in a cluster that is built anew, with what is changed in it."""
     cluster = build(scene)
+    if gone:
+        cluster.remove_pod(cluster.pods[gone])
     if node is not None:
         cluster.update_node(node)
     slots = np.flatnonzero(passing(_candidates(cluster, pod)))
@@ -67,8 +69,8 @@ def _what_is_suggested_works(kind: type[Trials], scene: Scene) -> None:
     among = cluster.nodes.alive & ~passing(_candidates(cluster, pod))
     for suggestion in trials.suggestions(among):
         assert suggestion.nodes
-        changed = suggestion.change.pod or pod
-        assert set(suggestion.nodes) <= _fits(scene, changed, suggestion.change.node), suggestion.change.summary
+        change = suggestion.change
+        assert set(suggestion.nodes) <= _fits(scene, change.pod or pod, change.node, change.gone), change.summary
     together = trials.together(among)
     if together is not None:
         last = together.changes[-1].pod

@@ -4,6 +4,7 @@ In: proposals of `explanation_taints`, `_labels`, `_resources`, `_neighbours` an
 kind of obstacle. Out: `Change`, which nobody is shown before `explanation_trials` has tried it on the cluster.
 """
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
@@ -17,6 +18,8 @@ from moorage.model.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.plugin import ChosenSlots, Mask
 
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]+(m|Ki|Mi|Gi)")
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 MOST_VALUES = 6  # of the values that would do, so many are tried: the nearest and those that open most nodes
 
 
@@ -40,6 +43,7 @@ class Kind(StrEnum):
     SCHEDULING_GATE = "schedulingGate"
     SCHEDULER = "schedulerName"
     PRIORITY = "priority"
+    OTHER_POD = "otherPod"
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -55,6 +59,7 @@ class Change(msgspec.Struct, frozen=True):
     size: int
     pod: Pod | None = None
     node: Node | None = None
+    gone: str = ""  # another pod that would have to leave
     yaml: str = ""
     command: str = ""
     move: float = 0
@@ -127,10 +132,18 @@ def replaced(items: Iterable[Any], index: int, *instead: Any) -> tuple[Any, ...]
 
 
 def as_yaml(value: Any) -> str:
-    """A value in the block style of manifests."""
+    """A value in the block style of manifests. Strings that some reader of YAML takes for something else are quoted."""
     import yaml
 
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False, width=1000)
+    class Dumper(yaml.SafeDumper):
+        """Quotes more than it has to: `y`, `1e3` and `0o7` are no strings to the API server."""
+
+    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        plain = _PLAIN.fullmatch(text) is not None and text.lower() not in _WORDS
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
+
+    Dumper.add_representer(str, represent)
+    text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1000)
     return text.removesuffix("\n")
 
 

@@ -1,4 +1,4 @@
-"""Nodes that are too full for a pod → which request to lower, to how much; and host ports that are taken.
+"""Nodes that are too full for a pod → which request to lower, to how much; ports that are taken; who could leave.
 
 In: `Blockers`. Out: proposals. Of several containers the one that asks for most gives way first. Amounts are rounded
 down to what people would write. Next: `explanation_neighbours`.
@@ -17,11 +17,24 @@ from moorage.model.container import ContainerPort
 from moorage.model.pod import Container, Pod, PodSpec
 from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.plan.explanation_change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
+from moorage.schedule.plugins.node_volume_limits import NodeVolumeLimits
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.volume_restrictions import VolumeRestrictions
 
 _NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _ROUND = 1 << 20
+_CURED_BY_DEPARTURE = (
+    NodeResourcesFit.name,
+    NodePorts.name,
+    InterPodAffinity.name,
+    PodTopologySpread.name,
+    VolumeRestrictions.name,
+    NodeVolumeLimits.name,
+)
+_MOST_CROWDED, _MOST_DEPARTURES = 4, 10
 
 
 def resource_changes(blockers: Blockers) -> Iterator[Change]:
@@ -120,6 +133,25 @@ def _with_request(container: Container, resource: str, value: int) -> Container:
 
 def _quantity(resource: str, value: int) -> Quantity:
     return parse_quantity(shown(resource, value)) if resource != CPU else Quantity.from_milli(value, Format.DECIMAL_SI)
+
+
+# -- other pods -------------------------------------------------------------------------------------------------------
+
+
+def departures(blockers: Blockers) -> Iterator[Change]:
+    """Pods that take what is needed: if one of them left, whatever its priority, there might be room."""
+    for slot in blockers.only(*_CURED_BY_DEPARTURE)[:_MOST_CROWDED].tolist():
+        name = blockers.cluster.nodes.node(slot).metadata.name
+        there = sorted(blockers.cluster.pods_on[slot].values(), key=lambda record: (record.priority, record.key))
+        for record in there[:_MOST_DEPARTURES]:
+            yield Change(
+                Kind.OTHER_POD,
+                "departure",
+                f"move pod {record.key} (priority {record.priority}) away from node {name}",
+                8,
+                gone=record.key,
+                move=record.priority,
+            )
 
 
 # -- host ports -------------------------------------------------------------------------------------------------------

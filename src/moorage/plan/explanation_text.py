@@ -194,7 +194,11 @@ class ExplanationText:
             yield ""
 
     def _suggestion(self, number: int, suggestion: Suggestion, *, wide: bool) -> Iterator[str]:
-        opens = f"  → {abbreviated(suggestion.nodes)}" if suggestion.change.node is None and wide else ""
+        opens = (
+            f"  → {abbreviated(suggestion.nodes)}"
+            if suggestion.change.node is None and (wide or suggestion.change.gone)
+            else ""
+        )
         yield from self._change(number, suggestion.change, opens)
 
     def _change(self, number: int, change: Change, opens: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from moorage.model.pod import Pod
 from moorage.plan.explanation_change import Blockers, Change
 from moorage.plan.explanation_labels import label_changes
 from moorage.plan.explanation_neighbours import affinity_changes, spread_changes
-from moorage.plan.explanation_resources import port_changes, resource_changes
+from moorage.plan.explanation_resources import departures, port_changes, resource_changes
 from moorage.plan.explanation_taints import taint_changes
 from moorage.plan.explanation_volumes import volume_changes
 from moorage.schedule.candidates import Candidates
@@ -57,6 +57,7 @@ def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterato
     yield from affinity_changes(blockers)
     yield from spread_changes(blockers, gates)
     yield from volume_changes(blockers)
+    yield from departures(blockers)
 
 
 def passing(candidates: Candidates) -> Mask:
@@ -107,7 +108,7 @@ class Trials:
             return None
         for slot in slots[np.argsort(number[slots], kind="stable")][:_NEAREST].tolist():
             changes = self._open(slot)
-            if changes is not None and len(changes) > 1:
+            if changes:
                 return Together(self._name(slot), changes)
         return None
 
@@ -122,6 +123,9 @@ class Trials:
     def _opened(self, change: Change) -> Mask:
         if change.node is not None:
             return self._opened_by_node(change.node)
+        if change.gone:
+            with self._cluster.as_if_gone([self._cluster.pods[change.gone]]):
+                return passing(self._candidates(self._pod))
         return passing(self._candidates(change.pod if change.pod is not None else self._pod))
 
     def _opened_by_node(self, node: Node) -> Mask:

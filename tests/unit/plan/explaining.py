@@ -1,0 +1,39 @@
+"""Explanations of small clusters in few words."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from tests.unit.plan.planning import Raw
+
+from moorage.lint.sources import sources_of
+from moorage.model.gates import gates_from
+from moorage.plan.explanation import Explanation, explain_pod
+from moorage.plan.explanation_target import find_target
+from moorage.plan.planner import Planner, Settings
+
+
+def explained(
+    *documents: Raw | str,
+    pod: str = "p",
+    node: str = "",
+    namespace: str = "",
+    alone: bool = False,
+    gates: dict[str, bool] | None = None,
+) -> Explanation:
+    """What `moorage explain` knows about a pod of these documents; all gates are on unless some are named."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "cluster.yaml")
+        texts = [one if isinstance(one, str) else json.dumps(one) for one in documents]
+        path.write_text("\n---\n".join(texts), encoding="utf-8")
+        planner = Planner(Settings(gates_from({"AllAlpha": True} if gates is None else gates)))
+        planner.load(sources_of([str(path)]))
+        world, placement = planner.build()
+        return explain_pod(world, find_target(world, placement, pod, namespace, alone=alone), node)
+
+
+def told(explanation: Explanation) -> dict[str, list[str]]:
+    """The suggestions in order: what, and for which nodes."""
+    return {one.change.summary: list(one.nodes) for one in explanation.suggestions}
