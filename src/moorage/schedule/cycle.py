@@ -126,7 +126,7 @@ class Scheduler:
             self.nominations.add(record, keeps)
         released = [*demoted, record] if nominated is not None and keeps != nominated else demoted
         for freed in released:
-            self.queue.happened(Event(EventKind.POD_REMOVED, freed.pod), now)
+            self.queue.happened(Event(EventKind.POD_REMOVED, freed.pod, by=record.key), now)
         node = self.cluster.nodes.node(keeps).metadata.name if keeps is not None else ""
         return NoNode(pod, message, rejected_by, node, victims, tuple(demoted))
 

@@ -48,12 +48,13 @@ class EventKind(Enum):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One event. `of` names the waiting pod that it is about, if it is about one."""
+    """One event. `of` names the waiting pod that it is about, if there is one; `by`, one that it does not help."""
 
     kind: EventKind
     old: Any = None
     new: Any = None
     of: str = ""
+    by: str = ""
 
 
 _ABOUT_CLAIMS = frozenset({EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED})
@@ -63,6 +64,8 @@ def concerns(event: Event, key: str, pod: Pod) -> bool:
     """Whether an event can concern a waiting pod at all: it is not about another one, nor about others' claims."""
     if event.of:
         return event.of == key
+    if event.by == key:
+        return False
     if event.kind not in _ABOUT_CLAIMS:
         return True
     claim = event.new.metadata
