@@ -15,7 +15,7 @@ from moorage.plan.explanation_column import Answer, Cell
 from moorage.plan.explanation_groups import MOST_LINES, Line, abbreviated, merged
 from moorage.plan.explanation_trials import Suggestion
 from moorage.plan.notes import Level
-from moorage.schedule.diagnosis import Refusal
+from moorage.schedule.diagnosis import Refusal, event_note
 
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
 _COLOUR = {
@@ -59,7 +59,7 @@ class ExplanationText:
         standing = self._styled(told.standing.value, _COLOUR[told.standing])
         yield from self._wrapped(f"  {standing}: ", 4, _verdict(told))
         if told.message:
-            yield from self._wrapped("  ", 4, f"{told.reason}: {told.message}")
+            yield from self._wrapped("  ", 4, f"{told.reason}: {event_note(told.message)}")
         yield ""
 
     # -- why not ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,91 @@
+"""Explanations in lines: wide clusters in few of them, names made short, nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.plan.explaining import explained
+from tests.unit.plan.planning import Raw, node, pod, running
+
+from moorage.plan.explanation import Explanation
+from moorage.plan.explanation_groups import abbreviated, merged
+from moorage.plan.explanation_plain import plain
+from moorage.plan.explanation_text import ExplanationText
+
+
+def lines(told: Explanation, *, everything: bool = False, colour: bool = False, width: int = 100) -> str:
+    return "\n".join(ExplanationText(colour=colour, width=width, everything=everything).lines(told))
+
+
+def tainted(name: str, value: str, cpu: str = "4") -> Raw:
+    return node(name, cpu=cpu, taints=[{"key": "spot", "value": value, "effect": "NoSchedule"}])
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["b", "a"], "b, a"),
+        ([f"node-{i}" for i in range(5000) if i % 250], "node-1…node-4999 (4,980 nodes)"),
+        ([f"node-{i}" for i in (10, 9, 8, 7)], "node-7…node-10 (4 nodes)"),
+        (["a-1", "a-2", "b-1", "b-2"], "a-1…a-2, b-1…b-2 (4 nodes)"),
+        ([f"{letter}-{i}" for letter in "abcde" for i in range(2)], "a-0…a-1, b-0…b-1, c-0…c-1, … (10 nodes)"),
+        (
+            ["ip-10-0-0-1.local", "ip-10-0-0-2.local", "ip-10-0-0-3.local", "x"],
+            "ip-10-0-0-1.local…ip-10-0-0-3.local, x (4 nodes)",
+        ),
+    ],
+)
+def test_names_are_made_short(names: list[str], expected: str) -> None:
+    assert abbreviated(names) == expected
+
+
+def test_a_wide_cluster_reads_as_a_few_lines() -> None:
+    nodes = [tainted(f"spot-{i}", str(i % 90 + 10)) for i in range(300)]
+    nodes += [node(f"small-{i}", cpu=f"{100 + i}m") for i in range(100)]
+    told = explained(*nodes, pod("p", "2"))
+    assert len(told.groups) == 190
+    assert [len(line.nodes) for line in merged(told.groups)] == [300, 100]
+    text = lines(told)
+    assert "spot-0…spot-299 (300 nodes)  one reason away" in text
+    assert "small-0…small-99 (100 nodes)  one reason away" in text
+    assert "(and 89 more like it; --all lists them)" in " ".join(text.split())
+    assert len(text.splitlines()) < 60
+    assert lines(told, everything=True).count("TaintToleration") >= 90
+
+
+def test_groups_lose_nothing() -> None:
+    told = explained(tainted("a", "1"), tainted("b", "2"), node("c", cpu="1"), node("d", cpu="2"), pod("p", "3"))
+    document = plain(told)
+    details = {n: one["details"] for g in document["refused"] for n in g["nodes"] for one in g["refusals"]}
+    assert details["c"] == ["cpu: 3 <= 1 is false (allocatable 1, requested 0)"]
+    assert details["d"] == ["cpu: 3 <= 2 is false (allocatable 2, requested 0)"]
+    assert len(details) == 4
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_colours_only_if_asked(colour: bool) -> None:
+    told = explained(node("a"), tainted("b", "1"), pod("p"))
+    assert ("\x1b[" in lines(told, colour=colour)) is colour
+
+
+def test_every_standing_has_its_sentence() -> None:
+    assert "Fits: goes to a, the only node of 1" in lines(explained(node("a"), pod("p")))
+    assert "--seed 0 decides" in lines(explained(node("a"), node("b"), pod("p")))
+    assert "Bound: on node a. Were it scheduled again, 1 of 1 node would do." in lines(
+        explained(node("a"), running("p", "a"))
+    )
+    again = lines(explained(tainted("a", "1"), running("p", "a")))
+    assert "it would not be put there again: node(s) had untolerated taint {spot: 1}" in again
+    assert "Pending: there are no nodes in the input" in lines(explained(pod("p")))
+    assert "kept from being scheduled" in lines(explained(node("a"), pod("p", schedulingGates=[{"name": "g"}])))
+
+
+def test_no_line_is_wider_than_the_terminal_if_words_allow() -> None:
+    told = explained(*(tainted(f"n{i}", str(i)) for i in range(4)), pod("p"))
+    assert max(map(len, lines(told, width=72).splitlines())) <= 72
+
+
+def test_scores_are_a_table() -> None:
+    text = lines(explained(node("a"), node("b", cpu="8"), pod("p")))
+    rows = [line.split() for line in text.splitlines()]
+    assert ["b", "a"] in rows
+    assert next(row for row in rows if row[:1] == ["total"])[1] > next(row for row in rows if row[:1] == ["total"])[2]
