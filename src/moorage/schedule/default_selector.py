@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from moorage.columns.shape import Shape
 from moorage.match.label_selector import Selector, compile_label_set, conjunction
 
-_MERGED = "ReplicationController"  # its selector is a plain map, merged with those of the Services
-_KINDS = frozenset({_MERGED, "ReplicaSet", "StatefulSet"})
+_KINDS = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet"})
 
 
 class DefaultSelectors:
