@@ -27,6 +27,7 @@ from moorage.schedule.disruption_budgets import DisruptionBudgets
 from moorage.schedule.engine import Engine
 from moorage.schedule.events import Event, EventKind, node_events, pod_events
 from moorage.schedule.nominations import NominatedPods, Nominations
+from moorage.schedule.plugin import SKIP
 from moorage.schedule.preemption import DefaultPreemption, Outcome, PreemptionArgs
 from moorage.schedule.profile import Profile
 from moorage.schedule.queue import SchedulingQueue
@@ -34,6 +35,7 @@ from moorage.schedule.requeue import NO_NODES, RequeueTable
 from moorage.schedule.waiting_pods import QueuedPod
 
 _DEFAULT_ARGS = PreemptionArgs()
+_WANTS_KEPT = 1 << 16
 
 
 class Scheduler:
@@ -92,9 +94,10 @@ class Scheduler:
         engine.reserve(record, slot)
         self.cluster.add_pod(record, slot)
         self.queue.done(pod)
-        if nominated is not None and nominated != slot:
-            self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
-        self.queue.happened(Event(EventKind.POD_ADDED, None, record.pod), now)
+        if self.queue.is_listening:
+            if nominated is not None and nominated != slot:
+                self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
+            self.queue.happened(Event(EventKind.POD_ADDED, None, record.pod), now)
         return Bind(pod, slot, self.cluster.nodes.node(slot).metadata.name)
 
     def _find(self, candidates: Candidates, nominated: int | None) -> int:
@@ -287,12 +290,17 @@ def _engine(profile: Profile, cluster: Cluster, nominations: Nominations) -> Eng
 def _want_of(engine: Engine) -> Callable[[str, Shape], tuple[Any] | None]:
     """What the plugin of a name wants for a shape; None if it has nothing to say about it."""
     plugins = {plugin.name: plugin for plugin in engine.profile.filters}
+    # An event asks about every shape that waits, and those may be more than the engine keeps candidates for.
+    kept: dict[tuple[str, int], tuple[Any] | None] = {}
 
     def want_of(name: str, shape: Shape) -> tuple[Any] | None:
-        plugin = plugins.get(name)
-        if plugin is None:
-            return None
-        prepared = engine.candidates(shape).prepared[plugin]
-        return (prepared.want,) if prepared.filters or prepared.rejection is not None else None
+        key = (name, shape.number)
+        if key not in kept:
+            if len(kept) >= _WANTS_KEPT:
+                kept.clear()
+            plugin = plugins.get(name)
+            prepared = engine.candidates(shape).prepared[plugin] if plugin is not None else SKIP
+            kept[key] = (prepared.want,) if prepared.filters or prepared.rejection is not None else None
+        return kept[key]
 
     return want_of

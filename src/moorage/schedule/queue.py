@@ -43,6 +43,9 @@ class _Timers:
     def push(self, time: float, position: QueuePosition, pod: QueuedPod) -> None:
         heappush(self._entries, (time, position, pod))
 
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
     def next_time(self) -> float:
         entries = self._entries
         while entries and not self._is_valid(entries[0]):
@@ -161,7 +164,8 @@ class SchedulingQueue:
 
     def pop(self, now: float) -> QueuedPod | None:
         """The next pod to try, which is in flight from now on; None if there is none now."""
-        self._pass_time(now)
+        if self._in_backoff or self._after_error or self._longest_waiting:
+            self._pass_time(now)
         pod = self._pop_active()
         if pod is None and self._tries_early:
             pod = self._in_backoff.pop_early()
@@ -174,8 +178,11 @@ class SchedulingQueue:
 
     def done(self, pod: QueuedPod) -> None:
         """The pod has a node."""
-        if self._pods.get(pod.key) is pod:
-            self.remove(pod.key)
+        key = pod.key
+        if self._pods.get(key) is pod:
+            del self._pods[key]
+            self._land(key)
+            pod.place = Place.NOWHERE
 
     def failed(self, pod: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
         """No node was found. `rejected_by` names the plugins whose no it was; none: something else went wrong."""
@@ -218,6 +225,11 @@ class SchedulingQueue:
             self._events.append(Event(EventKind.OWN_OTHER, of=key))
 
     # -- events -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether events mean anything to anybody now."""
+        return bool(self._in_flight) or bool(self._unschedulable)
 
     def happened(self, event: Event, now: float) -> None:
         """Something changed: wake those whom it may help, and keep it for those in flight."""

@@ -31,6 +31,7 @@ class QueuedPod:
         "backoff_until",
         "errors",
         "group",
+        "key",
         "number",
         "place",
         "record",
@@ -41,6 +42,7 @@ class QueuedPod:
     )
 
     def __init__(self, record: PodRecord, since: float) -> None:
+        self.key = record.key
         self.record = record
         self.scheduler = record.pod.spec.schedulerName or DEFAULT_SCHEDULER
         self.since = since
@@ -52,10 +54,6 @@ class QueuedPod:
         self.rejected_by: frozenset[str] = frozenset()
         self.number = 0
         self.group: WaitingGroup | None = None
-
-    @property
-    def key(self) -> str:
-        return self.record.key
 
 
 class WaitingGroup:
