@@ -6,6 +6,7 @@ validateContainerCommon, validateContainerOnlyForPod. Next: `spec`.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -29,6 +30,7 @@ from moorage.admit.pod.restarts import (
 from moorage.admit.pod.security import validate_security_context
 from moorage.admit.pod.visiting import AnyContainer
 from moorage.admit.pod.volume_mounts import validate_volume_devices, validate_volume_mounts
+from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
@@ -45,7 +47,6 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _ONLY_FOR_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 _NOT_FOR_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_NO_RESOURCES = ResourceRequirements()
 _HOOKS_AND_PROBES = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _FORBIDDEN_TO_EPHEMERAL = (
     "ports",
@@ -118,6 +119,13 @@ def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> l
     return errors
 
 
+def _is_set(value: Any) -> bool:
+    """Whether a field is not Go's zero: an empty list or map that is written is something, too."""
+    if isinstance(value, ResourceRequirements):
+        return any(map(_is_set, (value.limits, value.requests, value.claims)))
+    return value is not None and value is not ABSENT_LIST and value is not ABSENT_MAP
+
+
 def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext) -> list[FieldError]:
     errors: list[FieldError] = []
     targets = {container.name for container in (*spec.containers, *spec.initContainers)}
@@ -133,7 +141,7 @@ def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext)
         if target and target not in targets:
             errors.append(not_found(f"{at}.targetContainerName", target))
         for name in _FORBIDDEN_TO_EPHEMERAL:
-            if getattr(container, name) not in (None, (), _NO_RESOURCES):
+            if _is_set(getattr(container, name)):
                 errors.append(forbidden(f"{at}.{name}", _NOT_FOR_EPHEMERAL))
         for mount_index, mount in enumerate(container.volumeMounts):
             if mount.subPath:

@@ -143,11 +143,13 @@ class _Checker:
         if target.kind is Kind.MAP:
             result = target.parameters[1]
         elif target.kind is Kind.STRUCT:
-            declared = self.environment.objects.get(target.name, {}).get(field)
-            if declared is None:
+            fields = self.environment.objects.get(target.name)
+            if fields is None:
+                self.report(node.position, f"unexpected failed resolution of '{target.name}'")
+            elif field not in fields:
                 self.report(node.position, f"undefined field '{field}'")
             else:
-                result = declared.type
+                result = fields[field].type
         elif target.kind is Kind.TYPE_PARAM:
             self.assignable(DYN, target)
             result = DYN

@@ -204,7 +204,7 @@ class Compiler:
                 known = self.membership(args)
                 if known is not None:
                     return known
-        if len(args) == 2 and function in ("matches", "find", "findAll") and type(args[1].value) is str:
+        if len(args) >= 2 and function in ("matches", "find", "findAll") and type(args[1].value) is str:
             compile_pattern(args[1].value)
         step = build_call(function, overloads, args, types)
         if function in _CONVERSIONS and len(args) == 1 and args[0].is_constant:

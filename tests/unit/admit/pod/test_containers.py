@@ -278,6 +278,10 @@ def test_ephemeral_containers() -> None:
     ]
     plain = {"ephemeralContainers": [{"targetContainerName": "c0", "resources": {}}]}
     assert pod_errors(plain) == ["spec.ephemeralContainers: Forbidden: cannot be set on create"]
+    # What is written is set, even if nothing is in it.
+    for name, value in (("resources", {"limits": {}}), ("ports", []), ("resizePolicy", [])):
+        found = pod_errors({"ephemeralContainers": [{"targetContainerName": "c0", name: value}]})
+        assert found[0] == f"spec.ephemeralContainers[0].{name}: {NOT_FOR_EPHEMERAL}"
 
 
 def test_what_the_old_pod_had_may_stay() -> None:

@@ -17,6 +17,8 @@ def complaint(source: str) -> str:
     ("source", "column", "message"),
     [
         ("taint.foo == 'x'", 6, "undefined field 'foo'"),
+        ("url('a').foo == 'x'", 9, "unexpected failed resolution of 'kubernetes.URL'"),
+        ("ip('::1').foo == 'x'", 10, "type 'net.IP' does not support field selection"),
         ("self == 'x'", 1, "undeclared reference to 'self' (in container '')"),
         ("taint.key.nope()", 15, "undeclared reference to 'nope' (in container '')"),
         ("nope(1)", 5, "undeclared reference to 'nope' (in container '')"),
@@ -94,6 +96,7 @@ def test_only_a_bool_will_do(source: str, type_: str) -> None:
     [
         ("int('x') == 1", "type conversion error from 'string' to 'int'"),
         ("taint.key.find('(') == ''", "error parsing regexp: missing closing ): `(`"),
+        ("taint.key.findAll('(', 2) == []", "error parsing regexp: missing closing ): `(`"),
         ("matches(taint.key, '*')", "error parsing regexp: missing argument to repetition operator: `*`"),
     ],
 )
