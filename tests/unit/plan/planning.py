@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import itertools
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,9 @@ from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Changes
 
 Raw = dict[str, Any]
+_DIRECTORY = Path(tempfile.mkdtemp(prefix="moorage-plans-"))
+_NUMBERS = itertools.count()
+atexit.register(shutil.rmtree, _DIRECTORY, ignore_errors=True)
 
 
 def node(name: str, cpu: str = "4", *, taints: list[Raw] | None = None, **labels: str) -> Raw:
@@ -101,6 +107,6 @@ class Plan:
 def written(*documents: Raw | str) -> list[Source]:
     """The documents as the one source that a command would read."""
     texts = [one if isinstance(one, str) else yaml.safe_dump(one) for one in documents]
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as stream:
-        stream.write("\n---\n".join(texts))
-    return list(sources_of([str(Path(stream.name))]))
+    path = _DIRECTORY / f"{next(_NUMBERS)}.yaml"
+    path.write_text("\n---\n".join(texts), encoding="utf-8")
+    return list(sources_of([str(path)]))
