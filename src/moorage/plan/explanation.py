@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import PodRecord
+from moorage.plan.daemon_pods import pinned_to
 from moorage.plan.explanation_change import Change, Kind, with_spec
 from moorage.plan.explanation_column import Cell, column
 from moorage.plan.explanation_groups import Refused, refused_nodes
@@ -211,11 +212,12 @@ class _Explaining:
     def _suggest(self, made: Explanation, record: PodRecord, feasible: Mask) -> None:
         nodes = self.cluster.nodes
         among = nodes.alive & ~feasible
-        if self.node:
-            only = np.zeros_like(among)
-            only[nodes.slot_of[self.node]] = True
-            among &= only
-        elif feasible.any() or made.standing is Standing.BOUND:
+        only = self.node or self._daemons_node()
+        if only:
+            mask = np.zeros_like(among)
+            mask[nodes.slot_of[only]] = True
+            among &= mask
+        if not self.node and (feasible.any() or made.standing is Standing.BOUND):
             made.suggestions = self._entry(made, record, feasible)
             return
         trials = Trials(self.engine.profile, self.cluster, record.pod, self.world.gates, self.world.programs)
@@ -223,6 +225,12 @@ class _Explaining:
         if not found and among.any():
             made.together = trials.together(among)
         made.suggestions = (*found, *self._priority(made, record))
+
+    def _daemons_node(self) -> str:
+        """The node that a DaemonSet made the pod for: no change for another node would be of use."""
+        pod = self.target.pod
+        pinned = pinned_to(pod.pod.spec) if pod.owner is not None and pod.owner.kind == "DaemonSet" else ""
+        return pinned if pinned in self.cluster.nodes.slot_of else ""
 
     def _entry(self, made: Explanation, record: PodRecord, feasible: Mask) -> tuple[Suggestion, ...]:
         """There is a node, but the pod is kept from asking for it."""

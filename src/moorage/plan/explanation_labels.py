@@ -34,6 +34,13 @@ from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 #: Whom a requirement on labels may change the mind of: spreading may count only nodes that match.
 _PLUGINS = (NodeAffinity.name, PodTopologySpread.name)
 _MOST_LABELLED = 40
+#: Labels that say what a node is; nobody changes that by another label.
+_FACTS = (
+    "kubernetes.io/",
+    "topology.kubernetes.io/",
+    "failure-domain.beta.kubernetes.io/",
+    "node.kubernetes.io/instance-type",
+)
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -212,7 +219,7 @@ def _node_labels(blockers: Blockers, slots: ChosenSlots, gates: GateSet) -> Iter
     """One label that would make a node match; tried on one node of each kind, by what it lacks."""
     spec = blockers.pod.spec
     wanted = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
-    labels = list(_possible_labels(blockers.pod))
+    labels = [label for label in _possible_labels(blockers.pod) if not label[0].startswith(_FACTS)]
     seen: Counter[tuple[str, str]] = Counter()
     for slot in slots[:_MOST_LABELLED].tolist():
         node = blockers.cluster.nodes.node(slot)

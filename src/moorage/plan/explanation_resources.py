@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from moorage.columns.cluster import PodRecord
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, pod_requests
-from moorage.columns.shape import HostPort
+from moorage.columns.shape import HostPort, controller_of
 from moorage.model.container import ContainerPort
 from moorage.model.pod import Container, Pod, PodSpec
 from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.plan.explanation_change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.plan.planned_pod import MIRROR_ANNOTATION
 from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
@@ -142,7 +144,8 @@ def departures(blockers: Blockers) -> Iterator[Change]:
     """Pods that take what is needed: if one of them left, whatever its priority, there might be room."""
     for slot in blockers.only(*_CURED_BY_DEPARTURE)[:_MOST_CROWDED].tolist():
         name = blockers.cluster.nodes.node(slot).metadata.name
-        there = sorted(blockers.cluster.pods_on[slot].values(), key=lambda record: (record.priority, record.key))
+        movable = (record for record in blockers.cluster.pods_on[slot].values() if not _belongs_there(record))
+        there = sorted(movable, key=lambda record: (record.priority, record.key))
         for record in there[:_MOST_DEPARTURES]:
             yield Change(
                 Kind.OTHER_POD,
@@ -152,6 +155,13 @@ def departures(blockers: Blockers) -> Iterator[Change]:
                 gone=record.key,
                 move=record.priority,
             )
+
+
+def _belongs_there(record: PodRecord) -> bool:
+    """Whether a pod is for this very node: a DaemonSet's, or one that the kubelet runs from a file."""
+    controller = controller_of(record.pod.metadata)
+    is_mirror = MIRROR_ANNOTATION in record.pod.metadata.annotations
+    return is_mirror or (controller is not None and controller[0] == "DaemonSet")
 
 
 # -- host ports -------------------------------------------------------------------------------------------------------

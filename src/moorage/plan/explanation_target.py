@@ -177,7 +177,9 @@ def _of_workload(world: World, item: Item) -> Target:
         raise TargetError(f"{key} has no pods: {world.failed[key].message}")
     following = _next_pod(world, world.inventory.items[key], pods)
     if following is not None:
-        return _target(following, f"all {len(pods)} pods of {key} have a node; this would be the next one")
+        whole = "the pod" if len(pods) == 1 else f"all {len(pods)} pods"
+        has = f"{whole} of {key} {'has' if len(pods) == 1 else 'have'} a node" if pods else f"{key} has no pods"
+        return _target(following, f"{has}; this would be the next one")
     if pods:
         return _target(pods[0], f"every node that should run a pod of {key} does; this is one")
     raise TargetError(f"{key} has no pods")

@@ -368,6 +368,22 @@ def test_gates_and_schedulers() -> None:
     assert foreign == {"schedulerName other → default-scheduler": ["a"]}
 
 
+def test_nobody_is_asked_to_change_what_a_node_is() -> None:
+    found = told(explained(node("a"), pod("p", nodeSelector={"kubernetes.io/hostname": "b"})))
+    assert not any("label node" in summary for summary in found)
+
+
+def test_a_daemon_is_for_its_node() -> None:
+    small, large = node("a", cpu="1"), node("b", taints=[taint("k", "1")])
+    found = explained(small, large, workload("DaemonSet", "d", cpu="2"), pod="daemonset/d")
+    assert told(found) == {"cpu 2 → at most 1 (lower by 1)": ["a"]}
+
+
+def test_daemons_do_not_make_room() -> None:
+    daemon = running("d-1", "a", owner=("DaemonSet", "d"), cpu="4")
+    assert explained(node("a"), daemon, pod("p")).suggestions == ()
+
+
 # -- all of them ------------------------------------------------------------------------------------------------------
 
 
