@@ -71,7 +71,7 @@ class Candidates:
             if isinstance(plugin, WidePlugin) and (plugin in filtering or plugin in weights)
         )
         self._speaking: tuple[_Wide, ...] = ()  # those with traits, which is not all of them at all times
-        # The filters that told slots apart when they were last asked: the local ones, and the wide ones with traits.
+        # The filters that could refuse a slot when last asked: the local ones, and wide ones with traits and a reason.
         self.deciding = self.filters
         self._local = LocalAnswers(self.filters, self.scores, cluster)
         self._ranked = self._local.ranked
@@ -252,8 +252,8 @@ class Candidates:
             traits += wide.plugin.traits(wide.want, self.cluster)
             wide.rows = slice(len(self._ranked) + first, len(self._ranked) + len(traits))
         self._speaking = tuple(wide for wide in self._wide if wide.rows.start != wide.rows.stop)
-        silent = {wide.plugin for wide in self._wide} - {wide.plugin for wide in self._speaking}
-        self.deciding = tuple(item for item in self.filters if item.plugin not in silent)
+        minding = {wide.plugin for wide in self._speaking if wide.plugin.may_filter(wide.want)}
+        self.deciding = tuple(item for item in self.filters if item.plugin.local or item.plugin in minding)
         return traits
 
     def _place(self, slot: int) -> None:

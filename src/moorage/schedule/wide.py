@@ -107,6 +107,10 @@ class WidePlugin(Plugin[W]):
         """Whether PreFilter would go on; the want has caught up."""
         return True
 
+    def may_filter(self, want: W) -> bool:
+        """Whether it could, wherever pods of the shapes that there are may come or go."""
+        return True
+
     def filter_traits(self, want: W, traits: Traits) -> Mask:
         """Which entries pass; there are traits."""
         return np.ones(len(traits[0]), np.bool_)

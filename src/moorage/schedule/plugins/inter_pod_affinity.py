@@ -92,6 +92,9 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
     def has_filter(self, want: AffinityWant) -> bool:
         return bool(want.affinity or want.anti_affinity or any(domain.pods for domain in want.existing))
 
+    def may_filter(self, want: AffinityWant) -> bool:
+        return bool(want.affinity or want.anti_affinity or want.existing)
+
     def has_score(self, want: AffinityWant) -> bool:
         return any(domain.pods for domain in want.preferences)
 

@@ -159,6 +159,9 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
     def has_filter(self, want: SpreadWant) -> bool:
         return bool(want.hard)
 
+    def may_filter(self, want: SpreadWant) -> bool:
+        return bool(want.hard)
+
     def has_score(self, want: SpreadWant) -> bool:
         return bool(want.soft)
 
