@@ -40,7 +40,8 @@ class LabelColumn:
         self._codes.values[slot] = code
         if self._members is not None:
             self._members.get(old, set()).discard(slot)
-            self._members.setdefault(code, set()).add(slot)
+            if code != ABSENT:
+                self._members.setdefault(code, set()).add(slot)
         return True
 
     def members(self, code: int) -> AbstractSet[int]:

@@ -184,7 +184,7 @@ class NodeTable:
                     self.images.get(name, {}).pop(slot, None)
         for image in new.status.images:
             for name in image.names:
-                self.images.setdefault(name, {})[slot] = image.sizeBytes
+                self.images.setdefault(name, {}).setdefault(slot, image.sizeBytes)  # a name given twice: the first
 
     def __iter__(self) -> Iterator[tuple[int, Node]]:
         for slot in self.slot_of.values():
