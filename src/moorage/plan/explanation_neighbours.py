@@ -54,9 +54,14 @@ def _without_terms(
 def _described(term: PodAffinityTerm) -> str:
     selector = msgspec.to_builtins(term.labelSelector) if term.labelSelector is not None else {}
     labels = ", ".join(f"{key}={value}" for key, value in selector.get("matchLabels", {}).items())
-    others = ", ".join(f"{e['key']} {e['operator']}" for e in selector.get("matchExpressions", ()))
+    others = ", ".join(map(_expression, selector.get("matchExpressions", ())))
     pods = ", ".join(part for part in (labels, others) if part)
     return f"{pods or 'any pod'} by {term.topologyKey}"
+
+
+def _expression(expression: Any) -> str:
+    values = expression.get("values")
+    return f"{expression['key']} {expression['operator']}" + (f" [{', '.join(values)}]" if values else "")
 
 
 def _without_labels(pod: Pod) -> Iterator[Change]:

@@ -39,6 +39,16 @@ class ExplanationText:
         self._all = everything
 
     def lines(self, told: Explanation) -> Iterator[str]:
+        """The parts, with an empty line between them."""
+        blank = False
+        for line in self._parts(told):
+            if blank:
+                yield ""
+            blank = not line
+            if line:
+                yield line
+
+    def _parts(self, told: Explanation) -> Iterator[str]:
         yield from self._head(told)
         if told.column is not None:
             yield from self._column(told.column, told)
