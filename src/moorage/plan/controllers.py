@@ -125,8 +125,9 @@ class Controllers:
         again = self.maker.again(item, name, alike)
         if again is not None:
             return again
-        raw = pod_from_template(item, ("apps/v1", "ReplicaSet", owner_name), name, labels, template)
-        return self.maker.make(item, raw, alike=alike)
+        owner = ("apps/v1", "ReplicaSet", owner_name)
+        raw = pod_from_template(item, owner, {"generateName": f"{owner_name}-"}, labels, template)
+        return self.maker.make(item, raw, name, alike=alike)
 
     def _new_name(self, item: Item, base: str, about: str = "") -> str:
         """A generated name that no other pod has; `about` is what tells the pod from its siblings, if not a number."""
@@ -157,13 +158,13 @@ class Controllers:
                 "statefulset.kubernetes.io/pod-name": name,
                 "apps.kubernetes.io/pod-index": str(ordinal),
             }
-            raw = pod_from_template(item, ("apps/v1", "StatefulSet", item.key.name), name, labels)
+            raw = pod_from_template(item, ("apps/v1", "StatefulSet", item.key.name), {"name": name}, labels)
             raw["spec"]["hostname"] = name
             if spec.serviceName:
                 raw["spec"]["subdomain"] = spec.serviceName
             made = add_claim_volumes(raw, item, self._inventory, self._gates)
             self._claims += [claim.key for claim in made]
-            if not wish.add(self.maker.make(item, raw)):
+            if not wish.add(self.maker.make(item, raw, name)):
                 break
         return wish
 
@@ -204,12 +205,13 @@ class Controllers:
         generation = str(item.view.metadata.generation or 1)
         labels = {_REVISION: template_hash(template), "pod-template-generation": generation}
         name = self._new_name(item, f"{item.key.name}-", node)
-        raw = pod_from_template(item, ("apps/v1", "DaemonSet", item.key.name), name, labels)
+        base = {"generateName": f"{item.key.name}-"}
+        raw = pod_from_template(item, ("apps/v1", "DaemonSet", item.key.name), base, labels)
         spec = item.view.spec.template.spec
         tolerations = daemon_tolerations(spec.tolerations, host_network=spec.hostNetwork)
         raw["spec"]["tolerations"] = [_written(one) for one in msgspec.to_builtins(tolerations)]
         raw["spec"]["affinity"] = pinned_affinity(raw["spec"].get("affinity"), node)
-        return self.maker.make(item, raw)
+        return self.maker.make(item, raw, name)
 
     def _copy_daemon(self, item: Item, base: PlannedPod, node: str) -> PlannedPod:
         affinity = pinned_affinity(msgspec.to_builtins(base.pod.spec.affinity), node)
@@ -239,12 +241,15 @@ class Controllers:
         if index is None:
             name, alike = self._new_name(item, base), (item.key, id(item.raw))
             again = self.maker.again(item, name, alike)
-            return again or self.maker.make(item, pod_from_template(item, owner, name, {}), alike=alike)
+            if again is not None:
+                return again
+            raw = pod_from_template(item, owner, {"generateName": base}, {})
+            return self.maker.make(item, raw, name, alike=alike)
         name = self._new_name(item, f"{base}{index}-")
-        raw = pod_from_template(item, owner, name, {_COMPLETION_INDEX: str(index)})
+        raw = pod_from_template(item, owner, {"generateName": f"{base}{index}-"}, {_COMPLETION_INDEX: str(index)})
         raw["metadata"]["annotations"][_COMPLETION_INDEX] = str(index)
         raw["spec"].setdefault("hostname", f"{base}{index}")
-        return self.maker.make(item, raw)
+        return self.maker.make(item, raw, name)
 
 
 def surplus(pods: Sequence[PlannedPod], number: int) -> list[PlannedPod]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words
-_SUFFIX_LENGTH = 5
+SUFFIX_LENGTH = 5
 _LONGEST_BASE = 58
 _ENCODE = msgspec.json.Encoder(order="deterministic").encode
 
@@ -20,7 +20,7 @@ def name_suffix(seed: str) -> str:
     """Five characters, as at the end of generated names."""
     number = int.from_bytes(hashlib.blake2b(seed.encode(errors="replace"), digest_size=8).digest())
     characters = []
-    for _ in range(_SUFFIX_LENGTH):
+    for _ in range(SUFFIX_LENGTH):
         number, index = divmod(number, len(_ALPHABET))
         characters.append(_ALPHABET[index])
     return "".join(characters)

@@ -19,6 +19,7 @@ from moorage.model.gates import GateSet
 from moorage.model.pod import Pod
 from moorage.model.scheduling import Affinity
 from moorage.plan.inventory import Item
+from moorage.plan.naming import SUFFIX_LENGTH
 from moorage.plan.planned_pod import PlannedPod
 
 
@@ -38,10 +39,10 @@ class PodMaker:
         self._plugins = tuple(plugins)
         self._alike: dict[Any, Pod] = {}
 
-    def make(self, item: Item, raw: Raw, *, alike: Any = None) -> PlannedPod | FailedCreate:
+    def make(self, item: Item, raw: Raw, name: str, *, alike: Any = None) -> PlannedPod | FailedCreate:
         """Admit a raw pod. Others of equal `alike` are the same but for their names: see `again`."""
-        name = raw["metadata"]["name"]
-        request = Request(namespace=item.key.namespace)
+        suffix = name[-SUFFIX_LENGTH:]
+        request = Request(namespace=item.key.namespace, name_suffix=suffix)
         result = admit(raw, None, self._gates, plugins=self._plugins, request=request)
         if isinstance(result, Rejected):
             return FailedCreate(item, name, _event(item, name, str(result.status["message"])))
@@ -63,9 +64,11 @@ class PodMaker:
 
 
 def pod_from_template(
-    item: Item, owner: tuple[str, str, str], name: str, labels: dict[str, str], template: Raw | None = None
+    item: Item, owner: tuple[str, str, str], name: Raw, labels: dict[str, str], template: Raw | None = None
 ) -> Raw:
-    """A raw pod as a controller makes it. `owner` is apiVersion, kind and name of what controls it."""
+    """A raw pod as a controller makes it. `owner` is apiVersion, kind and name of what controls it; `name` is what the
+    controller says of its name: `name`, or `generateName`.
+    """
     template = item.raw["spec"]["template"] if template is None else template
     metadata = template.get("metadata") or {}
     api_version, kind, owner_name = owner
@@ -75,7 +78,7 @@ def pod_from_template(
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": name,
+            **name,
             "namespace": item.key.namespace,
             "labels": {**(metadata.get("labels") or {}), **labels},
             "annotations": dict(metadata.get("annotations") or {}),

@@ -43,7 +43,7 @@ def _classes(inventory: Inventory) -> list[PriorityClass]:
     classes: list[PriorityClass] = []
     for item in list(inventory.of_kind("PriorityClass")):
         try:
-            Priority(classes).admit("PriorityClass", item.raw, None)
+            Priority(classes).validate("PriorityClass", item.raw, None)
         except Forbidden as refusal:
             del inventory.items[item.key]
             message = forbidden_status(item.facts, item.key.name, str(refusal))["message"]
