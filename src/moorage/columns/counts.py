@@ -64,6 +64,10 @@ class DomainCounts:
             self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), np.int64)])
         return self._counts
 
+    def at(self, slot: int) -> int:
+        """Weighted pods in the domain of a slot."""
+        return int(self.counts.item(self.column.codes.item(slot)))
+
     def recount(self, counts_here: NDArray[np.bool_] | None = None) -> None:
         """Begin anew; with a mask, only the slots for which it is true are in a domain."""
         column = self.column

@@ -110,23 +110,22 @@ class Candidates:
                 allowed &= wide.plugin.filter_traits(wide.want, traits[wide.rows])
         choices = allowed.nonzero()[0]
         if len(choices) <= 1:
-            return standings.front(int(choices[0])) if len(choices) else NO_SLOT
-        sums = tops + (self._worth(allowed) << 32)
-        return standings.front(int(choices[sums[choices].argmax()]))
+            return standings.front(choices.item(0)) if len(choices) else NO_SLOT
+        sizes = standings.sizes
+        if len(choices) != len(tops):
+            tops, traits, sizes = tops[choices], traits[:, choices], sizes[choices]
+        return standings.front(choices.item((tops + self._worth(traits, sizes)).argmax()))
 
-    def _worth(self, allowed: Mask) -> Scores:
-        """What each class gets for its traits, normalised over the classes that are allowed."""
-        standings = self._standings
-        traits = standings.traits
-        worth = np.zeros(len(allowed), np.int64)
-        for raw, ranked, varies in zip(traits, self._ranked, standings.varies, strict=False):
+    def _worth(self, traits: Scores, sizes: Scores) -> Scores | int:
+        """What each class that is left gets for its traits, normalised over these classes, as a part of the key."""
+        worth: Scores | int = 0
+        for raw, ranked, varies in zip(traits, self._ranked, self._standings.varies, strict=False):
             if varies:
-                worth += normalize(raw, allowed, ranked.score.plugin.normalization) * ranked.score.weight
-        if any(wide.weight for wide in self._speaking):
-            sizes = np.where(allowed, standings.sizes, 0)
-            for wide in self._speaking:
-                if wide.weight and wide.plugin.has_score(wide.want):
-                    worth += wide.plugin.score_traits(wide.want, traits[wide.rows], sizes) * wide.weight
+                scaled = normalize(raw, np.ones(len(raw), np.bool_), ranked.score.plugin.normalization)
+                worth = worth + scaled * (ranked.score.weight << 32)
+        for wide in self._speaking:
+            if wide.weight and wide.plugin.has_score(wide.want):
+                worth = worth + wide.plugin.score_traits(wide.want, traits[wide.rows], sizes) * (wide.weight << 32)
         return worth
 
     def _only_choice(self, slot: int) -> int:

@@ -120,7 +120,7 @@ class WidePlugin(Plugin[W]):
         return True
 
     def score_traits(self, want: W, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
-        """0–100 for each entry, normalised over those whose size, in feasible slots, is not 0; there are traits."""
+        """0–100 for each entry, normalised over all of them; each stands for that many feasible slots."""
         return np.zeros(len(traits[0]), np.int64)
 
     # -- what every plugin does, by traits ------------------------------------------------------------------------
@@ -167,9 +167,9 @@ class WidePlugin(Plugin[W]):
 
     def score(self, want: W, cluster: Cluster, feasible: Mask) -> Scores:
         want.catch_up(cluster)
-        traits = self.traits(want, cluster)
-        return (
-            self.score_traits(want, traits, feasible.astype(np.int64))
-            if traits
-            else super().score(want, cluster, feasible)
-        )
+        scores = super().score(want, cluster, feasible)
+        slots = feasible.nonzero()[0]
+        traits = [trait[slots] for trait in self.traits(want, cluster)]
+        if traits and len(slots):
+            scores[slots] = self.score_traits(want, traits, np.ones(len(slots), np.int64))
+        return scores

@@ -23,7 +23,7 @@ from moorage.columns.shape import Shape
 from moorage.match.comparison import shown
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
 from moorage.schedule.plugin import MAX_SCORE, Mask, Prepared, Scores
-from moorage.schedule.plugins.pod_affinity_domains import NO_DOMAIN, NO_MATCH, REPELLED, REPELS, AffinityWant
+from moorage.schedule.plugins.pod_affinity_domains import ANY_BREACH, NO_MATCH, AffinityWant
 from moorage.schedule.plugins.pod_affinity_hints import REQUEUE_ON
 from moorage.schedule.traits import Trait, Traits
 from moorage.schedule.verdict import Verdict, unresolvable, unschedulable
@@ -60,34 +60,35 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
         traits = [column.codes.astype(np.int64) for column in want.coarse]
         if want.has_small_filters:
             traits.append(want.verdicts_of_small_domains())
-        if want.has_small_scores:
-            small = (domain for domain in want.preferences if domain.column.key in want.small)
-            traits.append(np.sum([domain.counts[domain.column.codes] for domain in small], axis=0, dtype=np.int64))
+        if want.small_preferences:
+            points = [domain.counts[domain.column.codes] for domain in want.small_preferences]
+            traits.append(np.sum(points, axis=0, dtype=np.int64))
         return traits
 
     def traits_at(self, want: AffinityWant, cluster: Cluster, slot: int) -> tuple[int, ...]:
-        traits = [int(column.codes[slot]) for column in want.coarse]
+        traits = [column.codes.item(slot) for column in want.coarse]
         if want.has_small_filters:
             traits.append(want.verdict_of_small_domains_at(slot))
-        if want.has_small_scores:
-            small = (domain for domain in want.preferences if domain.column.key in want.small)
-            traits.append(sum(int(domain.counts[domain.column.codes[slot]]) for domain in small))
+        if want.small_preferences:
+            points = 0
+            for domain in want.small_preferences:
+                points += domain.at(slot)
+            traits.append(points)
         return tuple(traits)
 
     def filter_traits(self, want: AffinityWant, traits: Traits) -> Mask:
-        bits: Trait = traits[len(want.coarse)] if want.has_small_filters else np.zeros(len(traits[0]), np.int64)
-        codes = {column.key: trait for column, trait in zip(want.coarse, traits, strict=False)}
-        refusing = NO_DOMAIN | REPELS | REPELLED | (0 if want.begins_a_series else NO_MATCH)
-        passes: Mask = (bits & refusing) == 0
-        for domain in want.affinity:
-            code = codes.get(domain.column.key)
-            if code is not None:
-                passes &= (code != ABSENT) if want.begins_a_series else (domain.counts[code] > 0)
-        for domain in (*want.anti_affinity, *want.existing):
-            code = codes.get(domain.column.key)
-            if code is not None:
-                passes &= domain.counts[code] <= 0
-        return passes
+        begins = want.begins_a_series
+        passes: Mask | None = None
+        if want.has_small_filters:
+            passes = (traits[len(want.coarse)] & (ANY_BREACH - NO_MATCH if begins else ANY_BREACH)) == 0
+        for row, domain in want.coarse_affinity:
+            code = traits[row]
+            met: Mask = (code != ABSENT) if begins else (domain.counts[code] > 0)
+            passes = met if passes is None else passes & met
+        for row, domain in want.coarse_repelling:
+            met = domain.counts[traits[row]] <= 0
+            passes = met if passes is None else passes & met
+        return passes if passes is not None else np.ones(len(traits[0]), np.bool_)
 
     def has_filter(self, want: AffinityWant) -> bool:
         return bool(want.affinity or want.anti_affinity or any(domain.pods for domain in want.existing))
@@ -99,19 +100,16 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
         return any(domain.pods for domain in want.preferences)
 
     def score_traits(self, want: AffinityWant, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
-        total: Scores = traits[-1].copy() if want.has_small_scores else np.zeros(len(traits[0]), np.int64)
-        codes = {column.key: trait for column, trait in zip(want.coarse, traits, strict=False)}
-        for domain in want.preferences:
-            code = codes.get(domain.column.key)
-            if code is not None:
-                total += domain.counts[code]
-        among = total[sizes > 0]
-        if len(among) == 0:
-            return total
-        lowest, highest = int(among.min()), int(among.max())
+        points: Scores | None = traits[-1] if want.small_preferences else None
+        for row, domain in want.coarse_preferences:
+            added = domain.counts[traits[row]]
+            points = added if points is None else points + added
+        if points is None:
+            return np.zeros(len(sizes), np.int64)
+        lowest, highest = np.minimum.reduce(points), np.maximum.reduce(points)
         if lowest == highest:
-            return np.zeros(len(total), np.int64)
-        scaled: Scores = (float(MAX_SCORE) * ((total - lowest) / (highest - lowest))).astype(np.int64)
+            return np.zeros(len(sizes), np.int64)
+        scaled: Scores = (float(MAX_SCORE) * ((points - lowest) / (highest - lowest))).astype(np.int64)
         return scaled
 
     # -- in words -------------------------------------------------------------------------------------------------

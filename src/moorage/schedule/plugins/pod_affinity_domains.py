@@ -23,7 +23,8 @@ from moorage.schedule.traits import Trait
 from moorage.schedule.wide import Following, has_small_domains
 
 # What the counts of many small domains come to, as bits of one trait.
-NO_DOMAIN, NO_MATCH, REPELS, REPELLED = 1, 2, 4, 8
+NO_DOMAIN, NO_MATCH, REPELS = 1, 2, 4
+ANY_BREACH = NO_DOMAIN | NO_MATCH | REPELS
 
 Source = tuple[PodCounts, int]
 
@@ -52,17 +53,22 @@ class AffinityWant(Following):
         "affinity",
         "anti_affinity",
         "coarse",
+        "coarse_affinity",
+        "coarse_preferences",
+        "coarse_repelling",
         "domains",
         "existing",
         "existing_terms",
         "hard_weight",
         "has_small_filters",
-        "has_small_scores",
         "labels",
         "matches_itself",
         "namespace",
         "preferences",
         "small",
+        "small_affinity",
+        "small_preferences",
+        "small_repelling",
         "terms",
     )
 
@@ -80,10 +86,16 @@ class AffinityWant(Following):
         self.existing: list[DomainCounts] = []
         self.preferences: list[DomainCounts] = []
         self.domains: list[DomainCounts] = []  # all of these
-        self.coarse: list[LabelColumn] = []  # the keys with large domains
+        self.coarse: list[LabelColumn] = []  # the keys with large domains, each of them a trait
         self.small: set[str] = set()  # the other keys
+        # The same counts by the size of their domains; for large ones, with the trait that says which domain it is.
+        self.coarse_affinity: list[tuple[int, DomainCounts]] = []
+        self.coarse_repelling: list[tuple[int, DomainCounts]] = []
+        self.coarse_preferences: list[tuple[int, DomainCounts]] = []
+        self.small_affinity: list[DomainCounts] = []
+        self.small_repelling: list[DomainCounts] = []
+        self.small_preferences: list[DomainCounts] = []
         self.has_small_filters = False
-        self.has_small_scores = False
         self._terms_known = -1
         self._namespace_generation = -1
         self._said: dict[Hashable, str] = {}
@@ -125,15 +137,25 @@ class AffinityWant(Following):
         self.existing = _by_key(cluster, ((term.matcher.topologyKey, (term.owners, 1)) for term in repelling))
         self.preferences = _by_key(cluster, self._weighed(cluster))
         self.domains = [*self.affinity, *self.anti_affinity, *self.existing, *self.preferences]
-        columns = {domain.column.key: domain.column for domain in self.domains}
-        self.small = {key for key, column in columns.items() if has_small_domains(column, len(nodes))}
-        self.coarse = [column for key, column in columns.items() if key not in self.small]
-        filters = (*self.affinity, *self.anti_affinity, *self.existing)
-        self.has_small_filters = any(domain.column.key in self.small for domain in filters)
-        self.has_small_scores = any(domain.column.key in self.small for domain in self.preferences)
         for domain in self.domains:
             domain.recount()
         self.is_idle = not self.domains
+        self._sort_by_size(len(nodes))
+
+    def _sort_by_size(self, nodes: int) -> None:
+        columns = {domain.column.key: domain.column for domain in self.domains}
+        self.small = {key for key, column in columns.items() if has_small_domains(column, nodes)}
+        self.coarse = [column for key, column in columns.items() if key not in self.small]
+        rows = {column.key: row for row, column in enumerate(self.coarse)}
+
+        def split(domains: list[DomainCounts]) -> tuple[list[DomainCounts], list[tuple[int, DomainCounts]]]:
+            small = [domain for domain in domains if domain.column.key in self.small]
+            return small, [(rows[domain.column.key], domain) for domain in domains if domain.column.key in rows]
+
+        self.small_affinity, self.coarse_affinity = split(self.affinity)
+        self.small_repelling, self.coarse_repelling = split(self.anti_affinity + self.existing)
+        self.small_preferences, self.coarse_preferences = split(self.preferences)
+        self.has_small_filters = bool(self.small_affinity or self.small_repelling)
 
     def _weighed(self, cluster: Cluster) -> Iterable[tuple[str, Source]]:
         """Whatever adds to a score: topology key, pods, and how much each of them adds."""
@@ -163,27 +185,24 @@ class AffinityWant(Following):
     def verdicts_of_small_domains(self) -> Trait:
         """For all slots, which rules their small domains break."""
         bits = np.zeros(len(self.domains[0].column.codes), np.int64)
-        for domain in self.affinity:
-            if domain.column.key in self.small:
-                codes = domain.column.codes
-                bits |= np.where(codes == ABSENT, NO_DOMAIN, np.where(domain.counts[codes] > 0, 0, NO_MATCH))
-        for bit, domains in ((REPELS, self.anti_affinity), (REPELLED, self.existing)):
-            for domain in domains:
-                if domain.column.key in self.small:
-                    bits |= np.where(domain.counts[domain.column.codes] > 0, bit, 0)
+        for domain in self.small_affinity:
+            codes = domain.column.codes
+            bits |= np.where(codes == ABSENT, NO_DOMAIN, np.where(domain.counts[codes] > 0, 0, NO_MATCH))
+        for domain in self.small_repelling:
+            bits |= np.where(domain.counts[domain.column.codes] > 0, REPELS, 0)
         return bits
 
     def verdict_of_small_domains_at(self, slot: int) -> int:
         """The same for one slot."""
         bits = 0
-        for domain in self.affinity:
-            if domain.column.key in self.small:
-                code = domain.column.codes[slot]
-                bits |= NO_DOMAIN if code == ABSENT else 0 if domain.counts[code] > 0 else NO_MATCH
-        for bit, domains in ((REPELS, self.anti_affinity), (REPELLED, self.existing)):
-            for domain in domains:
-                if domain.column.key in self.small and domain.counts[domain.column.codes[slot]] > 0:
-                    bits |= bit
+        for domain in self.small_affinity:
+            if domain.column.codes.item(slot) == ABSENT:
+                bits |= NO_DOMAIN
+            elif domain.at(slot) <= 0:
+                bits |= NO_MATCH
+        for domain in self.small_repelling:
+            if domain.at(slot) > 0:
+                bits |= REPELS
         return bits
 
     def say_once(self, key: Hashable, text: Callable[[], str]) -> str:

@@ -120,41 +120,41 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
 
     # -- by traits ------------------------------------------------------------------------------------------------
 
+    # A trait is 0 (`ABSENT`) where the node lacks the key; else it is the domain's code or, where slots are told apart
+    # by the count, one more than that.
+
     def traits(self, want: SpreadWant, cluster: Cluster) -> list[Trait]:
         traits: list[Trait] = []
         for domain in want.hard:
             codes = domain.column.codes.astype(np.int64)
             small = domain.column.key in want.small
-            traits.append(np.where(codes == ABSENT, -1, domain.counts[codes]) if small else codes)
+            traits.append(np.where(codes == ABSENT, ABSENT, domain.counts[codes] + 1) if small else codes)
         for pods, soft in zip(want.hosts, want.soft, strict=True):
             codes = soft.column.codes.astype(np.int64)
             if soft.column.key == HOSTNAME:
-                codes = np.where(codes == ABSENT, -1, pods.every(len(codes)))
+                codes = np.where(codes == ABSENT, ABSENT, pods.every(len(codes)) + 1)
             traits.append(codes)
         return traits
 
     def traits_at(self, want: SpreadWant, cluster: Cluster, slot: int) -> tuple[int, ...]:
         traits = []
         for domain in want.hard:
-            code = int(domain.column.codes[slot])
-            if domain.column.key in want.small:
-                code = -1 if code == ABSENT else int(domain.counts[code])
-            traits.append(code)
+            code = domain.column.codes.item(slot)
+            traits.append(domain.at(slot) + 1 if code != ABSENT and domain.column.key in want.small else code)
         for pods, soft in zip(want.hosts, want.soft, strict=True):
-            code = int(soft.column.codes[slot])
-            if soft.column.key == HOSTNAME:
-                code = -1 if code == ABSENT else pods.on.get(slot, 0)
-            traits.append(code)
+            code = soft.column.codes.item(slot)
+            traits.append(pods.on.get(slot, 0) + 1 if code != ABSENT and soft.column.key == HOSTNAME else code)
         return tuple(traits)
 
     def filter_traits(self, want: SpreadWant, traits: Traits) -> Mask:
-        passes = np.ones(len(traits[0]), np.bool_)
+        passes: Mask | None = None
         for constraint, domain, trait in zip(want.constraints.hard, want.hard, traits, strict=False):
-            small = domain.column.key in want.small
             most = constraint.max_skew - constraint.itself + domain.fewest(constraint.min_domains)
-            passes &= trait >= 0 if small else trait != ABSENT
-            passes &= (trait if small else domain.counts[trait]) <= most
-        return passes
+            met: Mask = trait <= most + 1 if domain.column.key in want.small else domain.counts[trait] <= most
+            if np.count_nonzero(trait) != len(trait):
+                met &= trait != ABSENT
+            passes = met if passes is None else passes & met
+        return passes if passes is not None else np.ones(len(traits[0]), np.bool_)
 
     def has_filter(self, want: SpreadWant) -> bool:
         return bool(want.hard)
@@ -166,22 +166,26 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
         return bool(want.soft)
 
     def score_traits(self, want: SpreadWant, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
-        soft = list(zip(want.constraints.soft, want.soft, traits[len(want.hard) :], strict=True))
-        labelled = [trait >= 0 if c.key == HOSTNAME else trait != ABSENT for c, _, trait in soft]
-        counts = sizes > 0
-        scored = np.ones_like(counts)
-        if want.constraints.needs_all_keys:
-            for has in labelled:
-                scored &= has
-        counts &= scored
-        total = np.zeros(len(sizes), np.float64)
-        for (constraint, domain, trait), has in zip(soft, labelled, strict=True):
+        traits = traits[len(want.hard) :]
+        if want.constraints.needs_all_keys and not all(np.count_nonzero(trait) == len(sizes) for trait in traits):
+            scored = np.logical_and.reduce([trait != ABSENT for trait in traits]).nonzero()[0]
+            scores = np.zeros(len(sizes), np.int64)
+            if len(scored):
+                scores[scored] = self._scores(want, [trait[scored] for trait in traits], sizes[scored])
+            return scores
+        return self._scores(want, traits, sizes)
+
+    def _scores(self, want: SpreadWant, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
+        total: NDArray[np.float64] = np.zeros(len(sizes), np.float64)
+        for constraint, domain, trait in zip(want.constraints.soft, want.soft, traits, strict=True):
             if constraint.key == HOSTNAME:
-                domains, pods = int(sizes[counts].sum()), trait
+                domains, pods = int(sizes.sum()), trait - 1
             else:
-                domains, pods = int(np.count_nonzero(np.bincount(trait[counts]))), domain.counts[trait]
-            total += np.where(has, pods * log(domains + 2) + float(constraint.max_skew - 1), 0.0)
-        return _normalized(_rounded(total), counts, scored)
+                domains, pods = int(np.count_nonzero(np.bincount(trait))), domain.counts[trait]
+            points = pods * log(domains + 2) + float(constraint.max_skew - 1)
+            total += points if np.count_nonzero(trait) == len(trait) else np.where(trait == ABSENT, 0.0, points)
+        # As Go's math.Round: adding a half is exact here, because what is not a whole number is more than 1.
+        return _reversed(np.floor(total + 0.5).astype(np.int64))
 
     # -- in words -------------------------------------------------------------------------------------------------
 
@@ -222,16 +226,9 @@ def _described(constraint: Constraint) -> str:
     return str(constraint.selector) or "an empty selector, which counts no pod"
 
 
-def _rounded(values: NDArray[np.float64]) -> Scores:
-    """To the nearest integer, halves upward, as exactly as Go's math.Round (which `floor(x + 0.5)` is not)."""
-    whole = np.floor(values)
-    return whole.astype(np.int64) + (values - whole >= 0.5)
-
-
-def _normalized(raw: Scores, counts: Mask, scored: Mask) -> Scores:
-    """Reversed, so that fewer pods score higher; where nothing is scored, 0."""
-    among = raw[counts]
-    highest = int(among.max(initial=0))
+def _reversed(raw: Scores) -> Scores:
+    """0–100, so that fewer pods score higher."""
+    lowest, highest = int(np.minimum.reduce(raw)), int(np.maximum.reduce(raw))
     if highest == 0:
-        return np.where(scored, MAX_SCORE, 0)
-    return np.where(scored, MAX_SCORE * (highest + int(among.min()) - raw) // highest, 0)
+        return np.full(len(raw), MAX_SCORE, np.int64)
+    return MAX_SCORE * (highest + lowest - raw) // highest
