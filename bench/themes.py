@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import cel, lint, parsing, startup, tolerations, validation
+from bench import cel, lint, parsing, startup, tolerations, twins, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 THEMES: dict[str, Callable[[], Iterator[Result]]] = {
     "cel": cel.measure,  # compiling and evaluating the documents' expressions
     "tolerations": tolerations.measure,  # matching a taint, with the gates on and off
+    "twins": twins.measure,  # scheduling a pod by its tolerations, against the same with Equal
     "parsing": parsing.measure,  # versions and quantities
     "validation": validation.measure,  # what admission adds to a pod
     "startup": startup.measure,  # until the command line answers

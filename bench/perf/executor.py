@@ -122,7 +122,7 @@ class Executor:
         if operation.steadyState:
             self._create_pods_steadily(operation, namespace)
             return
-        pods = self._make_pods(operation, namespace)
+        pods = self.make_pods(operation, namespace)
         if operation.collectMetrics:
             self._start(Window((namespace,), {}))
         keys = self._enqueue(pods)
@@ -139,7 +139,7 @@ class Executor:
             self._start(Window((namespace,), {}))
         end = self.clock.now() + seconds(operation.duration)
         while self.clock.now() < end:
-            keys = self._enqueue(self._make_pods(operation, namespace))
+            keys = self._enqueue(self.make_pods(operation, namespace))
             left = self.driver.wait_for(keys, until=end)
             now = self.clock.now()
             for key in keys:
@@ -149,7 +149,8 @@ class Executor:
         if operation.collectMetrics:
             self._stop()
 
-    def _make_pods(self, operation: CreatePods, namespace: str) -> list[Pod]:
+    def make_pods(self, operation: CreatePods, namespace: str) -> list[Pod]:
+        """The pods of an operation, with volumes if it has any, which nobody has heard of yet."""
         path = operation.podTemplatePath or self.workload.default_pod_template
         template = PodTemplate(self._template(path) if path else None)
         count = operation.count

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bench import __main__ as command
-from bench import lint, measure, startup
+from bench import lint, measure, startup, twins
 from bench.measure import Timing, race
 from bench.result import Result, shown, table, timed
 from bench.themes import THEMES
@@ -27,6 +27,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lint, "PODS", 20)
     monkeypatch.setattr(lint, "FILES", 2)
     monkeypatch.setattr(lint, "GROWTH", (1, 2))
+    monkeypatch.setattr(twins, "SIZE", "500Nodes")
+    monkeypatch.setattr(twins, "PODS", 1000)
 
 
 @pytest.mark.parametrize("theme", THEMES)
