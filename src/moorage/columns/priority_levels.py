@@ -26,6 +26,7 @@ class PriorityLevels:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._levels: dict[int, Level] = {}
+        self._largest: dict[int, dict[str, int]] = {}
         self._position = -1
 
     def below(self, priority: int) -> Iterator[tuple[int, Mapping[str, SlotArray]]]:
@@ -42,6 +43,16 @@ class PriorityLevels:
         for _, level in self.below(priority):
             total += level[PODS].values
         return total
+
+    def largest_below(self, priority: int) -> dict[str, int]:
+        """Per resource, the most that any pod of lower priority has asked for so far."""
+        self._catch_up()
+        largest: dict[str, int] = {}
+        for level, amounts in self._largest.items():
+            if level < priority:
+                for resource, amount in amounts.items():
+                    largest[resource] = max(amount, largest.get(resource, 0))
+        return largest
 
     def _catch_up(self) -> None:
         changes = self._cluster.nodes.changes
@@ -77,9 +88,12 @@ class PriorityLevels:
     def _load(self, shape: Shape) -> Iterator[tuple[SlotArray, int]]:
         """What one pod of the shape adds to which arrays."""
         level = self._levels.setdefault(shape.priority, {})
+        largest = self._largest.setdefault(shape.priority, {PODS: 1})
         yield self._array(level, PODS), 1
         for resource, amount in shape.requests.items():
             if resource != PODS:
+                if amount > largest.get(resource, 0):
+                    largest[resource] = amount
                 yield self._array(level, resource), amount
 
     def _array(self, level: Level, resource: str) -> SlotArray:

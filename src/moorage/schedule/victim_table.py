@@ -1,9 +1,9 @@
 """For one shape, every node's price: whom one would have to evict there. Worked out where it may matter, and kept.
 
 In: a shape's `Candidates`, the budgets, sums of requests by priority. Out: the cheapest `Selection`, or why there is
-none. Nodes that no eviction helps are ruled out with a few operations on arrays. So is, for the others, the priority up
-to which one would have to evict at least; nodes are looked at in that order, and only until no other can be cheaper.
-What was found is kept until the node changes: the next pod of the shape pays for the nodes that changed.
+none. Nodes that no eviction helps are ruled out with a few operations on arrays. So is the least that the others can
+cost: up to which priority one has to evict, and how many. Nodes are looked at in that order, and only until no other
+can be cheaper. What was found is kept until the node changes: the next pod of the shape pays for what changed.
 
 Kubernetes: DryRunPreemption and pickOneNodeForPreemption, for each pod, on a sample of at least 100 nodes or 10 %.
 Next: `preemption`.
@@ -11,7 +11,8 @@ Next: `preemption`.
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ _UNHELPFUL, _NO_VICTIMS, _HOPELESS, _UNKNOWN, _REFUSED, _FOUND = range(6)
 _PRIORITY_OFFSET = 1 << 31  # makes every priority count, so that two victims always weigh more than one of their kind
 
 _Price = tuple[int, int, int, int, float]
+_Found = tuple[_Price, int, int, Selection]  # price, tie number reversed, slot
+_Bound = tuple[_Price, int, int, int]  # the least it can cost, tie number reversed, slot, number of the assessment
 
 # Given the slots where an eviction may help: in which order to look at them, and how many selections are enough.
 Sampling = Callable[[ChosenSlots], tuple[ChosenSlots, int]]
@@ -58,9 +61,11 @@ class VictimTable:
         self._budget_state: Any = None
         self._budgeted: set[int] = set()
         self._states: NDArray[np.int8] = np.zeros(0, np.int8)
-        self._bounds: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._by_bound: list[_Bound] = []
+        self._assessment = 0  # the number of the last one, which makes older bounds invalid
+        self._assessed: NDArray[np.int64] = np.zeros(0, np.int64)
         self._found: dict[int, Selection] = {}
-        self._by_price: list[tuple[_Price, int, int, Selection]] = []
+        self._by_price: list[_Found] = []
         self._reasons: dict[int, tuple[str, ...]] = {}
 
     # -- the cheapest node ----------------------------------------------------------------------------------------
@@ -75,22 +80,24 @@ class VictimTable:
         return found
 
     def _look_for_cheapest(self) -> Selection | None:
-        unknown = self._states == _UNKNOWN
-        if unknown.any():
-            for bound in np.unique(self._bounds[unknown]).tolist():
-                best = self._best_found()
-                if best is not None and best.violations == 0 and best.highest_priority < bound:
+        by_bound = self._by_bound
+        best = self._best_found()
+        while by_bound:
+            bound, tie, slot, assessment = by_bound[0]
+            if self._states[slot] == _UNKNOWN and self._assessed[slot] == assessment:
+                if best is not None and best[:2] <= (bound, tie):
                     break
-                for slot in np.flatnonzero(unknown & (self._bounds == bound)).tolist():
-                    self._evaluate(slot)
-        return self._best_found()
+                self._evaluate(slot)
+                best = self._best_found()
+            heappop(by_bound)
+        return best[3] if best is not None else None
 
-    def _best_found(self) -> Selection | None:
+    def _best_found(self) -> _Found | None:
         by_price = self._by_price
         while by_price:
-            _, _, slot, selection = by_price[0]
-            if self._found.get(slot) is selection:
-                return selection
+            found = by_price[0]
+            if self._found.get(found[2]) is found[3]:
+                return found
             heappop(by_price)  # the node changed since
         return None
 
@@ -148,13 +155,15 @@ class VictimTable:
         changed = nodes.changes.since(self._position) if revision == self._revision else None
         if changed is None or len(self._states) != nodes.slots.capacity:
             self._states = np.zeros(nodes.slots.capacity, np.int8)
-            self._bounds = np.zeros(nodes.slots.capacity, np.int64)
+            self._assessed = np.zeros(nodes.slots.capacity, np.int64)
+            self._by_bound.clear()
             stale = set(range(nodes.slots.capacity))
         else:
             stale = set(changed)
             if self._budgets.state() != self._budget_state:
                 stale |= self._budgeted
         self._forget(stale)
+        self._trim()
         slots = np.array(sorted(stale), np.int64)
         self._states[slots] = _UNHELPFUL
         slots = slots[nodes.alive[slots]]
@@ -181,6 +190,16 @@ class VictimTable:
             self._reasons.pop(slot, None)
             self._budgeted.discard(slot)
 
+    def _trim(self) -> None:
+        """Do not keep many more entries than there are nodes."""
+        most = 2 * len(self._states)
+        if len(self._by_price) > most:
+            self._by_price = [found for found in self._by_price if self._found.get(found[2]) is found[3]]
+            heapify(self._by_price)
+        if len(self._by_bound) > most:
+            self._by_bound = [bound for bound in self._by_bound if self._assessed[bound[2]] == bound[3]]
+            heapify(self._by_bound)
+
     def _assess(self, slots: ChosenSlots) -> None:
         """What can be said, without touching anything, about slots where the no is not final."""
         nodes = self._candidates.cluster.nodes
@@ -190,16 +209,46 @@ class VictimTable:
         slots = slots[victims]
         self._states[slots] = _HOPELESS
         free = {resource: nodes.free(resource)[slots] for resource, _ in self._needs}
+        fewest = self._fewest_victims(free, len(slots))
         waiting: Mask = np.ones(len(slots), np.bool_)
+        lowest: int | None = None
         for level, sums in self._levels.below(priority):
+            lowest = level if lowest is None else lowest
             enough = waiting.copy()
             for resource, value in self._needs:
                 if resource in sums:
                     free[resource] = free[resource] + sums[resource].values[slots]
                 enough &= free[resource] >= value
             self._states[slots[enough]] = _UNKNOWN
-            self._bounds[slots[enough]] = level
+            self._expect(slots[enough], fewest[enough], lowest, level)
             waiting &= ~enough
+
+    def _fewest_victims(self, free: dict[str, NDArray[np.int64]], slots: int) -> NDArray[np.int64]:
+        """How many pods have to go at least, if all of them were as large as the largest anywhere."""
+        largest = self._levels.largest_below(self._candidates.shape.priority)
+        fewest = np.ones(slots, np.int64)
+        for resource, value in self._needs:
+            if largest.get(resource):
+                np.maximum(fewest, -((free[resource] - value) // largest[resource]), out=fewest)
+        return fewest
+
+    def _expect(self, slots: ChosenSlots, fewest: NDArray[np.int64], lowest: int, highest: int) -> None:
+        """Note what slots cost at least, given how many have to go, the lowest priority and one that has to go."""
+        self._assessment += 1
+        self._assessed[slots] = self._assessment
+        sums = (fewest - 1) * (lowest + _PRIORITY_OFFSET) + highest + _PRIORITY_OFFSET
+        ties = -self._candidates.cluster.nodes.tie[slots]
+        columns = (fewest.tolist(), sums.tolist(), ties.tolist(), slots.tolist())
+        bounds: list[_Bound] = [
+            ((0, highest, total, count, -inf), tie, slot, self._assessment)
+            for count, total, tie, slot in zip(*columns, strict=True)
+        ]
+        if len(bounds) > len(self._by_bound):
+            self._by_bound += bounds
+            heapify(self._by_bound)
+        else:
+            for bound in bounds:
+                heappush(self._by_bound, bound)
 
     def _all_curable(self) -> Mask:
         candidates = self._candidates
