@@ -1,11 +1,15 @@
 """Explanations on random clusters: what is suggested works, every refusal is told, looking leaves no trace."""
 
+import json
 from collections.abc import Callable
 
 import numpy as np
 from hypothesis import given
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.random_clusters import Scene, build, scenes
+from tests.laws.test_plan_laws import clusters
+from tests.unit.plan.explaining import explained
+from tests.unit.plan.planning import Plan, Raw
 
 from moorage.columns.cluster import Cluster
 from moorage.model.conversion import convert_view
@@ -14,6 +18,8 @@ from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.plan.explanation_change import Change
 from moorage.plan.explanation_groups import refused_nodes
+from moorage.plan.explanation_plain import plain
+from moorage.plan.explanation_text import ExplanationText
 from moorage.plan.explanation_trials import Trials, passing
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import default_profile
@@ -113,3 +119,28 @@ def test_every_refusal_of_every_node_is_told(scene: Scene) -> None:
     if candidates.rejection is None:
         fitting = {cluster.nodes.node(slot).metadata.name for slot in np.flatnonzero(passing(candidates)).tolist()}
         assert fitting == {node.metadata.name for _, node in cluster.nodes} - told.keys()
+
+
+def _explain_and_plan_agree(alone: bool) -> Callable[[], None]:
+    """Of every pod both say the same, because a pod is explained at its turn."""
+
+    @LAW_SETTINGS
+    @given(clusters())
+    def law(documents: list[Raw]) -> None:
+        for line in Plan(*documents).outcome.pods:
+            told = explained(*documents, pod=line.key, alone=alone, gates={})
+            assert told.node == line.node
+            assert (told.reason, told.message) == (line.reason, line.message)
+            text = list(ExplanationText(everything=True).lines(told))
+            assert text[0].startswith(f"pod {line.key}")
+            json.dumps(plain(told))
+
+    return law
+
+
+def test_explain_and_plan_agree() -> None:
+    _explain_and_plan_agree(alone=False)()
+
+
+def test_a_pod_that_is_explained_before_its_turn_is_noticed() -> None:
+    assert_notices(_explain_and_plan_agree(alone=True))

@@ -135,6 +135,7 @@ def _wait_for_turn(world: World, placement: Placement, target: PlannedPod) -> No
     try:
         placement.run()
     except _ItsTurn:
+        target.reason = target.message = ""  # whatever it waited for before is there now
         record = target.record
         if record is not None and record.slot >= 0:
             world.cluster.remove_pod(record)
