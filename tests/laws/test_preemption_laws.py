@@ -178,12 +178,18 @@ def law_table(cheapest: Cheapest) -> None:
         if candidates.rejection is not None:
             return
         table = VictimTable(candidates, budgets, PriorityLevels(cluster))
-        for _ in range(2):
-            assert _of(cheapest(table)) == _naive(candidates, budgets)
+        for index in range(4):
+            selection = cheapest(table)
+            assert _of(selection) == _naive(candidates, budgets)
             fresh = _candidates(cluster, scene.pod)
             assert (candidates.feasible() == fresh.feasible()).all()
             assert candidates.best() == fresh.best()
-            change(cluster, scene)
+            if selection is None:
+                change(cluster, scene)
+                continue
+            for victim in selection.victims:
+                cluster.remove_pod(victim)
+            cluster.add_pod(cluster.record(f"preemptor {index}", convert_view(scene.pod, Pod)), selection.slot)
 
     law()
 
