@@ -69,18 +69,23 @@ def _rounded(resource: str, value: int) -> int:
 
 
 def _lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
-    spec = pod.spec
+    # What the pod as a whole asks for is not to hide what its containers do: together they may not ask for more.
+    spec = msgspec.structs.replace(pod.spec, resources=None)
     written: list[Any] = []
-    if spec.resources is not None and resource in spec.resources.requests:
-        level = most - (amount(resource, spec.overhead[resource]) if resource in spec.overhead else 0)
-        spec = _with_pod_level(spec, resource, max(level, 0))
-        written.append({"resources": {"requests": {resource: shown(resource, max(level, 0))}}})
     for attribute in ("containers", "initContainers"):
         spec, lowered = _lower_containers(spec, attribute, resource, most)
         written += [
             {attribute: [{"name": name, "resources": {"requests": {resource: shown(resource, value)}}}]}
             for name, value in lowered
         ]
+    whole = pod.spec.resources
+    if whole is not None and resource in whole.requests:
+        level = most - (amount(resource, spec.overhead[resource]) if resource in spec.overhead else 0)
+        if level < 0:
+            return None
+        whole = msgspec.structs.replace(whole, requests={**whole.requests, resource: _quantity(resource, level)})
+        written.append({"resources": {"requests": {resource: shown(resource, level)}}})
+    spec = msgspec.structs.replace(spec, resources=whole)
     if pod_requests(spec).get(resource, 0) > most:
         return None
     return Change(
@@ -93,13 +98,6 @@ def _lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
         yaml="\n".join(as_yaml(entry) for entry in written),
         move=(asked - most) / asked,
     )
-
-
-def _with_pod_level(spec: PodSpec, resource: str, value: int) -> PodSpec:
-    if spec.resources is None:
-        return spec
-    requests = {**spec.resources.requests, resource: _quantity(resource, value)}
-    return msgspec.structs.replace(spec, resources=msgspec.structs.replace(spec.resources, requests=requests))
 
 
 def _lower_containers(spec: PodSpec, attribute: str, resource: str, most: int) -> tuple[PodSpec, list[tuple[str, int]]]:

@@ -221,6 +221,17 @@ def test_an_init_container_is_lowered_where_it_is_the_peak() -> None:
     assert "initContainers" in found.suggestions[0].change.yaml
 
 
+def test_what_the_pod_as_a_whole_asks_for_is_lowered_with_its_containers() -> None:
+    asks = pod("p", "3", resources={"requests": {"cpu": "4"}})
+    found = explained(node("a", cpu="2"), asks)
+    assert told(found) == {"cpu 4 → at most 2 (lower by 2)": ["a"]}
+    changed = found.suggestions[0].change.pod
+    assert changed is not None
+    assert changed.spec.resources is not None
+    assert str(changed.spec.resources.requests["cpu"]) == "2"
+    assert str(changed.spec.containers[0].resources.requests["cpu"]) == "2"
+
+
 def test_memory_is_rounded_down() -> None:
     small = node("a")
     small["status"]["capacity"]["memory"] = "1500000000"
