@@ -2,6 +2,7 @@
 
 An image counts with its size, scaled down by how few nodes have it, lest all pods follow the first one. 23 MiB and less
 score 0, 1000 MiB a container and more score 100. Kubernetes: pkg/scheduler/framework/plugins/imagelocality.
+Differs: an image is as large as the node says that has it; Kubernetes believes the first node that had it.
 """
 
 from typing import Any

@@ -75,13 +75,21 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
 
 
 def _balance(fractions: list[float]) -> int:
-    """100 when all fractions are equal, less by their standard deviation."""
+    """100 when all fractions are equal, less by their standard deviation.
+
+    Plain additions as in `_deviations`, because `sum` rounds otherwise since Python 3.12.
+    """
     deviation = 0.0
     if len(fractions) == 2:
         deviation = abs((fractions[0] - fractions[1]) / 2)
     elif len(fractions) > 2:
-        mean = sum(fractions) / len(fractions)
-        deviation = sqrt(sum((fraction - mean) * (fraction - mean) for fraction in fractions) / len(fractions))
+        total = squares = 0.0
+        for fraction in fractions:
+            total += fraction
+        mean = total / len(fractions)
+        for fraction in fractions:
+            squares += (fraction - mean) * (fraction - mean)
+        deviation = sqrt(squares / len(fractions))
     return int((1 - deviation) * MAX_SCORE)
 
 
