@@ -1,8 +1,11 @@
 """Explanations on random clusters: what is suggested works, every refusal is told, looking leaves no trace."""
 
+import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import msgspec
 import numpy as np
 from hypothesis import given
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
@@ -11,16 +14,18 @@ from tests.laws.test_plan_laws import clusters
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Plan, Raw
 
+from moorage.admit.admission import Rejected, admit
 from moorage.columns.cluster import Cluster
 from moorage.model.conversion import convert_view
-from moorage.model.gates import gates_from
+from moorage.model.gates import GateSet, gates_from
 from moorage.model.node import Node
 from moorage.model.pod import Pod
-from moorage.plan.explanation_change import Change
+from moorage.model.scheduling import Toleration
+from moorage.plan.explanation_change import Blockers, Change, Kind, with_spec
 from moorage.plan.explanation_groups import refused_nodes
 from moorage.plan.explanation_plain import plain
 from moorage.plan.explanation_text import ExplanationText
-from moorage.plan.explanation_trials import Trials, passing
+from moorage.plan.explanation_trials import Propose, Trials, passing, propose
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.diagnosis import refusals_of
@@ -144,3 +149,65 @@ def test_explain_and_plan_agree() -> None:
 
 def test_a_pod_that_is_explained_before_its_turn_is_noticed() -> None:
     assert_notices(_explain_and_plan_agree(alone=True))
+
+
+def _acceptable(scene: Scene) -> Raw:
+    """The pod that asks, without what no API server would take."""
+    raw: Raw = copy.deepcopy(scene.pod)
+    spec = raw["spec"]
+    del spec["priority"]
+    spec.pop("nodeName", None)
+    spec["volumes"] = [{**volume, "name": f"v{number}"} for number, volume in enumerate(spec["volumes"])]
+    for container in spec["containers"]:
+        for port in container["ports"]:
+            port["containerPort"] = port["hostPort"]
+        extended = {name: value for name, value in container["resources"]["requests"].items() if "/" in name}
+        container["resources"]["limits"] = extended
+    return {"apiVersion": "v1", "kind": "Pod", **raw}
+
+
+def _written(value: Any) -> Any:
+    """A view as a document: without what is empty."""
+    if isinstance(value, dict):
+        kept = {name: _written(one) for name, one in value.items()}
+        return {name: one for name, one in kept.items() if one not in (None, "", [], {}, 0, False)}
+    return [_written(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _what_is_suggested_would_be_accepted(proposals: Propose, scene: Scene) -> None:
+    raw = _acceptable(scene)
+    if isinstance(admit(copy.deepcopy(raw), None, GATES), Rejected):
+        return
+    cluster, pod = build(scene), convert_view(raw, Pod)
+    trials = Trials(default_profile(GATES), cluster, pod, GATES, proposals=proposals)
+    among = cluster.nodes.alive & ~passing(_candidates(cluster, pod))
+    together = trials.together(among)
+    changes = [one.change for one in trials.suggestions(among)] + list(together.changes if together is not None else ())
+    for change in changes:
+        if change.pod is not None:
+            document = _written(msgspec.to_builtins(change.pod, enc_hook=str))
+            result = admit({"apiVersion": "v1", "kind": "Pod", **document}, None, GATES)
+            assert not isinstance(result, Rejected), change.summary
+
+
+def _proposes_nonsense(blockers: Blockers, gates: GateSet, programs: Any) -> Iterator[Change]:
+    """Broken on purpose: a toleration that the scheduler would honour and no API server takes."""
+    nonsense = Toleration(operator="Exists", value="x")
+    yield Change(Kind.TOLERATION, "t", "nonsense", 1, pod=with_spec(blockers.pod, tolerations=(nonsense,)))
+
+
+def _law_of_acceptance(proposals: Propose) -> Callable[[], None]:
+    @LAW_SETTINGS
+    @given(scenes())
+    def law(scene: Scene) -> None:
+        _what_is_suggested_would_be_accepted(proposals, scene)
+
+    return law
+
+
+def test_what_is_suggested_would_be_accepted() -> None:
+    _law_of_acceptance(propose)()
+
+
+def test_a_change_that_no_server_takes_is_noticed() -> None:
+    assert_notices(_law_of_acceptance(_proposes_nonsense))
