@@ -296,5 +296,7 @@ def change(cluster: Cluster, scene: Scene) -> None:
         cluster.storage.set(_volume("late", _ZONE, "a"))
     if scene.pods:
         _, raw = scene.pods[0]
-        cluster.remove_pod(next(iter(cluster.pods.values())))
+        first = cluster.pods.get(f"{raw['metadata']['namespace']}/{raw['metadata']['name']}")
+        if first is not None:
+            cluster.remove_pod(first)
         place(cluster, raw, scene.nodes[-1]["metadata"]["name"])
