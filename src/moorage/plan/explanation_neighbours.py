@@ -107,6 +107,12 @@ def spread_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
             new = replace(constraint, matchLabelKeys=keys)
             text = f"{where}: count only pods of the same revision"
             yield _spread(pod, index, new, text, 2, {"matchLabelKeys": list(keys)}, 0)
+        if any((c.topologyKey, c.whenUnsatisfiable) == (constraint.topologyKey, _SOFT) for c in constraints):
+            # There is one like it already, and the API server takes only one: this one can go.
+            kept = replaced(constraints, index)
+            changed = with_spec(pod, topologySpreadConstraints=kept)
+            yield Change(Kind.SPREAD, f"spread {index}", f"{where}: drop the constraint {_HARD}", 4, pod=changed)
+            continue
         new = replace(constraint, whenUnsatisfiable=_SOFT, minDomains=None)
         text = f"{where}: whenUnsatisfiable {_HARD} → {_SOFT}"
         yield _spread(pod, index, new, text, 3, {"whenUnsatisfiable": _SOFT}, 0)

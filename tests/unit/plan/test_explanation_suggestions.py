@@ -316,6 +316,12 @@ def test_domains_that_are_missing() -> None:
     assert unlabelled == {"spread by zone: whenUnsatisfiable DoNotSchedule → ScheduleAnyway": ["b"]}
 
 
+def test_a_constraint_that_is_there_softly_already_is_dropped() -> None:
+    both = [spread(), spread(whenUnsatisfiable="ScheduleAnyway")]
+    found = told(explained(node("a"), pod("p", labels={"app": "web"}, topologySpreadConstraints=both)))
+    assert found == {"spread by zone (constraint 1): drop the constraint DoNotSchedule": ["a"]}
+
+
 # -- volumes, priorities, gates ---------------------------------------------------------------------------------------
 
 
