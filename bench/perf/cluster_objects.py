@@ -18,8 +18,6 @@ from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.model.policy import PodDisruptionBudget
 from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from moorage.schedule.cycle import Scheduler
-from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.events import Event, EventKind
 
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
     from moorage.model.gates import GateSet
     from moorage.model.view import View
+    from moorage.schedule.configured_scheduler import Configuration
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _DELETED = "2020-01-01T00:00:00Z"
@@ -42,10 +41,9 @@ _STORAGE_EVENTS: dict[type[View], EventKind] = {
 class ClusterObjects:
     """All objects of a run, and the scheduler that hears of them."""
 
-    def __init__(self, gates: GateSet, seed: int = 0) -> None:
-        selectors = DefaultSelectors()
-        self.scheduler = Scheduler({DEFAULT_SCHEDULER: default_profile(gates, selectors=selectors)}, Cluster(seed))
-        self._selectors = selectors
+    def __init__(self, configuration: Configuration, gates: GateSet, seed: int = 0) -> None:
+        self._selectors = DefaultSelectors()
+        self.scheduler = configuration.make_scheduler(Cluster(seed), gates, self._selectors)
         self.pending: dict[str, PodRecord] = {}
         self.attempted: set[str] = set()
         self.on_gone: Callable[[str], None] = lambda key: None

@@ -28,6 +28,8 @@ from bench.perf.operations import (
 from bench.perf.problems import ConfigError, NotSupported
 from bench.perf.templates import Template
 from moorage.model.gates import GATES, GateSet, gates_from
+from moorage.schedule.configuration import ConfigurationError, load_configuration
+from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +69,7 @@ class Workload(msgspec.Struct, frozen=True):
     operations: tuple[Operation, ...] = ()
     gates: GateSet = GateSet(frozenset())
     default_pod_template: str = ""
+    configuration: Configuration = DEFAULT_CONFIGURATION
     refused: str = ""
 
     @property
@@ -116,8 +119,6 @@ def _read_file(file: Path) -> Iterator[Workload]:
 
 
 def _compile(file: Path, case: _RawTestCase, workload: _RawWorkload, name: str) -> Workload:
-    if case.schedulerConfigPath:
-        raise NotSupported(f"schedulerConfigPath {case.schedulerConfigPath}")
     used: set[str] = set()
     operations = tuple(compile_operation(raw, workload.params, used) for raw in case.workloadTemplate)
     unused = sorted(set(workload.params) - used)
@@ -131,7 +132,19 @@ def _compile(file: Path, case: _RawTestCase, workload: _RawWorkload, name: str) 
     # Other gates switch parts of kube-scheduler that have no counterpart here.
     gates = gates_from({gate: on for gate, on in settings.items() if gate in _KNOWN_GATES})
     labels = frozenset({*case.labels, *workload.labels})
-    return Workload(name, file, labels, operations, gates, case.defaultPodTemplatePath)
+    configuration = _configuration(file.parent, case.schedulerConfigPath, gates)
+    return Workload(name, file, labels, operations, gates, case.defaultPodTemplatePath, configuration)
+
+
+def _configuration(folder: Path, path: str, gates: GateSet) -> Configuration:
+    if not path:
+        return DEFAULT_CONFIGURATION
+    try:
+        return load_configuration((folder / path).read_bytes(), path, gates)
+    except OSError as error:
+        raise ConfigError(f"schedulerConfigPath {path}: {error.strerror}") from None
+    except ConfigurationError as error:
+        raise NotSupported(f"schedulerConfigPath {error.problems[0]}") from None
 
 
 def _collects(operation: Operation) -> bool:

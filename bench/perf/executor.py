@@ -60,7 +60,7 @@ class Executor:
 
     def __init__(self, workload: Workload, seed: int = 0) -> None:
         self.workload = workload
-        self.objects = ClusterObjects(workload.gates, seed)
+        self.objects = ClusterObjects(workload.configuration, workload.gates, seed)
         self.clock = Clock()
         self.driver = Driver(self.objects, self.clock)
         self.figures: list[Figures] = []

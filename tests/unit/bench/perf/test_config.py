@@ -119,9 +119,18 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path: Path, operation: dic
     assert workload.labels == {"a"}
 
 
-def test_a_configured_scheduler_is_refused(tmp_path: Path) -> None:
+def test_the_scheduler_may_be_configured(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    head = "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, "
+    config.write_text(head + "profiles: [{schedulerName: mine}]}", encoding="utf-8")
     workload = read_workload(tmp_path, measured(1), schedulerConfigPath="config.yaml")
-    assert workload.refused == "not supported: schedulerConfigPath config.yaml"
+    assert [profile.name for profile in workload.configuration.profiles] == ["mine"]
+    config.write_text(head + "extenders: [{urlPrefix: http://x}]}", encoding="utf-8")
+    workload = read_workload(tmp_path, measured(1), schedulerConfigPath="config.yaml")
+    assert workload.refused.startswith("not supported: schedulerConfigPath config.yaml:1: ")
+    assert "extenders" in workload.refused
+    with pytest.raises(ConfigError, match=r"schedulerConfigPath none\.yaml: No such file"):
+        read_workload(tmp_path, measured(1), schedulerConfigPath="none.yaml")
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
