@@ -42,7 +42,7 @@ from moorage.schedule.profile import Profile
 from moorage.schedule.standings import Standings
 
 SERVICES = {"default": {"app": "web"}}
-ENOUGH = settings(LAW_SETTINGS, max_examples=100)
+ENOUGH = settings(LAW_SETTINGS, max_examples=70)
 UNTIL_NOTICED = settings(LAW_SETTINGS, max_examples=60, phases=(Phase.generate,))
 SEEDS = st.integers(0, 2**32)
 
