@@ -74,14 +74,14 @@ def _validate_schedule(spec: CronJobSpec, old: CronJobSpec | None) -> list[Field
 
 def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if not zone:
-        return [invalid(path, zone, "timeZone must be nil or non-empty string")]
+        return [invalid(path, AsJSON(zone), "timeZone must be nil or non-empty string")]
     for part in zone.split("/"):
         if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
-            return [invalid(path, zone, f"unknown time zone {zone}")]
+            return [invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
     if zone.lower() == "local":
         detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        return [invalid(path, zone, detail)]
-    return [] if _is_known_zone(zone) else [invalid(path, zone, f"unknown time zone {zone}")]
+        return [invalid(path, AsJSON(zone), detail)]
+    return [] if _is_known_zone(zone) else [invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
 
 
 @lru_cache(maxsize=256)

@@ -39,12 +39,17 @@ def validate_at_most_100_percent(value: int | str, path: str) -> list[FieldError
 
 
 def int_or_percent_value(value: int | str) -> int:
-    """The number without its percent sign; 0 for what is neither, as upstream has it."""
+    """The number without its percent sign; text may be a number with a sign, and 0 is what is neither, as upstream."""
     if isinstance(value, int):
         return value
-    digits = value.removesuffix("%")
+    if value.endswith("%"):
+        sign, digits = 1, value[:-1]
+    else:
+        sign, digits = (-1 if value.startswith("-") else 1), (value[1:] if value[:1] in ("+", "-") else value)
+    if not digits.isascii() or not digits.isdigit():
+        return 0
     # More digits than an int64 has are more than any limit here, and int() need not read them all.
-    return int(digits[:19]) if digits.isascii() and digits.isdigit() else 0
+    return sign * int(digits.lstrip("0")[:19] or "0")
 
 
 def shown_label_selector(selector: LabelSelector | None) -> GoStruct | None:

@@ -317,6 +317,7 @@ CRON_CASES: list[tuple[Raw, list[str]]] = [
     ),
     ({"timeZone": "UTC"}, []),
     ({"timeZone": ""}, ['spec.timeZone: Invalid value: "": timeZone must be nil or non-empty string']),
+    ({"timeZone": "<a>"}, ['spec.timeZone: Invalid value: "\\u003ca\\u003e": unknown time zone <a>']),
     ({"timeZone": "a/../b"}, ['spec.timeZone: Invalid value: "a/../b": unknown time zone a/../b']),
     (
         {"timeZone": "local"},
