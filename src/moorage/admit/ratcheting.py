@@ -14,7 +14,7 @@ from moorage.admit.pod.annotations import DELETION_COST_ANNOTATION, is_deletion_
 from moorage.admit.pod.paths import validate_local_path
 from moorage.admit.pod.security import validate_host_sysctl
 from moorage.admit.scheduling.label_keys import validate_label_keys, validate_unmerged_label_keys
-from moorage.admit.scheduling.label_selectors import validate_label_selector
+from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.scheduling.pod_affinity import validate_term_selectors
 from moorage.model.gates import GateSet
 from moorage.model.meta import LabelSelector, ObjectMeta
@@ -52,8 +52,7 @@ def options_for_selector_update(
 ) -> ValidationOptions:
     """Options for a kind whose own selector is an excuse, too, if a value in it was invalid before."""
     options = options_for_template_update(gates, old)
-    expressions = () if selector is None else selector.matchExpressions
-    if not any(label_value_errors(value) for expression in expressions for value in expression.values):
+    if not has_invalid_label_value(selector):
         return options
     return msgspec.structs.replace(options, allow_invalid_label_value_in_selector=True)
 

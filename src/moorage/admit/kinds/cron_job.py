@@ -78,10 +78,13 @@ def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     for part in zone.split("/"):
         if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
             return [invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
+    errors: list[FieldError] = []
     if zone.lower() == "local":
         detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        return [invalid(path, AsJSON(zone), detail)]
-    return [] if _is_known_zone(zone) else [invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
+        errors.append(invalid(path, AsJSON(zone), detail))
+        if zone == "Local":  # the one spelling that Go knows
+            return errors
+    return errors if _is_known_zone(zone) else [*errors, invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
 
 
 @lru_cache(maxsize=256)

@@ -5,10 +5,9 @@ In: views and the options of their template. Out: field errors. Kubernetes: Vali
 Next: `moorage.admit.registry`.
 """
 
-import msgspec
-
 from moorage.admit.kinds.fields import (
     int_or_percent_value,
+    or_zero,
     shown_label_selector,
     validate_at_most_100_percent,
     validate_immutable,
@@ -25,7 +24,7 @@ from moorage.admit.kinds.templates import (
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import validate_pod_template
-from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
+from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required
 from moorage.model.go_text import GoStruct
 from moorage.model.workload import DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet
@@ -38,8 +37,6 @@ def validate_daemon_set(daemon_set: DaemonSet, options: ValidationOptions) -> li
 
 
 def validate_daemon_set_update(new: DaemonSet, old: DaemonSet, options: ValidationOptions) -> list[FieldError]:
-    if has_invalid_label_value(old.spec.selector):
-        options = msgspec.structs.replace(options, allow_invalid_label_value_in_selector=True)
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     shown = shown_label_selector(new.spec.selector)
     errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
@@ -69,7 +66,7 @@ def _validate_strategy(strategy: DaemonSetUpdateStrategy, path: str) -> list[Fie
     if rolling is None:
         return [required(f"{path}.rollingUpdate")]
     path = f"{path}.rollingUpdate"
-    unavailable, surge = rolling.maxUnavailable or 0, rolling.maxSurge or 0
+    unavailable, surge = or_zero(rolling.maxUnavailable), or_zero(rolling.maxSurge)
     errors = validate_int_or_percent(unavailable, f"{path}.maxUnavailable")
     errors += validate_int_or_percent(surge, f"{path}.maxSurge")
     errors += validate_at_most_100_percent(unavailable, f"{path}.maxUnavailable")
@@ -82,4 +79,4 @@ def _validate_strategy(strategy: DaemonSetUpdateStrategy, path: str) -> list[Fie
 
 
 def _shown_rolling(rolling: RollingUpdateDaemonSet) -> GoStruct:
-    return GoStruct(MaxUnavailable=rolling.maxUnavailable or 0, MaxSurge=rolling.maxSurge or 0)
+    return GoStruct(MaxUnavailable=or_zero(rolling.maxUnavailable), MaxSurge=or_zero(rolling.maxSurge))

@@ -6,6 +6,7 @@ their updates (pkg/apis/apps/validation). Next: `moorage.admit.registry`.
 
 from moorage.admit.kinds.fields import (
     int_or_percent_value,
+    or_zero,
     shown_label_selector,
     validate_at_most_100_percent,
     validate_immutable,
@@ -107,7 +108,7 @@ def _validate_strategy(strategy: DeploymentStrategy, path: str) -> list[FieldErr
         return [] if rolling is None else [forbidden(f"{path}.rollingUpdate", detail)]
     if rolling is None:
         return [required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")]
-    unavailable, surge = rolling.maxUnavailable or 0, rolling.maxSurge or 0
+    unavailable, surge = or_zero(rolling.maxUnavailable), or_zero(rolling.maxSurge)
     errors = validate_int_or_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
     errors += validate_int_or_percent(surge, f"{path}.rollingUpdate.maxSurge")
     if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
@@ -117,4 +118,4 @@ def _validate_strategy(strategy: DeploymentStrategy, path: str) -> list[FieldErr
 
 
 def _shown_rolling(rolling: RollingUpdateDeployment) -> GoStruct:
-    return GoStruct(MaxUnavailable=rolling.maxUnavailable or 0, MaxSurge=rolling.maxSurge or 0)
+    return GoStruct(MaxUnavailable=or_zero(rolling.maxUnavailable), MaxSurge=or_zero(rolling.maxSurge))

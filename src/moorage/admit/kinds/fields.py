@@ -38,6 +38,11 @@ def validate_at_most_100_percent(value: int | str, path: str) -> list[FieldError
     return [invalid(path, AsJSON(value), OVER_100_PERCENT)]
 
 
+def or_zero(value: int | str | None) -> int | str:
+    """What Go holds: 0 for a share that is absent, but not for one that is empty text."""
+    return 0 if value is None else value
+
+
 def int_or_percent_value(value: int | str) -> int:
     """The number without its percent sign; text may be a number with a sign, and 0 is what is neither, as upstream."""
     if isinstance(value, int):

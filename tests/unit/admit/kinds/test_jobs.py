@@ -320,10 +320,18 @@ CRON_CASES: list[tuple[Raw, list[str]]] = [
     ({"timeZone": "<a>"}, ['spec.timeZone: Invalid value: "\\u003ca\\u003e": unknown time zone <a>']),
     ({"timeZone": "a/../b"}, ['spec.timeZone: Invalid value: "a/../b": unknown time zone a/../b']),
     (
+        {"timeZone": "Local"},
+        [
+            'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined in '
+            "https://www.iana.org/time-zones"
+        ],
+    ),
+    (
         {"timeZone": "local"},
         [
             'spec.timeZone: Invalid value: "local": timeZone must be an explicit time zone as defined in '
-            "https://www.iana.org/time-zones"
+            "https://www.iana.org/time-zones",
+            'spec.timeZone: Invalid value: "local": unknown time zone local',
         ],
     ),
     (

@@ -84,6 +84,20 @@ CASES: list[tuple[str, Raw, list[str]]] = [
     ("DaemonSet", {"selector": None}, [f"LABELS {NOT_SELECTED}"]),
     ("DaemonSet", {"selector": {}}, ["spec.selector: Invalid value: {}: empty selector is invalid for daemonset"]),
     ("DaemonSet", {"selector": ODD}, [NOT_AN_OPERATOR]),
+    (
+        "DaemonSet",
+        {"updateStrategy": rolling(maxUnavailable="", maxSurge=1)},
+        [f'spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "": {PERCENT}'],
+    ),
+    (
+        "DaemonSet",
+        {"updateStrategy": rolling(maxUnavailable="-5", maxSurge=1)},
+        [
+            f'spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "-5": {PERCENT}',
+            "spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is "
+            "non-zero",
+        ],
+    ),
     ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, []),
     (
         "DaemonSet",
