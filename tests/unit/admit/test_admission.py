@@ -26,8 +26,12 @@ VALID: dict[str, Raw] = {
 }
 
 
+#: What storage drivers write about themselves: read by the scheduler, written by no user, admitted as it is.
+DRIVERS_OWN = {"CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"}
+
+
 def test_every_known_kind_has_a_row() -> None:
-    assert set(REGISTRY) == {kind for _, kind in KINDS} == set(VALID)
+    assert set(REGISTRY) == {kind for _, kind in KINDS} - DRIVERS_OWN == set(VALID)
 
 
 @pytest.mark.parametrize("kind", VALID)
