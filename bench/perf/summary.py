@@ -44,8 +44,8 @@ class Summary(msgspec.Struct, frozen=True):
     unschedulable: int  # pods that have no node at the end
     failed_attempts: int
     goal: int | None = None
-    best_pods_per_cpu_second: float = 0.0  # of the run that was disturbed least
-    twin_ratio: float | None = None  # CPU time of a pod over that of the twin's, in the best run of each
+    best_p50_us: float = 0.0  # of the run that was disturbed least
+    twin_ratio: float | None = None  # that, over the twin's
     note: str = ""
 
     @property
@@ -68,14 +68,13 @@ def summarize(figures: Iterable[Figures]) -> list[Summary]:
 
 def _summary(name: str, runs: list[Figures]) -> Summary:
     last = runs[-1]
-    rates = [run.scheduled / run.cpu_seconds if run.cpu_seconds else 0.0 for run in runs]
     nodes = max(run.nodes for run in runs)
     return Summary(
         workload=name,
         nodes=nodes,
         runs=len(runs),
         pods_per_second=median(run.pods_per_second for run in runs),
-        pods_per_cpu_second=median(rates),
+        pods_per_cpu_second=median(run.scheduled / run.cpu_seconds if run.cpu_seconds else 0.0 for run in runs),
         p50_us=median(run.p50_us for run in runs),
         p99_us=median(run.p99_us for run in runs),
         peak_bytes=max(run.peak_bytes for run in runs),
@@ -83,7 +82,7 @@ def _summary(name: str, runs: list[Figures]) -> Summary:
         unschedulable=last.without_node,
         failed_attempts=last.failed_attempts,
         goal=GOALS.get(name.partition("/")[0]) if nodes == _GOAL_NODES else None,
-        best_pods_per_cpu_second=max(rates),
+        best_p50_us=min(run.p50_us for run in runs),
         note=last.note,
     )
 
@@ -91,7 +90,6 @@ def _summary(name: str, runs: list[Figures]) -> Summary:
 def _compared(summary: Summary, made: dict[str, Summary]) -> Summary:
     case, _, rest = summary.workload.partition("/")
     twin = made.get(f"{case}{TWIN_SUFFIX}/{rest}")
-    if twin is None or not summary.best_pods_per_cpu_second:
+    if twin is None or not twin.best_p50_us:
         return summary
-    ratio = twin.best_pods_per_cpu_second / summary.best_pods_per_cpu_second
-    return msgspec.structs.replace(summary, twin_ratio=ratio)
+    return msgspec.structs.replace(summary, twin_ratio=summary.best_p50_us / twin.best_p50_us)
