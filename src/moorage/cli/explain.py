@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.options import all_option, colour_option, config_option, gates_option, seed_option
 from moorage.cli.streams import coloured, parsed_gates, piped_input, read_configuration, say
 
 if TYPE_CHECKING:
@@ -44,19 +45,9 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
     is_flag=True,
     help="Take the cluster as it is, without placing first the pods that come before this one in the queue.",
 )
-@click.option(
-    "--feature-gates",
-    "gates",
-    multiple=True,
-    metavar="NAME=BOOL,...",
-    help="Switch feature gates on or off in all components; AllAlpha=true for all. Repeatable.",
-)
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="A KubeSchedulerConfiguration: profiles, plugins, weights and arguments of the scheduler.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good.")
+@gates_option
+@config_option
+@seed_option
 @click.option("--strict", is_flag=True, help="Exit 1 if the pod stays Pending, or others would have to leave for it.")
 @click.option(
     "-o",
@@ -67,16 +58,8 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
     show_default=True,
     help="Form of the explanation.",
 )
-@click.option("--all", "everything", is_flag=True, help="Print long lists in full.")
-@click.option(
-    "--color",
-    "--colour",
-    "colour",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
-)
+@all_option
+@colour_option
 def command(
     pod: str,
     paths: tuple[str, ...],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.options import colour_option, gates_option
 from moorage.cli.streams import coloured, parsed_gates, piped_input, say
 
 if TYPE_CHECKING:
@@ -39,13 +40,7 @@ def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> No
 
 @click.command("lint", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
-@click.option(
-    "--feature-gates",
-    "gates",
-    multiple=True,
-    metavar="NAME=BOOL,...",
-    help="Switch feature gates on or off, as for kube-apiserver; AllAlpha=true for all. Repeatable.",
-)
+@gates_option
 @click.option(
     "--strict", is_flag=True, help="Unknown and duplicate fields are errors, as for a server that validates strictly."
 )
@@ -54,15 +49,7 @@ def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> No
 @click.option(
     "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the report."
 )
-@click.option(
-    "--color",
-    "--colour",
-    "colour",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
-)
+@colour_option
 @click.option("--exit-zero", is_flag=True, help="Exit 0 also with findings. Unreadable input still exits 2.")
 @click.option(
     "--rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List the rules and exit."

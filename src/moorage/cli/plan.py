@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.options import all_option, colour_option, config_option, gates_option, seed_option
 from moorage.cli.streams import coloured, parsed_gates, piped_input, read_configuration, say
 
 if TYPE_CHECKING:
@@ -53,33 +54,15 @@ _WORTH_A_BAR = 2_000
     metavar="deployment/[NAMESPACE/]NAME",
     help="Play a rolling update (to the template in --change, or a restart) and say whether it completes.",
 )
-@click.option(
-    "--feature-gates",
-    "gates",
-    multiple=True,
-    metavar="NAME=BOOL,...",
-    help="Switch feature gates on or off in all components; AllAlpha=true for all. Repeatable.",
-)
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="A KubeSchedulerConfiguration: profiles, plugins, weights and arguments of the scheduler.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good.")
+@gates_option
+@config_option
+@seed_option
 @click.option("--strict", is_flag=True, help="Exit 1 if anything stays Pending or is refused, or a rollout stops.")
 @click.option(
     "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the plan."
 )
-@click.option("--all", "everything", is_flag=True, help="Print long lists in full.")
-@click.option(
-    "--color",
-    "--colour",
-    "colour",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
-)
+@all_option
+@colour_option
 def command(
     paths: tuple[str, ...],
     files: tuple[str, ...],
