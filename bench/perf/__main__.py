@@ -17,6 +17,7 @@ from bench.perf.problems import ConfigError
 from bench.perf.report import table
 from bench.perf.selection import select
 from bench.perf.summary import Summary, summarize
+from bench.perf.twin_race import twin_ratio, twins
 from bench.process import ROOT
 
 if TYPE_CHECKING:
@@ -39,10 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
             _print_list(chosen)
             return 0
         figures = _run(options.suite, [w for w in chosen if not w.refused], options.repeat)
+        ratios = {workload.name: twin_ratio(workload, twin) for workload, twin in twins(chosen)}
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    summaries = summarize(figures)
+    summaries = summarize(figures, ratios)
     text = _text(summaries, [workload for workload in chosen if workload.refused])
     print(text, end="")
     _write(options, text, summaries, chosen)

@@ -1,4 +1,4 @@
-"""Several runs of a workload → one line: medians, and the ratio to the twin that uses `Equal` instead.
+"""Several runs of a workload → one line of medians, and what it costs beside the twin that uses `Equal` instead.
 
 Next: report.py shows them, __main__.py writes them as JSON.
 """
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from bench.perf.figures import Figures
 
-TWIN_SUFFIX = "EqualTwin"
 #: Pods a second, of workloads that the real kube-scheduler was measured with on 5,000 nodes: 20 times what it reaches
 #: when it samples nodes, and 100 times what it reaches when it looks at all of them.
 GOALS = {
@@ -44,8 +43,7 @@ class Summary(msgspec.Struct, frozen=True):
     unschedulable: int  # pods that have no node at the end
     failed_attempts: int
     goal: int | None = None
-    best_p50_us: float = 0.0  # of the run that was disturbed least
-    twin_ratio: float | None = None  # that, over the twin's
+    twin_ratio: float | None = None  # what a pod costs over what one of the twin's costs, see twin_race.py
     note: str = ""
 
     @property
@@ -57,16 +55,16 @@ class Summary(msgspec.Struct, frozen=True):
         return named
 
 
-def summarize(figures: Iterable[Figures]) -> list[Summary]:
+def summarize(figures: Iterable[Figures], twin_ratios: Mapping[str, float] | None = None) -> list[Summary]:
     """One summary for each name, in order of first appearance."""
     by_name: dict[str, list[Figures]] = {}
     for one in figures:
         by_name.setdefault(one.workload, []).append(one)
-    made = {name: _summary(name, runs) for name, runs in by_name.items()}
-    return [_compared(summary, made) for summary in made.values()]
+    ratios = twin_ratios or {}
+    return [_summary(name, runs, ratios.get(name)) for name, runs in by_name.items()]
 
 
-def _summary(name: str, runs: list[Figures]) -> Summary:
+def _summary(name: str, runs: list[Figures], twin_ratio: float | None) -> Summary:
     last = runs[-1]
     nodes = max(run.nodes for run in runs)
     return Summary(
@@ -82,14 +80,6 @@ def _summary(name: str, runs: list[Figures]) -> Summary:
         unschedulable=last.without_node,
         failed_attempts=last.failed_attempts,
         goal=GOALS.get(name.partition("/")[0]) if nodes == _GOAL_NODES else None,
-        best_p50_us=min(run.p50_us for run in runs),
+        twin_ratio=twin_ratio,
         note=last.note,
     )
-
-
-def _compared(summary: Summary, made: dict[str, Summary]) -> Summary:
-    case, _, rest = summary.workload.partition("/")
-    twin = made.get(f"{case}{TWIN_SUFFIX}/{rest}")
-    if twin is None or not twin.best_p50_us:
-        return summary
-    return msgspec.structs.replace(summary, twin_ratio=summary.best_p50_us / twin.best_p50_us)

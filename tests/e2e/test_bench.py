@@ -11,6 +11,7 @@ import pytest
 from bench import __main__ as command
 from bench import lint, measure, startup, twins
 from bench.measure import Timing, race
+from bench.perf import twin_race
 from bench.result import Result, shown, table, timed
 from bench.themes import THEMES
 
@@ -28,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lint, "FILES", 2)
     monkeypatch.setattr(lint, "GROWTH", (1, 2))
     monkeypatch.setattr(twins, "SIZE", "500Nodes")
-    monkeypatch.setattr(twins, "PODS", 1000)
+    monkeypatch.setattr(twin_race, "PODS", 1000)
 
 
 @pytest.mark.parametrize("theme", THEMES)

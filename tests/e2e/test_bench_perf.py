@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
+from bench import measure
+from bench.perf import twin_race
 from bench.perf.__main__ import main
 from tests.unit.bench.perf.suites import measured, nodes, write_suite
 
@@ -25,6 +27,20 @@ def test_chosen_workloads_are_run_and_written(tmp_path: Path, capsys: pytest.Cap
     assert {"python", "cpus", "load"} <= document["machine"].keys()
     assert capsys.readouterr().out == (out / "table.md").read_text(encoding="utf-8")
     ElementTree.parse(out / "plot.svg")
+
+
+def test_twins_that_are_chosen_together_are_raced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measure, "BATCHES", 2)
+    monkeypatch.setattr(measure, "BATCH_NS", 1)
+    monkeypatch.setattr(twin_race, "PODS", 1000)
+    figures = tmp_path / "out.json"
+    names = "NumericTolerations/500Nodes NumericTolerationsEqualTwin/500Nodes"
+    assert main(["--workloads", names, "--output", str(tmp_path), "--json", str(figures), "--repeat", "1"]) == 0
+    ours, twin = json.loads(figures.read_text(encoding="utf-8"))["workloads"]
+    assert ours["twin_ratio"] > 0
+    assert twin["twin_ratio"] is None
 
 
 def test_what_is_not_supported_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
