@@ -1,0 +1,77 @@
+"""The pages tell the truth: captures are run again, no option, command, gate or plugin is left out, links lead on."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moorage.model.gates import GATES
+from moorage.schedule.plugin_pages import plugin_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURED = {"README.md": 3, "docs/plan.md": 3, "docs/explain.md": 3}
+COMMANDS = {"lint", "plan", "explain"}
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def captures(page: str) -> list[tuple[str, str]]:
+    """The commands of a page that can be run as they are, with what the page says they print."""
+    found = re.findall(r"^```console\n\$ (moorage [^|\n]*)\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
+    return [(command, shown) for command, shown in found if shown]
+
+
+def moorage(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    program = str(Path(sys.executable).with_name("moorage"))
+    return subprocess.run([program, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("page", "number"), CAPTURED.items())
+def test_there_are_captures(page: str, number: int) -> None:
+    assert len(captures(page)) == number
+
+
+@pytest.mark.parametrize(
+    ("page", "command", "shown"),
+    [pytest.param(page, *pair, id=f"{page}: {pair[0]}") for page in CAPTURED for pair in captures(page)],
+)
+def test_a_capture_is_what_is_printed(page: str, command: str, shown: str, tmp_path: Path) -> None:
+    for name, text in re.findall(r"^```yaml (\S+)\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = moorage(*shlex.split(command)[1:], cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (shown, "")
+
+
+@pytest.mark.parametrize("command", ["plan", "explain"])
+def test_every_option_is_on_its_page(command: str) -> None:
+    options = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", moorage(command, "--help").stdout, re.MULTILINE))
+    page = text_of(f"docs/{command}.md")
+    assert {option for option in options - {"--help", "--color"} if option not in page} == set()
+
+
+def test_the_readme_has_every_command_and_gate() -> None:
+    readme = text_of("README.md")
+    listed = moorage("--help").stdout.split("Commands:")[1]
+    assert set(re.findall(r"^  (\w+)", listed, re.MULTILINE)) == COMMANDS
+    assert all(f"## `moorage {command}`" in readme for command in COMMANDS)
+    assert all(f"`{gate.name}`" in readme for gate in GATES)
+
+
+def test_every_plugin_is_in_the_index() -> None:
+    index = text_of("docs/plugins/README.md")
+    assert all(f"({name})" in index for name in plugin_pages() if name != "README.md")
+
+
+@pytest.mark.parametrize(
+    "page", sorted(str(p.relative_to(ROOT)) for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+)
+def test_links_lead_somewhere(page: str) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)", text_of(page))
+    assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
