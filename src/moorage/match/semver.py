@@ -7,6 +7,7 @@ Differs: the comparison is a tuple, `Version.order_key`, computed once; build me
 Next: `tolerations` and `node_selector` compile their Semver* operators with it.
 """
 
+import re
 from typing import TypeAlias
 
 import msgspec
@@ -18,6 +19,8 @@ from moorage.model.names import byte_length
 #: Unicode's White_Space, which Go's TrimSpace trims; Python's `strip()` would take four control characters more.
 _GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _DIGITS = frozenset("0123456789")
+# Nearly all versions there are: three numbers that surely fit, told in one step.
+_plain_release = re.compile(r"(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\Z").match
 _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
 
 _PreReleaseKey: TypeAlias = tuple[int, int, str]
@@ -45,8 +48,11 @@ class Version(msgspec.Struct, frozen=True):
 
     def compare(self, other: "Version") -> int:
         """-1, 0 or 1, as this version is below, level with or above the other."""
-        mine, theirs = self.order_key, other.order_key
-        return (mine > theirs) - (mine < theirs)
+        if self.pre or other.pre:
+            mine, theirs = self.order_key, other.order_key
+            return (mine > theirs) - (mine < theirs)
+        release, others = (self.major, self.minor, self.patch), (other.major, other.minor, other.patch)
+        return (release > others) - (release < others)
 
     def __str__(self) -> str:
         text = f"{self.major}.{self.minor}.{self.patch}"
@@ -59,7 +65,10 @@ class Version(msgspec.Struct, frozen=True):
 
 def parse_tolerant(text: str) -> Version:
     """Parse as tolerations and node affinity do: spaces, one leading `v`, short forms, leading zeros are forgiven."""
-    parts = text.strip(_GO_SPACE).removeprefix("v").split(".", 2)
+    trimmed = text.strip(_GO_SPACE).removeprefix("v")
+    if _plain_release(trimmed) is not None:
+        return parse(trimmed)
+    parts = trimmed.split(".", 2)
     parts = [_without_leading_zeros(part) if byte_length(part) > 1 else part for part in parts]
     if len(parts) < 3:
         if "+" in parts[-1] or "-" in parts[-1]:
@@ -70,6 +79,9 @@ def parse_tolerant(text: str) -> Version:
 
 def parse(text: str) -> Version:
     """Parse strictly, as CEL's `semver(text)` does."""
+    plain = _plain_release(text)
+    if plain is not None:
+        return Version(int(plain[1]), int(plain[2]), int(plain[3]))
     if not text:
         raise SemverError("Version string empty")
     parts = text.split(".", 2)

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import re2
 
 from moorage.match.cel.values import CelError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SMALL = 200  # characters of a pattern
 # RE2's words → Go's.
 _GO_WORDS = {
     "missing ]": "missing closing ]",
@@ -66,7 +70,23 @@ def compile_pattern(pattern: str) -> Any:
 
 def search(pattern: str, text: str) -> bool:
     """Whether the pattern occurs in the text."""
-    return compile_pattern(pattern).search(text.encode("utf-8", "surrogatepass")) is not None
+    return _searcher(pattern)(text.encode("utf-8", "surrogatepass"))
+
+
+@lru_cache(maxsize=256)
+def _searcher(pattern: str) -> Callable[[bytes], bool]:
+    """Answers yes or no, in half the time it takes to say where: as a set of one pattern, which has no groups to fill.
+
+    A set that runs out of memory says no, so only patterns whose automaton is surely small are asked that way.
+    """
+    compiled = compile_pattern(pattern)
+    if len(pattern) > _SMALL or "{" in pattern:
+        return lambda text: compiled.search(text) is not None
+    alone = re2.Set.SearchSet(_OPTIONS)
+    alone.Add(pattern)
+    alone.Compile()
+    matching = alone.Match
+    return lambda text: bool(matching(text))
 
 
 def _is_flags_only(where: str) -> bool:

@@ -19,6 +19,9 @@ from moorage.match.cel.values import CelError
         ("[[:alpha:]]", "1", False),
         (r"\p{Greek}", "α", True),
         ("(?P<name>a)(?<other>b)", "ab", True),
+        ("a{2}b", "aab", True),
+        ("|".join("abcdefghijklmnopqrstuvwxyz" * 8), "é", False),
+        ("|".join("abcdefghijklmnopqrstuvwxyz" * 8), "z", True),
     ],
 )
 def test_search(pattern: str, text: str, found: bool) -> None:
