@@ -165,6 +165,7 @@ class Cluster:
     def _count(self, record: PodRecord, slot: int, by: int) -> None:
         shape = record.shape
         self.nodes.changes.note(slot)
+        self.nodes.hold(slot, len(self.pods_on[slot]))
         for array, value in shape.uses:
             array.values[slot] += by * value
         for counts in shape.tracked:

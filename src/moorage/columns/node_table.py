@@ -18,6 +18,8 @@ from moorage.columns.slots import SlotArray, Slots
 from moorage.columns.taint_sets import TaintSets
 from moorage.model.node import Node
 
+_LOT_BITS = 20
+_MOST_PODS = (1 << (32 - _LOT_BITS)) - 1  # that count in a tie
 _LOG_LIMIT = 1 << 16
 
 
@@ -72,6 +74,7 @@ class NodeTable:
         self._alive = self.slots.array(np.bool_)
         self._unschedulable = self.slots.array(np.bool_)
         self._taints = self.slots.array(np.int32)
+        self._lot = self.slots.array(np.int64)
         self._tie = self.slots.array(np.int64)
         self.taint_sets = TaintSets()
         self._labels: dict[str, LabelColumn] = {}
@@ -96,7 +99,11 @@ class NodeTable:
 
     @property
     def tie(self) -> NDArray[np.int64]:
-        """A number below 2³² for each slot, by seed and name: between equal scores the largest wins."""
+        """A number below 2³² for each slot: between equal scores the largest wins.
+
+        The node with the fewest pods has the largest, so that pods which score alike everywhere do not pile up on one
+        node; between nodes with as many pods, seed and name decide.
+        """
         return self._tie.values
 
     def label(self, key: str) -> LabelColumn:
@@ -137,9 +144,15 @@ class NodeTable:
             self.nodes.extend([None] * (self.slots.capacity - len(self.nodes)))
         self.slot_of[node.metadata.name] = slot
         self._alive.values[slot] = True
-        self._tie.values[slot] = random.Random(f"{self.seed}/{node.metadata.name}").getrandbits(32)
+        self._lot.values[slot] = random.Random(f"{self.seed}/{node.metadata.name}").getrandbits(_LOT_BITS)
+        self.hold(slot, 0)
         self._write(slot, node)
         return slot
+
+    def hold(self, slot: int, pods: int) -> None:
+        """Note how many pods a node holds, which decides ties."""
+        emptiness = _MOST_PODS - pods if pods < _MOST_PODS else 0
+        self._tie.values[slot] = (emptiness << _LOT_BITS) | self._lot.values.item(slot)
 
     def update(self, node: Node) -> None:
         """Overwrite a node."""

@@ -263,7 +263,7 @@ def _verdict(told: Explanation) -> str:
         best = told.rows[0].total
         why = f"{of} fit, and it scores highest ({best})"
         if told.tied > 1:
-            why += f"; {told.tied:,} nodes score as much, between which --seed {told.seed} decides"
+            why += f"; {told.tied:,} nodes score as much, between which fewer pods and then --seed {told.seed} decide"
         return f"goes to {told.node}: {why}"
     if told.standing is Standing.PREEMPTS and told.preemption is not None:
         return f"fits on no node as it is; {counted(len(told.preemption.victims), 'pod')} must leave {told.node} first"
