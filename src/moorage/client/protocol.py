@@ -1,0 +1,150 @@
+"""What a client of the Kubernetes API can do, said once for all transports.
+
+In: kinds, names, raw documents. Out: `Object`s, which decode themselves when somebody looks, and `WatchEvent`s.
+Everything that the server refuses is an `ApiError` (`moorage.model.api_error`), whose `reason` says why. Time spent
+waiting for a server that cannot be reached ends in `Unreachable`.
+Kubernetes: client-go's typed clients and its Patch types. Next: `in_process` and `http`; `informer` on top.
+"""
+
+from collections.abc import AsyncGenerator
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from moorage.model.conversion import convert_view
+from moorage.model.kinds import KindFacts
+
+Raw = dict[str, Any]
+
+
+class Object:
+    """An object as the server has it at `revision`. `raw` and `view` are made when first asked for, and kept.
+
+    Neither may be changed: others look at the same ones.
+    """
+
+    __slots__ = ("_body", "_raw", "_view", "facts", "key", "revision")
+
+    def __init__(
+        self, facts: KindFacts, key: str, revision: int, body: bytes = b"", raw: Raw | None = None, view: Any = None
+    ) -> None:
+        """`key` is `namespace/name`, or the name alone; `body` is JSON. At least one of the last three is given."""
+        self.facts, self.key, self.revision = facts, key, revision
+        self._body, self._raw, self._view = body, raw, view
+
+    @property
+    def raw(self) -> Raw:
+        if self._raw is None:
+            self._raw = msgspec.json.decode(self._body)
+        return self._raw
+
+    @property
+    def view(self) -> Any:
+        """The typed view, of the class that `facts.view` names."""
+        if self._view is None:
+            self._view = convert_view(self.raw, self.facts.view)
+        return self._view
+
+    @property
+    def namespace(self) -> str:
+        return self.key.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.rpartition("/")[2]
+
+
+class Listing(NamedTuple):
+    """All that was asked for, as of one revision: a watch may go on from there."""
+
+    items: list[Object]
+    revision: int
+
+
+class EventType(Enum):
+    """What a watch can say. A bookmark's object has nothing but a revision."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+
+
+class WatchEvent(NamedTuple):
+    """One change. For DELETED the object is the last state, at the revision of the deletion."""
+
+    type: EventType
+    object: Object
+
+
+class PatchType(Enum):
+    """How a patch is to be read."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+class Unreachable(Exception):
+    """The server cannot be reached, or broke off before it answered: nobody knows whether a write happened."""
+
+
+class Client(Protocol):
+    """See the module. `namespace` is "" for kinds without one and, when listing and watching, for all of them."""
+
+    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object: ...
+
+    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        """All of them, however many pages it takes; `labels` and `fields` are selectors."""
+        ...
+
+    def watch(
+        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> AsyncGenerator[list[WatchEvent], None]:
+        """Batches of changes after `revision`, in order. Ends when the server ends it: watch again from the last one.
+
+        Raises ApiError with code 410 if that is too long ago: list again. Close it with `aclose`.
+        """
+        ...
+
+    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object: ...
+
+    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+        """Replace; metadata.resourceVersion, if there is one, must be the newest (else ApiError, Conflict)."""
+        ...
+
+    async def patch(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str,
+        patch: Raw | list[Raw],
+        *,
+        subresource: str = "",
+        kind: PatchType = PatchType.STRATEGIC,
+    ) -> Object: ...
+
+    async def delete(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        grace_seconds: int | None = None,
+        propagation: str = "",
+    ) -> None:
+        """With `uid`, only if it is still that object (else ApiError, Conflict)."""
+        ...
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        """Put the pod on the node: the binding subresource."""
+        ...
+
+    async def evict(self, namespace: str, name: str, uid: str = "") -> None:
+        """Ask politely: the eviction subresource, which a PodDisruptionBudget may refuse (429)."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,137 @@
+"""What an API server answers when it says no: a `Status`, as an exception that both sides of the wire share.
+
+In: what went wrong, in Kubernetes' terms. Out: an `ApiError`, whose `status` is the document a client gets. The texts
+are part of the contract: kubectl prints them, controllers look at `reason`.
+Kubernetes: apimachinery, api/errors. Next: `moorage.serve` raises and renders them, `moorage.client` reads them back.
+"""
+
+from typing import Any
+
+from moorage.model.kinds import KindFacts
+
+Raw = dict[str, Any]
+
+
+class ApiError(Exception):
+    """A request that was refused or failed. `headers` go out with the answer."""
+
+    def __init__(self, status: Raw, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__(status.get("message", ""))
+        self.status = status
+        self.headers = headers
+
+    @property
+    def code(self) -> int:
+        return int(self.status.get("code") or 500)
+
+    @property
+    def reason(self) -> str:
+        return str(self.status.get("reason", ""))
+
+    @property
+    def message(self) -> str:
+        return str(self.status.get("message", ""))
+
+
+def failure(code: int, reason: str, message: str, details: Raw | None = None) -> ApiError:
+    """Any refusal; the functions below name the usual ones."""
+    status: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
+    if reason:
+        status["reason"] = reason
+    if details:
+        status["details"] = {name: value for name, value in details.items() if value}
+    status["code"] = code
+    return ApiError(status)
+
+
+def _about(facts: KindFacts, name: str) -> Raw:
+    return {"name": name, "group": facts.group, "kind": facts.plural}
+
+
+def _resource(facts: KindFacts) -> str:
+    return f"{facts.plural}.{facts.group}" if facts.group else facts.plural
+
+
+def not_found(facts: KindFacts, name: str) -> ApiError:
+    return failure(404, "NotFound", f'{_resource(facts)} "{name}" not found', _about(facts, name))
+
+
+def no_such_path() -> ApiError:
+    return failure(404, "NotFound", "the server could not find the requested resource")
+
+
+def already_exists(facts: KindFacts, name: str) -> ApiError:
+    return failure(409, "AlreadyExists", f'{_resource(facts)} "{name}" already exists', _about(facts, name))
+
+
+def conflict(facts: KindFacts, name: str, why: str) -> ApiError:
+    message = f'Operation cannot be fulfilled on {_resource(facts)} "{name}": {why}'
+    return failure(409, "Conflict", message, _about(facts, name))
+
+
+def stale(facts: KindFacts, name: str) -> ApiError:
+    """The object is not the one that the request was made for any more."""
+    why = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(facts, name, why)
+
+
+def forbidden(facts: KindFacts, name: str, why: str) -> ApiError:
+    whom = f'{_resource(facts)} "{name}"' if name else _resource(facts)
+    return failure(403, "Forbidden", f"{whom} is forbidden: {why}", _about(facts, name))
+
+
+def bad_request(why: str) -> ApiError:
+    return failure(400, "BadRequest", why)
+
+
+def invalid(facts: KindFacts, name: str, message: str, causes: list[Raw]) -> ApiError:
+    """A refusal with causes; most are made by `moorage.admit`."""
+    kind = f"{facts.kind}.{facts.group}" if facts.group else facts.kind
+    details: Raw = {"name": name, "group": facts.group, "kind": facts.kind, "causes": causes}
+    return failure(422, "Invalid", f'{kind} "{name}" is invalid: {message}', details)
+
+
+def unauthorized() -> ApiError:
+    return failure(401, "Unauthorized", "Unauthorized")
+
+
+def method_not_supported(verb: str = "") -> ApiError:
+    said = (
+        f"{verb} is not supported on this resource"
+        if verb
+        else "the server does not allow this method on the requested resource"
+    )
+    return failure(405, "MethodNotAllowed", said)
+
+
+def not_acceptable(media_types: str) -> ApiError:
+    message = f"only the following media types are accepted: {media_types}"
+    return failure(406, "NotAcceptable", message)
+
+
+def unsupported_media_type(sent: str, accepted: str) -> ApiError:
+    message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return failure(415, "UnsupportedMediaType", message, {"name": sent})
+
+
+def expired(why: str) -> ApiError:
+    """410: the history that was asked for is gone. Clients list anew."""
+    return failure(410, "Expired", why)
+
+
+def too_many_requests(why: str, retry_after: int = 1) -> ApiError:
+    error = failure(429, "TooManyRequests", why, {"retryAfterSeconds": retry_after})
+    error.headers = (("Retry-After", str(retry_after)),)
+    return error
+
+
+def request_too_large(why: str) -> ApiError:
+    return failure(413, "RequestEntityTooLarge", why)
+
+
+def timeout(why: str) -> ApiError:
+    return failure(504, "Timeout", why)
+
+
+def internal(why: str) -> ApiError:
+    return failure(500, "InternalError", f"Internal error occurred: {why}")
