@@ -7,12 +7,11 @@ k8s.io/api/storage/v1. Next: `kinds`, the registry of all kinds.
 # The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
-from typing import Any
-
 from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import LabelSelector, ObjectMeta, TypeMeta
 from moorage.model.named_types import Time
 from moorage.model.quantity import Quantity
+from moorage.model.storage import PersistentVolumeSpec
 from moorage.model.view import Int32, Int64, View
 
 
@@ -70,7 +69,7 @@ class CSIStorageCapacity(TypeMeta, frozen=True, gc=False):
 
 class VolumeAttachmentSource(View, frozen=True, gc=False):
     persistentVolumeName: str | None = None
-    inlineVolumeSpec: dict[str, Any] | None = None
+    inlineVolumeSpec: PersistentVolumeSpec | None = None
 
 
 class VolumeAttachmentSpec(View, frozen=True, gc=False):

@@ -9,7 +9,7 @@ k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1. Next: `kinds`, the registry o
 
 from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.meta import Condition, LabelSelector, ObjectMeta, TypeMeta
-from moorage.model.named_types import PreemptionPolicy, UnhealthyPodEvictionPolicyType
+from moorage.model.named_types import PreemptionPolicy, Time, UnhealthyPodEvictionPolicyType
 from moorage.model.view import Int32, Int64, View
 
 
@@ -30,7 +30,7 @@ class PodDisruptionBudgetSpec(View, frozen=True, gc=False):
 
 class PodDisruptionBudgetStatus(View, frozen=True, gc=False):
     observedGeneration: Int64 = 0
-    disruptedPods: dict[str, str | None] = ABSENT_MAP
+    disruptedPods: dict[str, Time | None] = ABSENT_MAP
     disruptionsAllowed: Int32 = 0
     currentHealthy: Int32 = 0
     desiredHealthy: Int32 = 0

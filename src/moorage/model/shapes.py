@@ -76,9 +76,10 @@ class MapShape:
 class StructShape:
     """An object with known fields. `embedded` names, for inherited fields, the Go struct they are embedded by."""
 
-    __slots__ = ("_nested", "_types", "embedded", "fields", "go_name", "go_type", "known")
+    __slots__ = ("_nested", "_types", "embedded", "fields", "go_name", "go_type", "known", "view")
 
     def __init__(self, view: type[View]) -> None:
+        self.view = view
         self.go_name = view.__name__
         self.go_type = f"v1.{view.__name__}"
         self._types = get_type_hints(view, include_extras=True)
