@@ -18,6 +18,17 @@ from moorage.model.kinds import KindFacts
 Raw = dict[str, Any]
 
 
+class _Identity(msgspec.Struct):
+    uid: str = ""
+
+
+class _Identified(msgspec.Struct):
+    metadata: _Identity = msgspec.field(default_factory=_Identity)
+
+
+_UID = msgspec.json.Decoder(_Identified)
+
+
 class Object:
     """An object as the server has it at `revision`. `raw` and `view` are made when first asked for, and kept.
 
@@ -45,6 +56,13 @@ class Object:
         if self._view is None:
             self._view = convert_view(self.raw, self.facts.view)
         return self._view
+
+    @property
+    def uid(self) -> str:
+        """metadata.uid; does not decode the rest."""
+        if self._raw is None and self._body:
+            return _UID.decode(self._body).metadata.uid
+        return str((self.raw.get("metadata") or {}).get("uid") or "")
 
     @property
     def namespace(self) -> str:

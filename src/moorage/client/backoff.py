@@ -1,0 +1,41 @@
+"""How long to wait before the next try: twice as long each time, spread at random, short again after a quiet while.
+
+In: nothing but the wish to wait. Out: seconds. Kubernetes: wait.Backoff as client-go's reflector sets it up.
+Next: `informer` and `event_sender`, which sleep for as long as they are told.
+"""
+
+from collections.abc import Callable
+
+
+class Backoff:
+    """Delays that grow from `first` to `most`; each is up to twice as long as its turn says, at random."""
+
+    def __init__(
+        self,
+        first: float,
+        most: float,
+        *,
+        now: Callable[[], float],
+        random: Callable[[], float],
+        reset_after: float = 120.0,
+    ) -> None:
+        """`now` is a monotonic clock; `random` gives numbers from 0 to 1; no failure for `reset_after`: start anew."""
+        self._first, self._most, self._reset_after = first, most, reset_after
+        self._now, self._random = now, random
+        self._next = first
+        self._last_failure = float("-inf")
+
+    def delay(self) -> float:
+        """Seconds to wait after a failure now."""
+        now = self._now()
+        if now - self._last_failure > self._reset_after:
+            self._next = self._first
+        delay = self._next
+        self._next = min(self._next * 2, self._most)
+        waited = delay * (1 + self._random())
+        self._last_failure = now + waited
+        return waited
+
+    def reset(self) -> None:
+        """All is well again."""
+        self._next = self._first

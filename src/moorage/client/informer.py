@@ -1,0 +1,195 @@
+"""What the server has of one kind, kept up to date: list, watch, watch again from where it broke off, list again.
+
+In: a client and a kind. Out: `cache`, one `Object` per key, and `Difference`s to a handler, in batches and in order: no
+change of what is in the cache goes unsaid, and nothing older is ever said after something newer. What happened
+while a watch could not be resumed (410, or a server that started over) is worked out by comparing with a new list; what
+came and went in the meantime is then never heard of, as with Kubernetes.
+Kubernetes: client-go's reflector, delta FIFO and shared informer in one. Differs: the handler gets whole batches; an
+object that was replaced by another of the same name while nobody watched is said to be deleted and added.
+Next: the handlers in `moorage.schedule`, `moorage.run` and `moorage.control`.
+"""
+
+import asyncio
+import logging
+import random as randomness
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import NamedTuple
+
+from moorage.client.backoff import Backoff
+from moorage.client.protocol import Client, EventType, Listing, Object, Unreachable, WatchEvent
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KindFacts
+
+FIRST_DELAY = 0.2
+MOST_DELAY = 30.0
+
+_LOG = logging.getLogger(__name__)
+
+
+class Difference(NamedTuple):
+    """One change of the cache. Added: no `old`. Deleted: no `new`, and `old` is the last state there was."""
+
+    old: Object | None
+    new: Object | None
+
+
+Handler = Callable[[list[Difference]], None]
+
+
+class _StartOver(Exception):
+    """The watch cannot be resumed: list again."""
+
+
+class Informer:
+    """See the module. `run` it in a task; `cache` and `revision` belong to it, others only look."""
+
+    def __init__(
+        self,
+        client: Client,
+        facts: KindFacts,
+        handler: Handler,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        now: Callable[[], float] = time.monotonic,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self.facts = facts
+        self.cache: dict[str, Object] = {}
+        self.revision = 0
+        self.problem = ""  # why there is no watch at the moment; empty while there is one
+        self._client, self._handler = client, handler
+        self._namespace, self._labels, self._fields = namespace, labels, fields
+        self._listed = False
+        self._gone_back = False  # a bookmark was older than what had been seen: it is not the same server any more
+        self._synced = asyncio.Event()
+        self._now = now
+        self._before_retry = Backoff(FIRST_DELAY, MOST_DELAY, now=now, random=random)
+        self._before_list = Backoff(FIRST_DELAY, MOST_DELAY, now=now, random=random)
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first list has been handled."""
+        return self._synced.is_set()
+
+    async def synced(self) -> None:
+        """Wait until the first list has been handled."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Keep the cache up to date until cancelled. An exception of the handler ends it."""
+        while True:
+            try:
+                if not self._listed:
+                    await self._list()
+                await self._watch()
+                continue
+            except _StartOver as reason:
+                delay = self._start_over(str(reason))
+            except ApiError as error:
+                delay = self._start_over(error.message) if _history_is_lost(error) else self._failed(error.message)
+            except Unreachable as error:
+                delay = self._failed(str(error))
+            await asyncio.sleep(delay)
+
+    def _start_over(self, why: str) -> float:
+        """Seconds to wait before the list, which has a turn of its own: it costs the server more than a watch."""
+        self._failed(why)
+        self._listed = False
+        return self._before_list.delay()
+
+    def _failed(self, why: str) -> float:
+        """Seconds to wait before the next try."""
+        self.problem = why
+        doing = "watch" if self._listed else "list"
+        _LOG.warning("Failed to %s %s, will try again: %s", doing, self.facts.plural, why)
+        return self._before_retry.delay()
+
+    async def _list(self) -> None:
+        listing = await self._client.list_all(self.facts, self._namespace, labels=self._labels, fields=self._fields)
+        differences = self._compare(listing)
+        self.revision = listing.revision
+        self._listed = True
+        self._before_retry.reset()
+        self.problem = ""
+        if differences:
+            self._handler(differences)
+        self._synced.set()
+
+    def _compare(self, listing: Listing) -> list[Difference]:
+        """Make the cache what the list says; what is different, deletions first so that their room can be taken."""
+        cache = self.cache
+        found = {item.key: item for item in listing.items}
+        deleted: list[Difference] = []
+        changed: list[Difference] = []
+        for key, old in cache.items():
+            new = found.get(key)
+            if new is None:
+                deleted.append(Difference(old, None))
+            elif new.uid != old.uid:  # at the same revision too, if the server started over
+                deleted.append(Difference(old, None))
+                changed.append(Difference(None, new))
+            elif new.revision == old.revision:
+                found[key] = old  # it may be decoded already
+            else:
+                changed.append(Difference(old, new))
+        changed += [Difference(None, new) for key, new in found.items() if key not in cache]
+        cache.clear()
+        cache.update(found)
+        return deleted + changed
+
+    async def _watch(self) -> None:
+        """Until the server ends it, or something breaks."""
+        started, heard = self._now(), False
+        watch = self._client.watch(self.facts, self.revision, self._namespace, labels=self._labels, fields=self._fields)
+        async with aclosing(watch):
+            async for events in watch:
+                if not heard:
+                    heard = True
+                    self.problem = ""
+                    self._before_retry.reset()
+                    self._before_list.reset()
+                differences = self._take(events)
+                if differences:
+                    self._handler(differences)
+                if self._gone_back:
+                    self._gone_back = False
+                    raise _StartOver("the server's revision has gone back")
+        if not heard and self._now() - started < 1.0:
+            # A server that hangs up at once, again and again, must not be asked in a busy loop.
+            raise Unreachable("the watch ended at once, without a word")
+
+    def _take(self, events: list[WatchEvent]) -> list[Difference]:
+        """Put the events into the cache; what they changed."""
+        cache = self.cache
+        revision = self.revision
+        differences: list[Difference] = []
+        for kind, new in events:
+            ahead = new.revision > revision
+            if ahead:
+                revision = new.revision
+            if kind is EventType.DELETED:
+                old = cache.get(new.key)
+                if old is not None and old.revision <= new.revision:
+                    del cache[new.key]
+                    differences.append(Difference(new, None))
+            elif kind is EventType.BOOKMARK:
+                if new.revision < revision:
+                    self._gone_back = True
+                    break
+            elif ahead:
+                differences.append(Difference(cache.get(new.key), new))
+                cache[new.key] = new
+        self.revision = revision
+        return differences
+
+
+def _history_is_lost(error: ApiError) -> bool:
+    """The revision is too old for the server to go on from, or it is one that the server never had."""
+    if error.code == 410:
+        return True
+    causes = (error.status.get("details") or {}).get("causes") or ()
+    return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes)
