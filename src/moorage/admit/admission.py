@@ -17,7 +17,7 @@ from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.raw import Raw, copy_document, part
-from moorage.admit.registry import REGISTRY, KindRow
+from moorage.admit.registry import KindRow, row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
 from moorage.admit.status import bad_request_status, forbidden_status, invalid_status
 from moorage.admit.warnings import name_warnings, pod_warnings
@@ -75,16 +75,18 @@ def admit(
     missing namespace or a name yet to be generated is an error.
     """
     facts = kind_of(new)
-    row = None if facts is None else REGISTRY.get(facts.kind)
-    if facts is None or row is None:
+    if facts is None:
         return Admitted(copy_document(new), None)
     try:
-        view_of(new)
+        view = view_of(new)
         if old is not None:
             view_of(old)
     except ConversionError as error:
         return Rejected(facts, _name(new), problems=error.problems)
     raw = copy_document(new)
+    row = row_of(facts)
+    if row is None:
+        return Admitted(raw, view)
     old = None if old is None else _as_read_from_the_store(old, facts, row)
     try:
         _complete(raw, old, gates, facts, row, plugins, request)

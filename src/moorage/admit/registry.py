@@ -38,9 +38,12 @@ from moorage.admit.ratcheting import (
 from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
+from moorage.model.kinds import KindFacts
 from moorage.model.pod import Pod
 from moorage.model.storage import PersistentVolume
 from moorage.model.workload import CronJob
+
+_NAMED_WITH_GROUP = {"events.k8s.io/v1": "Event.events.k8s.io"}
 
 # Each function takes the view of its own kind, which the table cannot tell a type checker.
 Validate = Callable[[Any, ValidationOptions], list[FieldError]]
@@ -184,3 +187,8 @@ REGISTRY: dict[str, KindRow] = {
         has_generation=True,
     ),
 }
+
+
+def row_of(facts: KindFacts) -> KindRow | None:
+    """The row of a kind; of the two groups that have Events, the newer one's is named with its group."""
+    return REGISTRY.get(_NAMED_WITH_GROUP.get(facts.api_version, facts.kind))

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from moorage.model.base64_text import base64_complaint
 from moorage.model.field_path import child_path
 from moorage.model.go_text import go_json
 from moorage.model.json_text import json_type
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
 from moorage.model.shapes import (
     AnyShape,
+    BytesShape,
     IntOrStringShape,
     ListShape,
     MapShape,
@@ -98,7 +100,7 @@ def _without_nulls(raw: Any, shape: Shape) -> Any:
 
 
 def _zero(shape: Shape) -> Any:
-    if isinstance(shape, ScalarShape):
+    if isinstance(shape, ScalarShape | BytesShape):
         return shape.zero
     if isinstance(shape, QuantityShape | IntOrStringShape):
         return 0
@@ -169,7 +171,12 @@ def _scalar_problem(raw: Any, shape: Shape, at: _Context) -> TypeProblem | None:
             return TypeProblem(at.path, str(error))
         return None
     if isinstance(shape, TimeShape):
-        complaint = time_complaint(raw) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
+        complaint = (
+            time_complaint(raw, micro=shape.micro) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
+        )
+        return None if complaint is None else TypeProblem(at.path, complaint)
+    if isinstance(shape, BytesShape):
+        complaint = base64_complaint(raw) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
         return None if complaint is None else TypeProblem(at.path, complaint)
     if isinstance(shape, IntOrStringShape) and found == "string":
         return None

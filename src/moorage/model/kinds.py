@@ -6,14 +6,19 @@ mapping. Differs: kinds that are not listed are no error; they are only not look
 
 from typing import Any, NamedTuple
 
+from moorage.model.config import ConfigMap, Secret
 from moorage.model.conversion import ConversionError, TypeProblem, convert_view
 from moorage.model.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
 from moorage.model.decode_error import DecodeError, Problem
 from moorage.model.documents import Document
+from moorage.model.event import Event
+from moorage.model.lease import Lease
 from moorage.model.namespace import Namespace
 from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.model.policy import PodDisruptionBudget, PriorityClass
+from moorage.model.reported_event import Event as ReportedEvent
+from moorage.model.service import Service, ServiceAccount
 from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.model.unknown_fields import UnknownField, unknown_fields
 from moorage.model.view import View
@@ -58,6 +63,13 @@ KINDS: dict[tuple[str, str], KindFacts] = {
         KindFacts("v1", "Namespace", "namespaces", False, Namespace),
         KindFacts("v1", "PersistentVolume", "persistentvolumes", False, PersistentVolume),
         KindFacts("v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, PersistentVolumeClaim),
+        KindFacts("v1", "ConfigMap", "configmaps", True, ConfigMap),
+        KindFacts("v1", "Secret", "secrets", True, Secret),
+        KindFacts("v1", "Service", "services", True, Service),
+        KindFacts("v1", "ServiceAccount", "serviceaccounts", True, ServiceAccount),
+        KindFacts("events.k8s.io/v1", "Event", "events", True, ReportedEvent),
+        KindFacts("v1", "Event", "events", True, Event),
+        KindFacts("coordination.k8s.io/v1", "Lease", "leases", True, Lease),
         KindFacts("storage.k8s.io/v1", "StorageClass", "storageclasses", False, StorageClass),
         KindFacts("storage.k8s.io/v1", "CSINode", "csinodes", False, CSINode),
         KindFacts("storage.k8s.io/v1", "CSIDriver", "csidrivers", False, CSIDriver),

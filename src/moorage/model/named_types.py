@@ -8,8 +8,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from moorage.model.base64_text import BASE64_PATTERN, BYTES_TITLE
 from moorage.model.quantity import Quantity
-from moorage.model.time_text import TIME_PATTERN, TIME_TITLE
+from moorage.model.time_text import MICRO_TIME_PATTERN, MICRO_TIME_TITLE, TIME_PATTERN, TIME_TITLE
 
 AppArmorProfileType = Annotated[str, Meta(title="v1.AppArmorProfileType")]
 AzureDataDiskCachingMode = Annotated[str, Meta(title="v1.AzureDataDiskCachingMode")]
@@ -22,15 +23,20 @@ ConditionStatus = Annotated[str, Meta(title="v1.ConditionStatus")]
 ContainerRestartPolicy = Annotated[str, Meta(title="v1.ContainerRestartPolicy")]
 ContainerRestartRuleAction = Annotated[str, Meta(title="v1.ContainerRestartRuleAction")]
 ContainerRestartRuleOnExitCodesOperator = Annotated[str, Meta(title="v1.ContainerRestartRuleOnExitCodesOperator")]
+CoordinatedLeaseStrategy = Annotated[str, Meta(title="v1.CoordinatedLeaseStrategy")]
 DNSPolicy = Annotated[str, Meta(title="v1.DNSPolicy")]
 DaemonSetConditionType = Annotated[str, Meta(title="v1.DaemonSetConditionType")]
 DaemonSetUpdateStrategyType = Annotated[str, Meta(title="v1.DaemonSetUpdateStrategyType")]
+DeletionPropagation = Annotated[str, Meta(title="v1.DeletionPropagation")]
 DeploymentConditionType = Annotated[str, Meta(title="v1.DeploymentConditionType")]
 DeploymentStrategyType = Annotated[str, Meta(title="v1.DeploymentStrategyType")]
 FinalizerName = Annotated[str, Meta(title="v1.FinalizerName")]
 HostPathType = Annotated[str, Meta(title="v1.HostPathType")]
+IPFamily = Annotated[str, Meta(title="v1.IPFamily")]
+IPFamilyPolicy = Annotated[str, Meta(title="v1.IPFamilyPolicy")]
 JobConditionType = Annotated[str, Meta(title="v1.JobConditionType")]
 LabelSelectorOperator = Annotated[str, Meta(title="v1.LabelSelectorOperator")]
+LoadBalancerIPMode = Annotated[str, Meta(title="v1.LoadBalancerIPMode")]
 ManagedFieldsOperationType = Annotated[str, Meta(title="v1.ManagedFieldsOperationType")]
 MountPropagationMode = Annotated[str, Meta(title="v1.MountPropagationMode")]
 NamespaceConditionType = Annotated[str, Meta(title="v1.NamespaceConditionType")]
@@ -72,6 +78,11 @@ ResourceName = Annotated[str, Meta(title="v1.ResourceName")]
 ResourceResizeRestartPolicy = Annotated[str, Meta(title="v1.ResourceResizeRestartPolicy")]
 RestartPolicy = Annotated[str, Meta(title="v1.RestartPolicy")]
 SeccompProfileType = Annotated[str, Meta(title="v1.SeccompProfileType")]
+SecretType = Annotated[str, Meta(title="v1.SecretType")]
+ServiceAffinity = Annotated[str, Meta(title="v1.ServiceAffinity")]
+ServiceExternalTrafficPolicy = Annotated[str, Meta(title="v1.ServiceExternalTrafficPolicy")]
+ServiceInternalTrafficPolicy = Annotated[str, Meta(title="v1.ServiceInternalTrafficPolicy")]
+ServiceType = Annotated[str, Meta(title="v1.ServiceType")]
 Signal = Annotated[str, Meta(title="v1.Signal")]
 StatefulSetConditionType = Annotated[str, Meta(title="v1.StatefulSetConditionType")]
 StatefulSetUpdateStrategyType = Annotated[str, Meta(title="v1.StatefulSetUpdateStrategyType")]
@@ -89,3 +100,6 @@ VolumeBindingMode = Annotated[str, Meta(title="v1.VolumeBindingMode")]
 
 #: A time, which is text here. The title is what `shapes` knows it by; to Go's decoder it is a string with a format.
 Time = Annotated[str, Meta(title=TIME_TITLE, pattern=TIME_PATTERN)]
+MicroTime = Annotated[str, Meta(title=MICRO_TIME_TITLE, pattern=MICRO_TIME_PATTERN)]
+#: Bytes, which are base64 text here.
+Bytes = Annotated[str, Meta(title=BYTES_TITLE, pattern=BASE64_PATTERN)]

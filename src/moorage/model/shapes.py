@@ -11,8 +11,9 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Meta
 
+from moorage.model.base64_text import BYTES_TITLE
 from moorage.model.quantity import Quantity
-from moorage.model.time_text import TIME_TITLE
+from moorage.model.time_text import MICRO_TIME_TITLE, TIME_TITLE
 from moorage.model.view import View
 
 Shape = Any  # one of the classes below; they refer to each other, and some have children only when first asked
@@ -42,9 +43,20 @@ class QuantityShape:
 
 
 class TimeShape:
-    """A time, which is decoded from its text."""
+    """A time, which is decoded from its text; `micro` if that has microseconds."""
 
+    __slots__ = ("micro",)
     go_type = "string"
+
+    def __init__(self, *, micro: bool = False) -> None:
+        self.micro = micro
+
+
+class BytesShape:
+    """Bytes, which are decoded from base64."""
+
+    go_type = BYTES_TITLE
+    zero = ""
 
 
 class IntOrStringShape:
@@ -124,8 +136,10 @@ def shape_of(annotation: Any) -> Shape:
     if get_origin(annotation) is Annotated:
         annotation, *extras = get_args(annotation)
         go_type = next((extra.title for extra in extras if isinstance(extra, Meta) and extra.title), "")
-    if go_type == TIME_TITLE:
-        return TimeShape()
+    if go_type in (TIME_TITLE, MICRO_TIME_TITLE):
+        return TimeShape(micro=go_type == MICRO_TIME_TITLE)
+    if go_type == BYTES_TITLE:
+        return BytesShape()
     if annotation is Any:
         return AnyShape()
     origin, arguments = get_origin(annotation), get_args(annotation)

@@ -1,25 +1,31 @@
 """Times as the API writes them: RFC 3339, and Go's words about what is not.
 
 In: text. Out: why it is no time, or None. `TIME_PATTERN` matches exactly the texts that are times, so that views can
-be checked without calling this. Kubernetes: metav1.Time, which asks time.Parse(time.RFC3339). As there, an hour may
-have one digit and seconds any fraction. Next: `named_types`, and `conversion`, which reports.
+be checked without calling this; `MICRO_TIME_PATTERN` those with six digits after the point, which some fields demand.
+Kubernetes: metav1.Time, which asks time.Parse(time.RFC3339), and metav1.MicroTime. As there, an hour may have one digit
+and seconds any fraction. Next: `named_types`, and `conversion`, which reports.
 """
 
 import re
 from calendar import monthrange
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
+_MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 _MONTH_AND_DAY = (
     "(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
     "|02-(?:0[1-9]|1[0-9]|2[0-8]))"
 )
-_CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.,][0-9]+)?"
+_DATE = f"(?:{_LEAP_YEAR}-02-29|[0-9]{{4}}-{_MONTH_AND_DAY})"
+_CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _ZONE = "(?:Z|[+-](?:[01][0-9]|2[0-4]):(?:[0-5][0-9]|60))"
 TIME_TITLE = "v1.Time"
-TIME_PATTERN = rf"^(?:{_LEAP_YEAR}-02-29|[0-9]{{4}}-{_MONTH_AND_DAY})T{_CLOCK}{_ZONE}\Z"
+TIME_PATTERN = rf"^{_DATE}T{_CLOCK}(?:[.,][0-9]+)?{_ZONE}\Z"
+MICRO_TIME_TITLE = "v1.MicroTime"
+MICRO_TIME_PATTERN = rf"^{_DATE}T{_CLOCK}[.,][0-9]{{6}}{_ZONE}\Z"
 
 _FRACTION = re.compile("[.,][0-9]+")
+_MICROSECONDS = re.compile("[.,][0-9]{6}")
 _OFFSET = re.compile(r"([\x00-\x7f])([0-9][0-9]):([0-9]{2}|..|[^\x00-\x7f])", re.ASCII | re.DOTALL)
 #: The text before each number, the number's name in the layout and in complaints, its digits and its range.
 _NUMBERS = (
@@ -32,36 +38,39 @@ _NUMBERS = (
 )
 
 
-def time_complaint(text: str) -> str | None:
-    """Why the text is no time, as Go's time.Parse says it; None if it is one."""
+def time_complaint(text: str, *, micro: bool = False) -> str | None:
+    """Why the text is no time (with microseconds), as Go's time.Parse says it; None if it is one."""
+    whole = _MICRO_LAYOUT if micro else _LAYOUT
     rest = text
     found: dict[str, int] = {}
     for before, layout, name, digits, least, most in _NUMBERS:
         if not rest.startswith(before):
-            return _unreadable(text, rest, before)
+            return _unreadable(text, rest, before, whole)
         rest = rest.removeprefix(before)
         number = digits.match(rest)
         if number is None:
-            return _unreadable(text, rest, layout)
+            return _unreadable(text, rest, layout, whole)
         rest = rest[number.end() :]
         found[name] = int(number[0])
         if not least <= found[name] <= most:
             return f"parsing time {_quote(text)}: {name} out of range"
-    fraction = _FRACTION.match(rest)
+    fraction = (_MICROSECONDS if micro else _FRACTION).match(rest)
+    if micro and fraction is None:
+        return _unreadable(text, rest, ".000000", whole)
     rest = rest[fraction.end() :] if fraction is not None else rest
     if rest.startswith("Z"):
         rest = rest[1:]
     else:
         offset = _OFFSET.match(rest)
         if offset is None:
-            return _unreadable(text, rest, "Z07:00")
+            return _unreadable(text, rest, "Z07:00", whole)
         sign, hours, minutes = offset.groups()
         # Go complains about the range of a part before it complains that another part is no number.
         for part, most, name in ((minutes, 60, "minute"), (hours, 24, "hour")):
             if part.isdigit() and int(part) > most:
                 return f"parsing time {_quote(text)}: time zone offset {name} out of range"
         if sign not in "+-" or not minutes.isdigit():
-            return _unreadable(text, rest, "Z07:00")
+            return _unreadable(text, rest, "Z07:00", whole)
         rest = rest[offset.end() :]
     if rest:
         return f"parsing time {_quote(text)}: extra text: {_quote(rest)}"
@@ -71,8 +80,8 @@ def time_complaint(text: str) -> str | None:
     return None
 
 
-def _unreadable(text: str, rest: str, layout: str) -> str:
-    return f"parsing time {_quote(text)} as {_quote(_LAYOUT)}: cannot parse {_quote(rest)} as {_quote(layout)}"
+def _unreadable(text: str, rest: str, layout: str, whole: str) -> str:
+    return f"parsing time {_quote(text)} as {_quote(whole)}: cannot parse {_quote(rest)} as {_quote(layout)}"
 
 
 def _quote(text: str) -> str:

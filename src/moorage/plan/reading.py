@@ -34,6 +34,8 @@ from moorage.plan.remembered_pods import RememberedPods
 _PLUGINS = (DefaultTolerationSeconds(),)
 #: Kinds whose phase tells that somebody has made them.
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
+#: What no pod's place depends on; of a Service its selector counts.
+_WITHOUT_PLACEMENT = frozenset({"ConfigMap", "Event", "Lease", "Secret", "Service", "ServiceAccount"})
 _MADE_BY_A_SERVER = ("uid", "resourceVersion", "creationTimestamp")
 
 
@@ -92,7 +94,7 @@ class Reader:
     def _add(self, document: Document) -> None:
         raw, place = document.raw, Place(document.source, document.start())
         facts = kind_of(raw)
-        if facts is None:
+        if facts is None or facts.kind in _WITHOUT_PLACEMENT:
             self._pass_over(document, place)
             return
         name = _text(raw, "name")

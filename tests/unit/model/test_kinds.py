@@ -43,8 +43,8 @@ def test_what_a_view_prints_is_what_it_reads() -> None:
 
 
 def test_other_kinds_are_none_of_our_business() -> None:
-    assert kind_of({"apiVersion": "v1", "kind": "Service"}) is None
-    assert view_of({"apiVersion": "v1", "kind": "Service"}) is None
+    assert kind_of({"apiVersion": "v1", "kind": "ReplicationController"}) is None
+    assert view_of({"apiVersion": "v1", "kind": "ReplicationController"}) is None
     assert kind_of({}) is None
 
 
@@ -62,3 +62,22 @@ def test_conversion_problems_get_their_lines() -> None:
     assert (error.path, error.line, error.column) == ("spec.priority", 4, 3)
     (unknown,) = unknown_fields(document.raw, Pod)
     assert document.location(unknown.path) == (5, 3)
+
+
+def test_bytes_and_microseconds_are_checked_as_they_are_read() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "data": {"a": "foo!", "b": 5, "c": None, "d": "YQ=="}}
+    with pytest.raises(ConversionError) as caught:
+        view_of(secret)
+    assert [str(problem.reason) for problem in caught.value.problems] == [
+        "illegal base64 data at input byte 3",
+        "json: cannot unmarshal number into Go struct field Secret.data of type []uint8",
+    ]
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"renewTime": "2024-01-01T00:00:00Z"}}
+    with pytest.raises(ConversionError, match='cannot parse "Z" as ".000000"'):
+        view_of(lease)
+
+
+def test_events_of_both_groups_have_their_own_fields() -> None:
+    core = view_of({"apiVersion": "v1", "kind": "Event", "involvedObject": {"name": "p"}})
+    reported = view_of({"apiVersion": "events.k8s.io/v1", "kind": "Event", "regarding": {"name": "p"}})
+    assert (core.involvedObject.name, reported.regarding.name) == ("p", "p")  # type: ignore[union-attr]

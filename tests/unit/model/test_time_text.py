@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from moorage.model.time_text import TIME_PATTERN, time_complaint
+from moorage.model.time_text import MICRO_TIME_PATTERN, TIME_PATTERN, time_complaint
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 
@@ -63,3 +63,24 @@ def test_times_that_do_not_exist(text: str, complaint: str) -> None:
     assert found is not None
     assert found.endswith(f": {complaint}")
     assert not re.search(TIME_PATTERN, text)
+
+
+@pytest.mark.parametrize("text", ["2024-01-01T00:00:00.000000Z", "2024-01-01T00:00:00,123456+01:00"])
+def test_times_with_microseconds(text: str) -> None:
+    assert time_complaint(text, micro=True) is None
+    assert re.search(MICRO_TIME_PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "wanted"),
+    [
+        ("2024-01-01T00:00:00Z", "Z", ".000000"),
+        ("2024-01-01T00:00:00.5Z", ".5Z", ".000000"),
+        ("2024-01-01T00:00:00.1234567Z", "7Z", "Z07:00"),
+    ],
+)
+def test_microseconds_have_six_digits(text: str, rest: str, wanted: str) -> None:
+    layout = "2006-01-02T15:04:05.000000Z07:00"
+    found = time_complaint(text, micro=True)
+    assert found == f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{wanted}"'
+    assert not re.search(MICRO_TIME_PATTERN, text)

@@ -80,8 +80,8 @@ def test_unserved_versions(version: str, kind: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("version", "kind"),
     [
-        ("v1", "ConfigMap"),
-        ("v1", "Service"),
+        ("v1", "LimitRange"),
+        ("v1", "ReplicationController"),
         ("apps.kruise.io/v1alpha1", "StatefulSet"),
         ("batch.volcano.sh/v1alpha1", "Job"),
     ],
