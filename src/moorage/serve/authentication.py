@@ -1,0 +1,74 @@
+"""Who asks: a bearer token or a client certificate → a user with groups, or 401.
+
+In: a `Request`, whose connection knows the subject of a certificate that our authority signed (TLS has verified it).
+Out: a `User`. Without either only health and version answer. Kubernetes: the token-file, x509 and anonymous authenticators;
+service accounts' tokens are not issued. Next: `moorage.serve.routes`.
+"""
+
+import hmac
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from moorage.model.api_error import unauthorized
+from moorage.serve.http.messages import Peer, Request
+
+
+class User(NamedTuple):
+    """As `kubectl auth whoami` shows it."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = {}
+
+
+AUTHENTICATED = "system:authenticated"
+MASTERS = "system:masters"
+ADMIN = User("kubernetes-admin", groups=(MASTERS, AUTHENTICATED))
+ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+
+_OPEN_PATHS = ("/livez", "/readyz", "/healthz", "/version")
+
+
+class Authenticator:
+    """Knows tokens and what to make of a certificate's subject. Tokens are compared in constant time."""
+
+    def __init__(self, tokens: Mapping[str, User]) -> None:
+        self._tokens = tuple((token.encode(), user) for token, user in tokens.items())
+
+    def authenticate(self, request: Request) -> User:
+        """The user, also noted in `request.user`. ApiError 401 if there is none and the path is not open to all."""
+        header = request.headers.get("authorization")
+        user = request.peer.user or self._by_certificate(request.peer)
+        if user is None and header is not None:
+            user = self._by_token(header)
+        if user is None:
+            if header is not None or not is_open(request.path):
+                raise unauthorized()
+            user = ANONYMOUS
+        request.user = user
+        return user
+
+    def _by_token(self, header: str) -> User | None:
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        presented = token.strip().encode("utf-8", "replace")
+        found = None
+        for known, user in self._tokens:
+            if hmac.compare_digest(known, presented):
+                found = user
+        return found
+
+    def _by_certificate(self, peer: Peer) -> User | None:
+        names = [value for key, value in peer.subject if key == "commonName"]
+        if not names:
+            return None
+        groups = tuple(value for key, value in peer.subject if key == "organizationName")
+        peer.user = User(names[0], groups=(*groups, AUTHENTICATED))
+        return peer.user
+
+
+def is_open(path: str) -> bool:
+    """Health and version are told to anyone, and so are the single checks below health."""
+    return path in _OPEN_PATHS or path.startswith(("/livez/", "/readyz/", "/healthz/"))

@@ -1,0 +1,105 @@
+"""The listening side: sockets, all connections, and one sweep over them for everything that takes too long.
+
+In: a handler, `Limits`, a TLS context. Out: a port that answers. What is counted is counted in plain integers, for
+metrics to read: `requests` and `streams` now, `turned_away` and `cut_off` since the start. Kubernetes:
+genericapiserver's SecureServingInfo. Next: `connection`.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+
+from moorage.serve.http.connection import Connection
+from moorage.serve.http.limits import Limits
+from moorage.serve.http.messages import Handler, Request
+from moorage.telemetry.logs import get_logger
+
+_HANDSHAKE_SECONDS = 10.0
+_GOODBYE_SECONDS = 1.0
+_BACKLOG = 1024
+
+
+class Server:
+    """Start it, await `stop`. One event loop, no threads but those that compress large answers."""
+
+    def __init__(
+        self,
+        handler: Handler,
+        limits: Limits | None = None,
+        is_long_running: Callable[[Request], bool] = lambda request: "watch=" in request.query_text,
+    ) -> None:
+        self.handler = handler
+        self.limits = Limits() if limits is None else limits
+        self.is_long_running = is_long_running
+        self.log = get_logger("http")
+        self.loop: asyncio.AbstractEventLoop = None  # type: ignore[assignment]  # until start
+        self.connections: set[Connection] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.requests = 0
+        self.streams = 0
+        self.turned_away = 0
+        self.cut_off = 0
+        self.port = 0
+        self._listener: asyncio.Server | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+        self._empty: asyncio.Event | None = None
+
+    async def start(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
+        """Listen. OSError if the address cannot be had; `port` 0 means any, and is then in `self.port`."""
+        self.loop = asyncio.get_running_loop()
+        self._listener = await self.loop.create_server(
+            lambda: Connection(self),
+            host,
+            port,
+            ssl=context,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=_HANDSHAKE_SECONDS if context else None,
+            ssl_shutdown_timeout=_GOODBYE_SECONDS if context else None,
+        )
+        self.port = self._listener.sockets[0].getsockname()[1]
+        self._schedule_sweep()
+
+    async def stop(self, grace: float) -> None:
+        """No new connections; requests finish, streams end; what is left after `grace` seconds is aborted."""
+        if self._listener is None:
+            return
+        self._listener.close()
+        for connection in list(self.connections):
+            connection.finish()
+        if self.connections:
+            self._empty = asyncio.Event()
+            try:
+                await asyncio.wait_for(self._empty.wait(), grace)
+            except TimeoutError:
+                self.log.warning("Aborting connections that did not end in time", connections=len(self.connections))
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for connection in list(self.connections):
+            connection.transport.abort()
+        tasks = list(self.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._listener.wait_closed()
+        self._listener = None
+
+    # ── what connections tell
+
+    def admit(self, connection: Connection) -> bool:
+        """Whether there is room for one more."""
+        self.connections.add(connection)
+        return len(self.connections) <= self.limits.connections
+
+    def forget(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+        if not self.connections and self._empty is not None:
+            self._empty.set()
+
+    def _schedule_sweep(self) -> None:
+        self._sweep = self.loop.call_later(self.limits.sweep_seconds, self._check_all)
+
+    def _check_all(self) -> None:
+        now = self.loop.time()
+        for connection in list(self.connections):
+            connection.check(now)
+        self._schedule_sweep()

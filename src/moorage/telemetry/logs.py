@@ -1,0 +1,128 @@
+"""Messages for operators, with their facts as keys and values: klog's text or a line of JSON, on standard error.
+
+In: `get_logger("scheduler").info("Bound", pod="default/web-0", node="n1")`. Out: one line,
+`I1116 04:33:22.123456    4242 binder.py:123] "Bound" component="scheduler" pod="default/web-0" node="n1"`. What `-v`
+does not ask for costs a comparison; Python's own logging is left alone, and libraries log as they please. Kubernetes:
+klog and component-base/logs, whose JSON has the same names. Next: whoever runs a component calls `configure`.
+"""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, TextIO
+
+import msgspec
+
+Write = Callable[[str], object]
+
+
+class _Settings:
+    """How all loggers of the process write: set once, at start, by whoever runs the component."""
+
+    __slots__ = ("clock", "json", "pid", "stream", "verbosity")
+
+    def __init__(self) -> None:
+        self.verbosity = 0
+        self.json = False
+        self.stream: TextIO | None = None
+        self.clock: Callable[[], float] = time.time
+        self.pid = os.getpid()
+
+
+_settings = _Settings()
+
+
+def configure(
+    *,
+    verbosity: int = 0,
+    log_format: str = "text",
+    stream: TextIO | None = None,
+    clock: Callable[[], float] = time.time,
+) -> None:
+    """Decide for the process: `-v` and `--log-format`. Without a stream, standard error as it is at the time."""
+    if log_format not in ("text", "json"):
+        raise ValueError(f"unknown log format {log_format!r}: expected text or json")
+    _settings.verbosity = verbosity
+    _settings.json = log_format == "json"
+    _settings.stream = stream
+    _settings.clock = clock
+    _settings.pid = os.getpid()
+
+
+class Logger:
+    """One component's voice. `debug(level, …)` speaks when `-v` is at least that level."""
+
+    __slots__ = ("component",)
+
+    def __init__(self, component: str) -> None:
+        self.component = component
+
+    def enabled(self, level: int) -> bool:
+        """Whether `debug` at this level says anything: ask before computing what it should say."""
+        return level <= _settings.verbosity
+
+    def debug(self, level: int, message: str, /, **facts: Any) -> None:
+        if level <= _settings.verbosity:
+            self._write("I", level, message, facts)
+
+    def info(self, message: str, /, **facts: Any) -> None:
+        self._write("I", 0, message, facts)
+
+    def warning(self, message: str, /, **facts: Any) -> None:
+        self._write("W", 0, message, facts)
+
+    def error(self, message: str, /, **facts: Any) -> None:
+        self._write("E", 0, message, facts)
+
+    def exception(self, message: str, /, **facts: Any) -> None:
+        """An error with the traceback of the exception that is being handled: the log is the only place for those."""
+        facts["err"] = repr(sys.exc_info()[1])
+        facts["stacktrace"] = traceback.format_exc()
+        self._write("E", 0, message, facts)
+
+    def _write(self, severity: str, level: int, message: str, facts: dict[str, Any]) -> None:
+        frame = sys._getframe(2)
+        where = f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+        render = _render_json if _settings.json else _render_text
+        line = render(severity, level, where, self.component, message, facts)
+        stream = _settings.stream or sys.stderr
+        try:
+            stream.write(line)
+            stream.flush()
+        except (OSError, ValueError):
+            return  # nobody listens any more; that must not stop the component
+
+
+def get_logger(component: str) -> Logger:
+    return Logger(component)
+
+
+def _render_text(severity: str, level: int, where: str, component: str, message: str, facts: dict[str, Any]) -> str:
+    now = _settings.clock()
+    at = time.strftime("%m%d %H:%M:%S", time.localtime(now))
+    micros = int(now % 1 * 1_000_000)
+    said = "".join(f" {name}={_quote(value)}" for name, value in facts.items() if name != "stacktrace")
+    trace = facts.get("stacktrace", "")
+    more = "".join(f"\n\t{line}" for line in str(trace).splitlines())
+    head = f"{severity}{at}.{micros:06d} {_settings.pid:7d} {where}]"
+    return f"{head} {_quote(message)} component={_quote(component)}{said}{more}\n"
+
+
+def _render_json(severity: str, level: int, where: str, component: str, message: str, facts: dict[str, Any]) -> str:
+    entry: dict[str, Any] = {"ts": round(_settings.clock() * 1000, 3), "caller": where, "msg": message}
+    if severity in "IW":
+        entry["v"] = level
+    if severity == "W":
+        entry["severity"] = "warning"
+    entry["component"] = component
+    entry.update(facts)
+    return msgspec.json.encode(entry, enc_hook=str).decode() + "\n"
+
+
+def _quote(value: Any) -> str:
+    if value is None or isinstance(value, bool | int | float):
+        return str(value) if not isinstance(value, bool) else str(value).lower()
+    text = value if isinstance(value, str) else str(value)
+    return msgspec.json.encode(text).decode()
