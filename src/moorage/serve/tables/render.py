@@ -1,0 +1,96 @@
+"""Objects → Tables and PartialObjectMetadata, the two other shapes in which clients may ask for objects.
+
+In: raw objects of one kind, the moment, the metadata of the list. Out: documents of meta.k8s.io/v1. They share parts
+with the objects: nothing is copied, so they are to be encoded and dropped. An object that is stranger than any that
+admission lets in still gets a row, with what can be said of it.
+Kubernetes: apiserver's endpoints/handlers/response.go. Next: `moorage.serve.verbs` and watches.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from moorage.model.kinds import KindFacts
+from moorage.serve.tables.ages import UNKNOWN, Ages
+from moorage.serve.tables.columns import Cells, Raw, TableFacts
+from moorage.serve.tables.registry import table_of
+
+META_API_VERSION = "meta.k8s.io/v1"
+
+#: What comes with a row: nothing, the object's metadata, or all of it (`?includeObject=`).
+IncludeObject = Literal["None", "Metadata", "Object"]
+
+_ODD = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
+
+
+def table_columns(facts: KindFacts) -> list[Raw]:
+    return list(table_of(facts).columns)
+
+
+def table_cells(facts: KindFacts, raw: Raw, now: float) -> Cells:
+    """The cells of one object, as of `now` in seconds since the epoch."""
+    return _cells(table_of(facts), raw, Ages(now))
+
+
+def _cells(table: TableFacts, raw: Raw, ages: Ages) -> Cells:
+    try:
+        return table.cells(raw, ages)
+    except _ODD:
+        metadata = raw.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        shown = name if isinstance(name, str) else UNKNOWN
+        return [shown if column["format"] == "name" else UNKNOWN for column in table.columns]
+
+
+def render_table(
+    facts: KindFacts,
+    objects: Iterable[Raw],
+    now: float,
+    include_object: IncludeObject = "Metadata",
+    metadata: Raw | None = None,
+    *,
+    headers: bool = True,
+) -> Raw:
+    """A Table. Watches send the headers with their first event only."""
+    table, ages = table_of(facts), Ages(now)
+    conditions = table.conditions
+    rows: list[Raw] = []
+    for raw in objects:
+        row: Raw = {"cells": _cells(table, raw, ages)}
+        if conditions is not None and (found := _conditions(table, raw)):
+            row["conditions"] = found
+        if include_object == "Metadata":
+            row["object"] = render_partial_metadata(raw)
+        elif include_object == "Object":
+            row["object"] = raw
+        else:
+            row["object"] = None
+        rows.append(row)
+    return {
+        "kind": "Table",
+        "apiVersion": META_API_VERSION,
+        "metadata": metadata or {},
+        "columnDefinitions": list(table.columns) if headers else None,
+        "rows": rows,
+    }
+
+
+def _conditions(table: TableFacts, raw: Raw) -> list[Raw] | None:
+    try:
+        return table.conditions(raw) if table.conditions is not None else None
+    except _ODD:
+        return None
+
+
+def render_partial_metadata(raw: Raw) -> Raw:
+    """The metadata of an object, as a document of its own."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_API_VERSION, "metadata": raw.get("metadata") or {}}
+
+
+def render_partial_metadata_list(objects: Iterable[Raw], metadata: Raw | None = None) -> Raw:
+    items: list[Any] = [render_partial_metadata(raw) for raw in objects]
+    return {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": META_API_VERSION,
+        "metadata": metadata or {},
+        "items": items,
+    }
