@@ -1,0 +1,76 @@
+"""What an API server counts of the requests it answers, under Kubernetes' names and labels.
+
+In: one call per request, with what was asked and how it ended. Out: families in `Metrics`. The children for one
+combination of labels are found by one dictionary lookup. Kubernetes: apiserver's endpoints/metrics. Next: `exposition`.
+"""
+
+from typing import NamedTuple
+
+from moorage.telemetry.metrics import Count, Distribution, Metrics
+
+_BUCKETS = (
+    *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3),
+    *(4, 5, 6, 8, 10, 15, 20, 30, 45, 60),
+)
+
+
+class Asked(NamedTuple):
+    """What a request was for, as the labels say it: `verb` is GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE …"""
+
+    verb: str
+    dry_run: str = ""
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    scope: str = ""  # resource, namespace or cluster
+    component: str = "apiserver"
+
+
+class ApiServerMetrics:
+    """Counts requests by what they asked and how they ended, and what runs at the moment."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        labels = Asked._fields
+        without_dry_run = tuple(name for name in labels if name != "dry_run")
+        self._total = metrics.counter(
+            "apiserver_request_total",
+            "Counter of apiserver requests by verb, dry run, group, version, resource, scope, component and code.",
+            (*labels, "code"),
+        )
+        self._seconds = metrics.histogram(
+            "apiserver_request_duration_seconds",
+            "Response latency in seconds by verb, dry run, group, version, resource, subresource, scope and component.",
+            labels,
+            _BUCKETS,
+        )
+        self._long_running = metrics.gauge(
+            "apiserver_longrunning_requests",
+            "Long-running requests that are active, by verb, group, version, resource, scope and component.",
+            without_dry_run,
+        )
+        self._watch_events = metrics.counter(
+            "apiserver_watch_events_total", "Number of events sent to watch clients.", ("group", "version", "resource")
+        )
+        inflight = metrics.gauge(
+            "apiserver_current_inflight_requests", "Requests that are being answered, by kind.", ("request_kind",)
+        )
+        self.mutating = inflight.labels("mutating")
+        self.read_only = inflight.labels("readOnly")
+        self._known: dict[tuple[Asked, int], tuple[Count, Distribution]] = {}
+
+    def observe(self, asked: Asked, code: int, seconds: float) -> None:
+        """One request was answered."""
+        known = self._known.get((asked, code))
+        if known is None:
+            known = self._known[asked, code] = (self._total.labels(*asked, str(code)), self._seconds.labels(*asked))
+        known[0].value += 1
+        known[1].observe(seconds)
+
+    def long_running(self, asked: Asked) -> Count:
+        """The gauge to raise when such a request begins and to lower when it ends."""
+        return self._long_running.labels(asked.verb, *asked[2:])
+
+    def watch_events(self, group: str, version: str, resource: str) -> Count:
+        """The counter for events that are sent to watchers of one resource."""
+        return self._watch_events.labels(group, version, resource)

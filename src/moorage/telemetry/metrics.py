@@ -1,0 +1,227 @@
+"""Numbers that grow or change, in families with labels; cheap to count, rendered when somebody asks.
+
+In: `attempts = metrics.counter("scheduler_schedule_attempts_total", "…", ("result",))`, `attempts.labels("scheduled")`
+once and `.inc()` on it often, or `.value += 1` where even that call matters; numbers that exist anyway are read at
+scrape time by `counter_function` and `gauge_function`. Out: families for `exposition`. One `Metrics` per component,
+no locks: all is counted on one event loop. Kubernetes: component-base/metrics over Prometheus' client, whose Python
+sibling costs several times as much per observation for its locks. Next: `exposition`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from moorage.telemetry.exposition import render
+
+DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+Labels = tuple[str, ...]
+Reading = float | Mapping[Labels, float]
+
+
+class Sample(NamedTuple):
+    """One line of an exposition: suffix of the name, labels in order, value."""
+
+    suffix: str
+    labels: tuple[tuple[str, str], ...]
+    value: float
+
+
+class Count:
+    """One number. `value` may be added to directly."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: float = 0
+
+    def inc(self, amount: float = 1) -> None:
+        self.value += amount
+
+    def dec(self, amount: float = 1) -> None:
+        self.value -= amount
+
+    def set(self, value: float) -> None:
+        self.value = value
+
+
+class Distribution:
+    """How many observations fell into each bucket, and their sum."""
+
+    __slots__ = ("bounds", "counts", "sum")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+    def observe_many(self, value: float, times: int) -> None:
+        """The same observation several times: what a batch took, once for each of its members."""
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.sum += value * times
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts)
+
+
+class Family:
+    """All that has one name: its kind, its help, the names of its labels."""
+
+    kind = "untyped"
+
+    def __init__(self, name: str, help_text: str, label_names: Labels) -> None:
+        self.name = name
+        self.help = help_text
+        self.label_names = label_names
+
+    def samples(self) -> Iterator[Sample]:
+        """What is shown of it, now."""
+        return iter(())
+
+    def _named(self, values: Labels) -> tuple[tuple[str, str], ...]:
+        return tuple(zip(self.label_names, values, strict=True))
+
+
+class Gauge(Family):
+    """Numbers that go up and down, one for each combination of labels."""
+
+    kind = "gauge"
+
+    def __init__(self, name: str, help_text: str, label_names: Labels) -> None:
+        super().__init__(name, help_text, label_names)
+        self._children: dict[Labels, Count] = {}
+        if not label_names:
+            self.labels()
+
+    def labels(self, *values: str) -> Count:
+        """The number for these labels: ask once, keep it, count on it."""
+        child = self._children.get(values)
+        if child is None:
+            if len(values) != len(self.label_names):
+                raise ValueError(f"{self.name} has labels {self.label_names}, got {values}")
+            child = self._children[values] = Count()
+        return child
+
+    def forget(self, *values: str) -> None:
+        self._children.pop(values, None)
+
+    def samples(self) -> Iterator[Sample]:
+        for values, child in self._children.items():
+            yield Sample("", self._named(values), child.value)
+
+
+class Counter(Gauge):
+    """Numbers that only grow."""
+
+    kind = "counter"
+
+
+class Histogram(Family):
+    """Distributions, one for each combination of labels."""
+
+    kind = "histogram"
+
+    def __init__(self, name: str, help_text: str, label_names: Labels, buckets: Sequence[float]) -> None:
+        super().__init__(name, help_text, label_names)
+        self.bounds = tuple(sorted(buckets))
+        self._children: dict[Labels, Distribution] = {}
+        if not label_names:
+            self.labels()
+
+    def labels(self, *values: str) -> Distribution:
+        child = self._children.get(values)
+        if child is None:
+            if len(values) != len(self.label_names):
+                raise ValueError(f"{self.name} has labels {self.label_names}, got {values}")
+            child = self._children[values] = Distribution(self.bounds)
+        return child
+
+    def samples(self) -> Iterator[Sample]:
+        for values, child in self._children.items():
+            named, below = self._named(values), 0
+            for bound, count in zip((*map(_bound_text, self.bounds), "+Inf"), child.counts, strict=True):
+                below += count
+                yield Sample("_bucket", (*named, ("le", bound)), below)
+            yield Sample("_sum", named, child.sum)
+            yield Sample("_count", named, below)
+
+
+class Function(Family):
+    """Numbers that are kept elsewhere and read when they are asked for: one, or one for each combination of labels."""
+
+    def __init__(self, name: str, help_text: str, label_names: Labels, kind: str, read: Callable[[], Reading]) -> None:
+        super().__init__(name, help_text, label_names)
+        self.kind = kind
+        self._read = read
+
+    def samples(self) -> Iterator[Sample]:
+        reading = self._read()
+        if isinstance(reading, Mapping):
+            for values, value in reading.items():
+                yield Sample("", self._named(values), value)
+        else:
+            yield Sample("", (), reading)
+
+
+_F = TypeVar("_F", bound=Family)
+
+
+class Metrics:
+    """One component's families, by name."""
+
+    def __init__(self) -> None:
+        self._families: dict[str, Family] = {}
+        self._included: list[Metrics] = []
+
+    def counter(self, name: str, help_text: str, labels: Labels = ()) -> Counter:
+        return self._add(Counter(name, help_text, labels))
+
+    def gauge(self, name: str, help_text: str, labels: Labels = ()) -> Gauge:
+        return self._add(Gauge(name, help_text, labels))
+
+    def histogram(
+        self, name: str, help_text: str, labels: Labels = (), buckets: Sequence[float] = DEFAULT_BUCKETS
+    ) -> Histogram:
+        return self._add(Histogram(name, help_text, labels, buckets))
+
+    def counter_function(self, name: str, help_text: str, read: Callable[[], Reading], labels: Labels = ()) -> Function:
+        return self._add(Function(name, help_text, labels, "counter", read))
+
+    def gauge_function(self, name: str, help_text: str, read: Callable[[], Reading], labels: Labels = ()) -> Function:
+        return self._add(Function(name, help_text, labels, "gauge", read))
+
+    def include(self, other: "Metrics") -> None:
+        """Show another component's families too: several components in one process are scraped at one address."""
+        self._included.append(other)
+
+    def families(self) -> list[Family]:
+        """All, by name; of two with the same name the one of this component."""
+        found: dict[str, Family] = {}
+        for other in self._included:
+            found.update((family.name, family) for family in other.families())
+        found.update(self._families)
+        return [found[name] for name in sorted(found)]
+
+    def render(self, accept: str = "") -> tuple[bytes, str]:
+        """The exposition and its content type: OpenMetrics if the client's Accept header asks for it, else text."""
+        return render(self.families(), accept)
+
+    def _add(self, family: _F) -> _F:
+        if family.name in self._families:
+            raise ValueError(f"there is a metric {family.name} already")
+        self._families[family.name] = family
+        return family
+
+
+def _bound_text(bound: float) -> str:
+    return repr(float(bound)) if bound != int(bound) else f"{bound:.1f}"
+
+
+def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """`count` bounds, each `factor` times the one before, as Kubernetes' histograms are often given."""
+    return tuple(start * factor**i for i in range(count))
