@@ -1,0 +1,214 @@
+"""Selectors of a request → matchers: `?fieldSelector=status.phase!=Running`, `?labelSelector=app in (a,b)`.
+
+In: the texts of a query. Out: matchers that cannot fail, or an `ApiError` (400) in Kubernetes' words. Which fields can
+be selected by is data, one row for each kind that has more than name and namespace.
+Kubernetes: apimachinery's pkg/fields, the field label conversions of pkg/apis and `ToSelectableFields` of pkg/registry.
+Next: `selection`, which asks both questions at once.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from moorage.match.label_selector import Selector
+from moorage.match.requirement import SelectorError
+from moorage.match.selector_text import parse_selector
+from moorage.model.api_error import bad_request
+from moorage.model.go_text import go_quote
+from moorage.model.kinds import KindFacts
+
+Raw = dict[str, Any]
+Reader = Callable[[Raw], str]
+
+_NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
+_ESCAPED = frozenset("\\,=")
+
+
+def _text(*steps: str, absent: str = "") -> Reader:
+    """The field at these steps as text, in Go's spelling; `absent` if there is none."""
+    *holders, last = steps
+
+    def read(raw: Raw) -> str:
+        holder: Any = raw
+        for step in holders:
+            holder = holder.get(step)
+            if not isinstance(holder, dict):
+                return absent
+        value = holder.get(last)
+        if value is None:
+            return absent
+        if value is True or value is False:
+            return "true" if value else "false"
+        return str(value)
+
+    return read
+
+
+def _pod_ip(raw: Raw) -> str:
+    addresses = (raw.get("status") or {}).get("podIPs")
+    return str(addresses[0].get("ip", "")) if addresses else ""
+
+
+def _first_of(*readers: Reader) -> Reader:
+    return lambda raw: next((value for read in readers if (value := read(raw))), "")
+
+
+def _never(raw: Raw) -> str:
+    """For a field that may be asked for, but that upstream never fills."""
+    return ""
+
+
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_OBJECT: dict[str, Reader] = {_NAME: _text("metadata", "name"), _NAMESPACE: _text("metadata", "namespace")}
+_CLUSTER_OBJECT = {_NAME: _OBJECT[_NAME]}
+_REPORTER = _text("reportingComponent")
+
+#: Kinds that are not listed can be selected by name and namespace.
+_FIELDS: dict[tuple[str, str], dict[str, Reader]] = {
+    ("v1", "Pod"): {
+        **_OBJECT,
+        "spec.nodeName": _text("spec", "nodeName"),
+        "spec.host": _text("spec", "nodeName"),  # the name of old
+        "spec.restartPolicy": _text("spec", "restartPolicy"),
+        "spec.schedulerName": _text("spec", "schedulerName"),
+        "spec.serviceAccountName": _text("spec", "serviceAccountName"),
+        "spec.hostNetwork": _text("spec", "hostNetwork", absent="false"),
+        "status.phase": _text("status", "phase"),
+        "status.podIP": _pod_ip,
+        "status.podIPs": _never,
+        "status.nominatedNodeName": _text("status", "nominatedNodeName"),
+    },
+    ("v1", "Node"): {**_CLUSTER_OBJECT, "spec.unschedulable": _text("spec", "unschedulable", absent="false")},
+    ("v1", "Namespace"): {**_CLUSTER_OBJECT, "status.phase": _text("status", "phase")},
+    ("v1", "Secret"): {**_OBJECT, "type": _text("type")},
+    ("v1", "Service"): {
+        **_OBJECT,
+        "spec.clusterIP": _text("spec", "clusterIP"),
+        "spec.type": _text("spec", "type"),
+    },
+    ("v1", "Event"): {
+        **_OBJECT,
+        **{f"involvedObject.{field}": _text("involvedObject", field) for field in _REFERENCE},
+        "reason": _text("reason"),
+        "reportingComponent": _REPORTER,
+        "source": _first_of(_text("source", "component"), _REPORTER),
+        "type": _text("type"),
+    },
+    ("events.k8s.io/v1", "Event"): {
+        **_OBJECT,
+        **{f"regarding.{field}": _text("regarding", field) for field in _REFERENCE},
+        "reason": _text("reason"),
+        "reportingController": _text("reportingController"),
+        "type": _text("type"),
+    },
+    ("batch/v1", "Job"): {**_OBJECT, "status.successful": _text("status", "succeeded", absent="0")},
+}
+
+
+class FieldRequirement(NamedTuple):
+    """A field is, or is not, this value. A field that is absent has the value ""."""
+
+    read: Reader
+    value: str
+    equal: bool
+
+
+class FieldMatcher(NamedTuple):
+    """A conjunction. `name` is the only name that can match, if the selector says so, else ""."""
+
+    requirements: tuple[FieldRequirement, ...]
+    name: str = ""
+
+    @property
+    def is_only_name(self) -> bool:
+        """Whether the name is all that is asked for: then a get answers it."""
+        return bool(self.name) and len(self.requirements) == 1
+
+    def matches(self, raw: Raw) -> bool:
+        return all((read(raw) == value) is equal for read, value, equal in self.requirements)
+
+
+def compile_field_selector(facts: KindFacts, text: str) -> FieldMatcher | None:
+    """None for a selector that restricts nothing. Raises ApiError."""
+    requirements, name = [], ""
+    for field, equal, value in _terms(text):
+        requirements.append(FieldRequirement(_reader(facts, field), value, equal))
+        if field == _NAME and equal:
+            name = name or value
+    return FieldMatcher(tuple(requirements), name) if requirements else None
+
+
+def compile_label_selector(text: str) -> Selector | None:
+    """None for a selector that restricts nothing. Raises ApiError."""
+    try:
+        selector = parse_selector(text)
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    return None if selector.everything else selector
+
+
+def _reader(facts: KindFacts, field: str) -> Reader:
+    fields = _FIELDS.get((facts.api_version, facts.kind))
+    read = (_OBJECT if fields is None else fields).get(field)
+    if read is not None:
+        return read
+    if fields is None:
+        known = f"{go_quote(_NAME)}, {go_quote(_NAMESPACE)}"
+        raise bad_request(f"{go_quote(field)} is not a known field selector: only {known}")
+    if facts.kind == "Job":
+        raise bad_request(f"field label {go_quote(field)} not supported for Job")
+    raise bad_request(f"field label not supported: {field}")
+
+
+def _terms(text: str) -> list[tuple[str, bool, str]]:
+    """(field, whether it must be equal, value) for each term, in the order in which upstream complains about them."""
+    terms = []
+    for part in sorted(_split(text)):
+        if not part:
+            continue
+        for position, letter in enumerate(part):
+            if part.startswith("!=", position):
+                terms.append((part[:position], False, _unescaped(part[position + 2 :])))
+                break
+            if letter == "=":
+                start = position + (2 if part.startswith("==", position) else 1)
+                terms.append((part[:position], True, _unescaped(part[start:])))
+                break
+        else:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+    return terms
+
+
+def _split(text: str) -> list[str]:
+    """The text between the commas that no backslash escapes; escapes stay as they are."""
+    parts, start, escaped = [], 0, False
+    for position, letter in enumerate(text):
+        if escaped:
+            escaped = False
+        elif letter == "\\":
+            escaped = True
+        elif letter == ",":
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]
+
+
+def _unescaped(value: str) -> str:
+    if _ESCAPED.isdisjoint(value):
+        return value
+    letters, escaped = [], False
+    for letter in value:
+        if escaped:
+            if letter not in _ESCAPED:
+                raise bad_request(f"invalid field selector: invalid escape sequence: \\{letter}")
+            letters.append(letter)
+            escaped = False
+        elif letter == "\\":
+            escaped = True
+        elif letter in _ESCAPED:
+            # Go prints the character as the number it is.
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord(letter)}")
+        else:
+            letters.append(letter)
+    if escaped:
+        raise bad_request("invalid field selector: invalid escape sequence: \\")
+    return "".join(letters)
