@@ -23,6 +23,7 @@ from moorage.model.schema_merging import (
     Topology,
 )
 from moorage.model.shapes import (
+    BytesShape,
     IntOrStringShape,
     ListShape,
     MapShape,
@@ -171,7 +172,9 @@ def _type_of(shape: Shape) -> SchemaType:
     if isinstance(shape, IntOrStringShape):
         return Scalar("string", "int-or-string", "IntOrString")
     if isinstance(shape, TimeShape):
-        return Scalar("string", "date-time", "Time")
+        return Scalar("string", "date-time", "MicroTime" if shape.micro else "Time")
+    if isinstance(shape, BytesShape):
+        return Scalar("string", "byte")
     if isinstance(shape, ScalarShape):
         return Scalar(_JSON_TYPES[shape.python_type], _INTEGERS.get(shape.go_type, ""))
     return UNTYPED

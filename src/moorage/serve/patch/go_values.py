@@ -1,0 +1,62 @@
+"""JSON values in Go's eyes: what `%v` and `%s` print for them, their types' names, and when two are equal.
+
+In: JSON values. Out: text for the messages of strategic merge, and tokens that are equal when Go's interface values
+are. Kubernetes: fmt and reflect. Next: `strategic_merge`.
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+from moorage.serve.patch.patch_error import PatchError
+
+_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}"}
+
+
+def go_value(value: Any) -> str:
+    """`%v`: maps sorted by key, no quotes."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{name}:{go_value(value[name])}" for name in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_value(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _go_float(value)
+    return "<nil>" if value is None else str(value)
+
+
+def go_string(value: Any) -> str:
+    """`%s`, which complains about what is no string."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{name}:{go_string(value[name])}" for name in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_string(item) for item in value) + "]"
+    return "%!s(<nil>)" if value is None else f"%!s({go_type(value)}={go_value(value)})"
+
+
+def go_type(value: Any) -> str:
+    """The name of the value's type."""
+    return "%!s(<nil>)" if value is None else _TYPES.get(type(value), "[]interface {}")
+
+
+def token(value: Any) -> Hashable:
+    """Equal for values that Go finds equal: of one type and the same. Raises PatchError for maps and lists."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        raise PatchError(f"runtime error: hash of unhashable type {go_type(value)}")
+    return (type(value), value)
+
+
+def _go_float(value: float) -> str:
+    """`%v` of a float64: `%g` with the fewest digits, and an exponent from 1e+21 on."""
+    digits = repr(value)
+    if 1e-4 <= abs(value) < 1e21 or value == 0:
+        return str(int(value)) if value.is_integer() else digits
+    mantissa, _, exponent = f"{value:e}".partition("e") if "e" not in digits else digits.partition("e")
+    sign = "-" if exponent.startswith("-") else "+"
+    return f"{mantissa}e{sign}{exponent.lstrip('+-').zfill(2)}"

@@ -1,0 +1,364 @@
+"""JSON patch: a list of operations on places in the document, done one after another or not at all.
+
+In: a document and a patch. Out: the changed document, which shares all that no operation touched. Containers on the way
+to a change are copied once per patch. Kubernetes: RFC 6902 as evanphx/json-patch does it: replacing a member that is
+not there adds it, negative indices count from the end, a path need not start with a slash; copies may add up to 3 MiB.
+Differs: the result may not be deeper than 200 levels. Next: `merge_patch`.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from moorage.model.go_text import go_quote
+from moorage.serve.patch.patch_error import (
+    BAD_REQUEST,
+    MOST_LEVELS,
+    TOO_LARGE,
+    UNPROCESSABLE,
+    PatchError,
+    check_depth,
+    json_type_name,
+)
+
+Raw = dict[str, Any]
+Container = dict[str, Any] | list[Any]
+
+MOST_OPERATIONS = 10_000
+MOST_COPIED_BYTES = 3 * 1024 * 1024
+_OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
+_MISSING = "missing value"
+_INVALID_INDEX = "invalid index referenced"
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
+_ESCAPE = re.compile("~[01]")
+
+
+class _Failed(Exception):
+    """Why an operation could not be done, to be put into the words of that operation."""
+
+
+def apply_json_patch(document: Raw, patch: Any) -> Raw:
+    """The document after all operations. Raises PatchError."""
+    operations = _operations(patch)
+    work = _Work(document)
+    for operation in operations:
+        kind = operation.get("op")
+        method = _METHODS.get(kind) if isinstance(kind, str) else None
+        if method is None:
+            said = kind if isinstance(kind, str) else "unknown"
+            raise PatchError(f"Unexpected kind: {said}", UNPROCESSABLE, hidden=True)
+        try:
+            method(work, operation)
+        except _Failed as failed:
+            raise PatchError(str(failed), UNPROCESSABLE, hidden=True) from None
+    check_depth(work.root)
+    if not isinstance(work.root, dict):
+        raise PatchError("the patch makes the document something that is no object", UNPROCESSABLE, hidden=True)
+    return work.root
+
+
+def unknown_operation_fields(patch: Any) -> list[str]:
+    """What strict field validation says of the operations' fields."""
+    if not isinstance(patch, list):
+        return []
+    return [
+        f"json patch unknown field {go_quote(f'[{i}].{name}')}"
+        for i, operation in enumerate(patch[:MOST_OPERATIONS])
+        if isinstance(operation, dict)
+        for name in operation
+        if name not in _OPERATION_FIELDS
+    ]
+
+
+def _operations(patch: Any) -> list[Raw]:
+    if patch is None:
+        return []
+    if not isinstance(patch, list):
+        raise _not_decoded(patch, "value of type []handlers.jsonPatchOp")
+    if len(patch) > MOST_OPERATIONS:
+        said = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(patch)}"
+        raise PatchError(said, TOO_LARGE)
+    for operation in patch:
+        if operation is not None and not isinstance(operation, dict):
+            raise _not_decoded(operation, "value of type handlers.jsonPatchOp")
+        for name in ("op", "path", "from"):
+            value = operation.get(name) if operation else None
+            if value is not None and not isinstance(value, str):
+                raise _not_decoded(value, f"struct field jsonPatchOp.{name} of type string")
+    return [operation or {} for operation in patch]
+
+
+def _not_decoded(value: Any, what: str) -> PatchError:
+    text = f"error decoding patch: json: cannot unmarshal {json_type_name(value)} into Go {what}"
+    return PatchError(text, BAD_REQUEST)
+
+
+class _Work:
+    """The document as it is being changed. Containers in `own` were made here and may be written to."""
+
+    def __init__(self, document: Raw) -> None:
+        self.root: Any = document
+        self.own: dict[int, Container] = {}
+        self.copied = 0
+
+    def find(self, path: str) -> tuple[Container, str] | None:
+        """The container that the path's last step is in, to be read."""
+        steps = _steps(path)
+        if steps is None:
+            return None
+        place: Any = self.root
+        for step in steps[:-1]:
+            try:
+                place = _get(place, step)
+            except _Failed:
+                return None
+            if not isinstance(place, dict | list):
+                return None
+        return place, steps[-1]
+
+    def find_to_write(self, path: str) -> tuple[Container, str] | None:
+        """The same, to be written to: everything on the way is made our own."""
+        if self.find(path) is None:
+            return None
+        steps = _steps(path) or []
+        place: Any = self._owned(self.root)
+        self.root = place
+        for step in steps[:-1]:
+            inner = self._owned(_get(place, step))
+            if isinstance(place, dict):
+                place[step] = inner
+            else:
+                place[int(step)] = inner
+            place = inner
+        return place, steps[-1]
+
+    def _owned(self, container: Container) -> Container:
+        if id(container) in self.own:
+            return container
+        made = container.copy()
+        self.own[id(made)] = made
+        return made
+
+
+def _steps(path: str) -> list[str] | None:
+    parts = path.split("/")
+    if len(parts) < 2:
+        return None
+    if len(parts) > MOST_LEVELS:
+        raise _Failed(f"the path has more than {MOST_LEVELS} steps")
+    steps = parts[1:]
+    if "~" in path:
+        steps = [_ESCAPE.sub(lambda found: "/" if found.group() == "~1" else "~", step) for step in steps]
+    return steps
+
+
+def _index(text: str) -> int:
+    if _INTEGER.match(text) is None:
+        raise _Failed(f"strconv.Atoi: parsing {go_quote(text)}: invalid syntax")
+    if len(text) > 18:
+        raise _Failed(f"strconv.Atoi: parsing {go_quote(text)}: value out of range")
+    return int(text)
+
+
+def _place(text: str, length: int) -> int:
+    """An index into a list of that length, counted from its start."""
+    index = _index(text)
+    if index >= length or index < -length:
+        raise _Failed(f"Unable to access invalid index: {index}: {_INVALID_INDEX}")
+    return index + length if index < 0 else index
+
+
+def _get(container: Any, key: str) -> Any:
+    if isinstance(container, dict):
+        return container.get(key)
+    return container[_place(key, len(container))]
+
+
+def _add(container: Container, key: str, value: Any) -> None:
+    if isinstance(container, dict):
+        container[key] = value
+    elif key == "-":
+        container.append(value)
+    else:
+        try:
+            index = _index(key)
+        except _Failed as failed:
+            raise _Failed(f"value was not a proper array index: '{key}': {failed}") from None
+        longer = len(container) + 1
+        if index >= longer or index < -longer:
+            raise _Failed(f"Unable to access invalid index: {index}: {_INVALID_INDEX}")
+        container.insert(index + longer if index < 0 else index, value)
+
+
+def _remove(container: Container, key: str) -> None:
+    if isinstance(container, list):
+        del container[_place(key, len(container))]
+    elif key in container:
+        del container[key]
+    else:
+        raise _Failed(f"Unable to remove nonexistent key: {key}: {_MISSING}")
+
+
+def _path(operation: Raw, missing: str) -> str:
+    path = operation.get("path")
+    if path is None:
+        raise _Failed(missing)
+    return str(path)
+
+
+def _from(operation: Raw, kind: str) -> str:
+    place = operation.get("from")
+    if place is None:
+        text = f"operation, missing from field: {_MISSING}"
+        raise _Failed(f"{kind} operation failed to decode from: {text}")
+    return str(place)
+
+
+def _do_add(work: _Work, operation: Raw) -> None:
+    path = _path(operation, f"add operation failed to decode path: {_MISSING}")
+    found = work.find_to_write(path)
+    if found is None:
+        raise _Failed(f'add operation does not apply: doc is missing path: "{path}": {_MISSING}')
+    try:
+        _add(*found, operation.get("value"))
+    except _Failed as failed:
+        raise _Failed(f"error in add for path: '{path}': {failed}") from None
+
+
+def _do_remove(work: _Work, operation: Raw) -> None:
+    path = _path(operation, f"remove operation failed to decode path: {_MISSING}")
+    found = work.find_to_write(path)
+    if found is None:
+        raise _Failed(f'remove operation does not apply: doc is missing path: "{path}": {_MISSING}')
+    try:
+        _remove(*found)
+    except _Failed as failed:
+        raise _Failed(f"error in remove for path: '{path}': {failed}") from None
+
+
+def _do_replace(work: _Work, operation: Raw) -> None:
+    missing = f"replace operation failed to decode path: operation missing path field: {_MISSING}"
+    path = _path(operation, missing)
+    value = operation.get("value")
+    if path == "":
+        if not isinstance(value, dict | list):
+            raise _Failed("replace operation value must be object or array: %!w(<nil>)")
+        work.root = value
+        return
+    found = work.find_to_write(path)
+    if found is None:
+        raise _Failed(f"replace operation does not apply: doc is missing path: {path}: {_MISSING}")
+    container, key = found
+    if isinstance(container, dict):
+        container[key] = value
+        return
+    try:
+        place = _place(key, len(container))
+    except _Failed:
+        raise _Failed(f"replace operation does not apply: doc is missing key: {path}: {_MISSING}") from None
+    container[place] = value
+
+
+def _do_move(work: _Work, operation: Raw) -> None:
+    source = _from(operation, "move")
+    found = work.find_to_write(source)
+    if found is None:
+        raise _Failed(f"move operation does not apply: doc is missing from path: {source}: {_MISSING}")
+    container, key = found
+    try:
+        value = _get(container, key)
+        _remove(container, key)
+    except _Failed as failed:
+        raise _Failed(f"error in move for path: '{key}': {failed}") from None
+    missing = f"move operation failed to decode path: operation missing path field: {_MISSING}"
+    path = _path(operation, missing)
+    found = work.find_to_write(path)
+    if found is None:
+        raise _Failed(f"move operation does not apply: doc is missing destination path: {path}: {_MISSING}")
+    try:
+        _add(*found, value)
+    except _Failed as failed:
+        raise _Failed(f"error in move for path: '{path}': {failed}") from None
+
+
+def _do_copy(work: _Work, operation: Raw) -> None:
+    source = _from(operation, "copy")
+    found = work.find(source)
+    if found is None:
+        raise _Failed(f"copy operation does not apply: doc is missing from path: {source}: {_MISSING}")
+    try:
+        value = _get(*found)
+    except _Failed as failed:
+        raise _Failed(f"error in copy for from: '{source}': {failed}") from None
+    path = _path(operation, f"copy operation failed to decode path: {_MISSING}")
+    found = work.find_to_write(path)
+    if found is None:
+        raise _Failed(f"copy operation does not apply: doc is missing destination path: {path}: {_MISSING}")
+    try:
+        _add(*found, _copied(work, value))
+    except _Failed as failed:
+        raise _Failed(f"error while adding value during copy: {failed}") from None
+
+
+def _copied(work: _Work, value: Any) -> Any:
+    """A copy that shares nothing, because what is our own is written to in place."""
+    if value is None:
+        return None
+    try:
+        text = msgspec.json.encode(value)
+        work.copied += len(text)
+        if work.copied <= MOST_COPIED_BYTES:
+            return msgspec.json.decode(text)
+    except RecursionError:
+        raise _nested_too_deeply() from None
+    said = f"Unable to complete the copy, the accumulated size increase of copy is {work.copied}"
+    raise PatchError(f"{said}, exceeding the limit {MOST_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
+
+
+def _nested_too_deeply() -> PatchError:
+    said = f"the document would be nested more than {MOST_LEVELS} levels deep"
+    return PatchError(said, UNPROCESSABLE, hidden=True)
+
+
+def _do_test(work: _Work, operation: Raw) -> None:
+    missing = f"test operation failed to decode path: operation missing path field: {_MISSING}"
+    path = _path(operation, missing)
+    expected = operation.get("value")
+    if path == "":
+        value = work.root
+    else:
+        found = work.find(path)
+        if found is None:
+            raise _Failed(f"test operation does not apply: is missing path: {path}: {_MISSING}")
+        try:
+            value = _get(*found)
+        except _Failed as failed:
+            raise _Failed(f"error in test for path: '{path}': {failed}") from None
+    try:
+        same = _same(value, expected)
+    except RecursionError:
+        raise _nested_too_deeply() from None
+    if not same:
+        raise _Failed(f"testing value {path} failed: test failed")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """JSON equality: 1 is neither true nor 1.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+_METHODS = {
+    "add": _do_add,
+    "remove": _do_remove,
+    "replace": _do_replace,
+    "move": _do_move,
+    "copy": _do_copy,
+    "test": _do_test,
+}

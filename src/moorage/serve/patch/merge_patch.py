@@ -1,0 +1,48 @@
+"""JSON merge patch: members replace members, null removes, lists are replaced whole.
+
+In: a document and a patch. Out: the merged document, which shares what the patch does not mention. Kubernetes: RFC 7386
+as evanphx/json-patch does it: nulls inside of what is new are dropped, nulls inside of a list that replaces an object
+are not. Next: `strategic_merge`, which knows lists whose elements have names.
+"""
+
+from typing import Any
+
+from moorage.serve.patch.patch_error import BAD_REQUEST, PatchError, check_depth, json_type_name
+
+Raw = dict[str, Any]
+
+
+def apply_merge_patch(document: Raw, patch: Any) -> Raw:
+    """The document after the merge patch. Raises PatchError."""
+    if patch is None:
+        raise PatchError("Invalid JSON Patch", BAD_REQUEST)
+    if not isinstance(patch, dict):
+        what = f"json: cannot unmarshal {json_type_name(patch)} into Go value of type map[string]interface {{}}"
+        raise PatchError(f"error decoding patch: {what}", BAD_REQUEST)
+    check_depth(patch)
+    return _merge_objects(document, patch)
+
+
+def _merge_objects(document: Raw, patch: Raw) -> Raw:
+    merged = dict(document)
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            current = merged.get(name)
+            if not isinstance(current, dict):
+                merged[name] = _without_nulls(value)
+            elif isinstance(value, dict):
+                merged[name] = _merge_objects(current, value)
+            else:
+                merged[name] = value
+    return merged
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without members that are null; a null in a list is an element and stays."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

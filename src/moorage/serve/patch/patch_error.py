@@ -1,0 +1,63 @@
+"""A patch that cannot be applied, and how deep a document may become.
+
+In: what went wrong, in Kubernetes' words, and the HTTP code it is answered with. Out: an exception, and the answer for
+it. Kubernetes: apiserver's handlers/patch.go. Differs: where upstream answers a bad strategic merge patch with code
+500, this is 422, because it is the client who is wrong; and where upstream hides what was wrong with a JSON patch, the
+answer has it as a cause. Next: `json_patch`, `merge_patch`, `strategic_merge`.
+"""
+
+from typing import Any
+
+from moorage.model.api_error import ApiError, bad_request, failure, request_too_large
+
+BAD_REQUEST, TOO_LARGE, UNPROCESSABLE = 400, 413, 422
+#: Deeper than any document of the API, and shallow enough for every recursion over it.
+MOST_LEVELS = 200
+_GENERIC = "the server rejected our request due to an error in our request"
+
+
+class PatchError(Exception):
+    """A patch that is malformed or does not fit its document. `hidden` texts are not what upstream would say."""
+
+    def __init__(self, message: str, code: int = UNPROCESSABLE, *, hidden: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.hidden = hidden
+
+
+def refusal(error: PatchError) -> ApiError:
+    """What the client is told."""
+    if error.code == BAD_REQUEST:
+        return bad_request(error.message)
+    if error.code == TOO_LARGE:
+        return request_too_large(error.message)
+    if error.hidden:
+        cause = {"message": error.message, "field": "patch"}
+        return failure(error.code, "Invalid", _GENERIC, {"causes": [cause]})
+    return failure(error.code, "Invalid", error.message)
+
+
+def check_depth(document: Any) -> None:
+    """Raise PatchError if the document has more levels than may be."""
+    level = [document]
+    for _ in range(MOST_LEVELS):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += [item for item in value.values() if isinstance(item, dict | list)]
+            elif isinstance(value, list):
+                inner += [item for item in value if isinstance(item, dict | list)]
+        if not inner:
+            return
+        level = inner
+    raise PatchError(f"the document would be nested more than {MOST_LEVELS} levels deep")
+
+
+def json_type_name(value: Any) -> str:
+    """What Go's decoder calls the value in "cannot unmarshal ..."."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return {dict: "object", list: "array", str: "string"}.get(type(value), "null")

@@ -1,0 +1,303 @@
+"""Strategic merge patch: a merge patch that knows which lists have elements with names, and takes directives.
+
+In: a document, a patch, the merge schema of the kind. Out: the merged document, which shares what the patch does not
+mention. Directives: `$patch: replace|delete`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`, `$retainKeys`.
+Kubernetes: the strategicpatch package's mergeMap, with its messages. Differs: members that are null are dropped from all
+that is new, since no typed decoding follows which would; fields without a schema are merged as objects and replaced as
+lists. Next: `element_order`, which says how a merged list is ordered.
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+from moorage.model.go_text import go_quote
+from moorage.model.schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
+from moorage.serve.patch.element_order import in_order, missing_merge_key, wrong_type
+from moorage.serve.patch.go_values import go_string, go_value, token
+from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, check_depth, json_type_name
+
+Raw = dict[str, Any]
+
+_DIRECTIVE = "$patch"
+_RETAIN_KEYS = "$retainKeys"
+_SET_ORDER = "$setElementOrder"
+_DELETE_FROM = "$deleteFromPrimitiveList"
+_UNTYPED_FIELD = Field(UNTYPED)
+
+
+def apply_strategic_merge(document: Raw, patch: Any, schema: StructType) -> Raw:
+    """The document after the patch. Raises PatchError."""
+    if patch is None:
+        return document
+    if not isinstance(patch, dict):
+        what = f"json: cannot unmarshal {json_type_name(patch)} into Go value of type map[string]interface {{}}"
+        raise PatchError(what, BAD_REQUEST)
+    check_depth(patch)
+    return _merge_objects(document, patch, schema)
+
+
+def _merge_objects(original: Raw, patch: Raw, schema: SchemaType) -> Raw:
+    if _DIRECTIVE in patch:
+        return _replaced_or_deleted(patch)
+    merged = dict(original)
+    if any(name.startswith("$") for name in patch):
+        patch = dict(patch)
+        if _RETAIN_KEYS in patch:
+            _retain_keys(merged, patch)
+        for name in [name for name in patch if name.startswith(_SET_ORDER)]:
+            _merge_ordered_list(merged, patch, name, schema)
+    for name, value in patch.items():
+        deleting = name.startswith(_DELETE_FROM)
+        field = _list_name(name, _DELETE_FROM, "primitive list") if deleting else name
+        if value is None:
+            merged.pop(field, None)
+        else:
+            _merge_member(merged, field, value, schema, deleting)
+    return merged
+
+
+def _merge_member(merged: Raw, name: str, value: Any, schema: SchemaType, deleting: bool) -> None:
+    current = merged.get(name)
+    if isinstance(current, dict) and isinstance(value, dict):
+        field = _field(schema, name)
+        if field.patch_strategy == "replace":
+            merged[name] = _without_nulls(value)
+        else:
+            merged[name] = _merge_objects(current, value, field.type)
+    elif isinstance(current, list) and isinstance(value, list):
+        field, element = _list_field(schema, name)
+        merged[name] = _merge_lists(current, value, field, element, deleting)
+    elif not deleting:
+        _take(merged, name, value)
+
+
+def _replaced_or_deleted(patch: Raw) -> Raw:
+    directive = patch[_DIRECTIVE]
+    if directive == "replace":
+        return {
+            name: _without_nulls(value) for name, value in patch.items() if name != _DIRECTIVE and value is not None
+        }
+    if directive == "delete":
+        return {}
+    raise _unknown_directive(directive, patch)
+
+
+def _unknown_directive(directive: Any, patch: Raw) -> PatchError:
+    return PatchError(f"unknown patch type: {go_string(directive)} in map: {go_value(patch)}")
+
+
+def _retain_keys(merged: Raw, patch: Raw) -> None:
+    """Drop every member of the original that the directive does not name; the patch may only set what it names."""
+    names = patch.pop(_RETAIN_KEYS)
+    if not isinstance(names, list):
+        raise PatchError("invalid patch format of retainKeys", BAD_REQUEST)
+    kept = {token(name) for name in names}
+    for name, value in patch.items():
+        if value is not None and name not in kept and not name.startswith((_DELETE_FROM, _SET_ORDER)):
+            raise PatchError("invalid patch format of retainKeys", BAD_REQUEST)
+    for name in [name for name in merged if name not in kept]:
+        del merged[name]
+
+
+def _merge_ordered_list(merged: Raw, patch: Raw, directive: str, schema: SchemaType) -> None:
+    """Merge the list that a `$setElementOrder` is about, and take both out of the patch."""
+    order = patch.pop(directive)
+    if not isinstance(order, list):
+        raise wrong_type([], order)
+    name = _list_name(directive, _SET_ORDER, "setElementOrder list")
+    current, has_patch = merged.get(name), name in patch
+    changes = patch.get(name)
+    if current is not None and not isinstance(current, list):
+        raise wrong_type([], current)
+    if has_patch and not isinstance(changes, list):
+        raise wrong_type([], changes)
+    field, element = _list_field(schema, name, must_be_known=True)
+    _check_order(changes or [], order, field.patch_merge_key)
+    if current is None and changes is None:
+        return
+    if changes is None:
+        combined = current or []
+    elif current is None:
+        combined = _new_elements(changes)
+    else:
+        combined = _merge_lists(current, changes, field, element, deleting=False)
+    of_maps = _are_maps(current or [], changes or [])
+    merged[name] = in_order(combined, order, current or [], field.patch_merge_key, of_maps)
+    patch.pop(name, None)
+
+
+def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
+    """The patch's elements must be among those of the directive, and in its order."""
+    if not order or not changes:
+        return
+    waiting = changes
+    if merge_key:
+        for item in changes:
+            if not isinstance(item, dict):
+                raise wrong_type({}, item)
+        waiting = [item for item in changes if _DIRECTIVE not in item]
+    at = 0
+    for item in order:
+        if at == len(waiting):
+            return
+        if _same_element(waiting[at], item, merge_key):
+            at += 1
+    if at < len(waiting):
+        said = f"The order in patch list:\n{go_value(changes)}\n doesn't match {_SET_ORDER} list:\n{go_value(order)}\n"
+        raise PatchError(said)
+
+
+def _same_element(one: Any, other: Any, merge_key: str) -> bool:
+    if not merge_key:
+        return token(one) == token(other)
+    if not isinstance(other, dict):
+        raise wrong_type({}, other)
+    for item in (one, other):
+        if merge_key not in item:
+            raise missing_merge_key(item, merge_key)
+    return token(one[merge_key]) == token(other[merge_key])
+
+
+def _merge_lists(original: list[Any], patch: list[Any], field: Field, element: SchemaType, deleting: bool) -> list[Any]:
+    if field.patch_strategy != "merge" and not deleting:
+        return [_without_nulls(item) for item in patch]
+    if not original and not patch:
+        return original
+    if not _are_maps(original, patch):
+        if deleting:
+            gone = {token(item) for item in patch}
+            return [item for item in original if token(item) not in gone]
+        seen = {token(item): item for item in [*patch, *original]}
+        return in_order(list(seen.values()), patch, original, field.patch_merge_key, of_maps=False)
+    if not field.patch_merge_key:
+        raise PatchError(f"cannot merge lists without merge key for {_kind_name(element)}")
+    original, patch = _without_directives(original, patch, field.patch_merge_key)
+    merged = _merge_elements(original, patch, field.patch_merge_key, element)
+    return in_order(merged, patch, original, field.patch_merge_key, of_maps=True)
+
+
+def _without_directives(original: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
+    """The original without what the patch deletes, and the patch without elements that are directives."""
+    plain, gone, replace = [], set[Hashable](), False
+    for item in patch:
+        if _DIRECTIVE not in item:
+            plain.append(item)
+            continue
+        directive = item[_DIRECTIVE]
+        if directive == "delete":
+            if merge_key not in item:
+                raise missing_merge_key(item, merge_key)
+            gone.add(token(item[merge_key]))
+        elif directive == "replace":
+            replace = True
+        elif directive == "merge":
+            raise PatchError("merging lists cannot yet be specified in the patch")
+        else:
+            raise _unknown_directive(directive, item)
+    if replace:
+        return [_without_nulls(item) for item in plain], []
+    if gone:
+        original = [item for item in original if merge_key not in item or token(item[merge_key]) not in gone]
+    return original, plain
+
+
+def _merge_elements(original: list[Any], patch: list[Any], merge_key: str, element: SchemaType) -> list[Any]:
+    """Each element of the patch merged into the first of the original with its key, or appended."""
+    merged = list(original)
+    places: dict[Hashable, int] = {}
+    for place, item in enumerate(original):
+        if merge_key in item:
+            places.setdefault(token(item[merge_key]), place)
+    for item in patch:
+        if merge_key not in item:
+            raise missing_merge_key(item, merge_key)
+        key = token(item[merge_key])
+        found = places.get(key)
+        if found is None:
+            places[key] = len(merged)
+            merged.append(_without_nulls(item))
+        else:
+            merged[found] = _merge_objects(merged[found], item, element)
+    return merged
+
+
+def _are_maps(*lists: list[Any]) -> bool:
+    """Whether the elements, which must be of one type, are objects."""
+    kinds = {type(item) for items in lists for item in items}
+    if len(kinds) > 1:
+        raise PatchError(f"list element types are not identical: {go_value(list(lists))}")
+    if not kinds:
+        raise PatchError("no elements in any of the given slices")
+    kind = kinds.pop()
+    if kind is list:
+        raise PatchError("lists of lists are not supported", UNPROCESSABLE, hidden=True)
+    if kind is type(None):
+        raise PatchError("a list that is merged cannot have null elements")
+    return kind is dict
+
+
+def _field(schema: SchemaType, name: str) -> Field:
+    if isinstance(schema, StructType):
+        return schema.field(name)
+    if isinstance(schema, MapType) and not isinstance(schema.element, StructType):
+        raise PatchError("merging an object in json but data type is not struct, instead is: map")
+    return _UNTYPED_FIELD
+
+
+def _list_field(schema: SchemaType, name: str, must_be_known: bool = False) -> tuple[Field, SchemaType]:
+    """The field and the type of its elements."""
+    if must_be_known and isinstance(schema, StructType) and name not in schema.fields:
+        said = f"unable to find api field in struct {schema.name} for the json field {go_quote(name)}"
+        raise PatchError(said)
+    field = _field(schema, name)
+    if isinstance(field.type, ListType):
+        return field, field.type.element
+    if must_be_known and field.type is not UNTYPED:
+        raise PatchError("expected slice or array type, but got: struct")
+    return field, UNTYPED
+
+
+def _list_name(directive: str, prefix: str, what: str) -> str:
+    head, slash, name = directive.partition("/")
+    if head != prefix or not slash:
+        raise PatchError(f"invalid patch format of {what}", BAD_REQUEST)
+    return name
+
+
+def _kind_name(element: SchemaType) -> str:
+    if isinstance(element, StructType):
+        return "struct"
+    return (
+        {"integer": "int64", "boolean": "bool"}.get(element.json_type, "string")
+        if isinstance(element, Scalar)
+        else "map"
+    )
+
+
+def _take(merged: Raw, name: str, value: Any) -> None:
+    """Set a member that is new, or is of another type than it was."""
+    if isinstance(value, dict) and _DIRECTIVE in value:
+        merged.pop(name, None)
+    else:
+        merged[name] = _new_elements(value) if isinstance(value, list) else _new(value)
+
+
+def _new_elements(items: list[Any]) -> list[Any]:
+    return [_new(item) for item in items if not (isinstance(item, dict) and _DIRECTIVE in item)]
+
+
+def _new(value: Any) -> Any:
+    """A value that was not there before: without null members and without objects that are directives."""
+    if isinstance(value, dict):
+        made: Raw = {}
+        for name, item in value.items():
+            if item is not None:
+                _take(made, name, item)
+        return made
+    return _new_elements(value) if isinstance(value, list) else value
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
