@@ -1,0 +1,224 @@
+"""Discovery: what resources there are, asked path by path or all at once, and which version this is.
+
+In: `discovery_table`, a path and what the client accepts. Out: the answers for /api, /apis and what is below, with an
+ETag where clients cache by it, and the document of /version. Kubernetes: apiserver's endpoints/discovery. Differs:
+nothing is ever added while running, so nothing is ever stale. Next: `web_paths`, which sends them.
+"""
+
+import hashlib
+import platform
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from moorage import __version__
+from moorage.serve.discovery_table import RESOURCES, ResourceFacts, Subresource
+from moorage.serve.http.messages import Response
+
+Raw = dict[str, Any]
+
+KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_PATCH = "1", "36", "4"
+_AGGREGATED = "APIGroupDiscoveryList"
+_AGGREGATED_GROUP = "apidiscovery.k8s.io"
+_AGGREGATED_VERSIONS = ("v2", "v2beta1")
+_PLAIN_TYPE = "application/json"
+
+
+def answer_discovery(path: str, accept: str = "") -> Response | None:
+    """The answer to a GET of this path, or None if it is none of discovery's, or of a group that does not exist."""
+    segments = path.strip("/").split("/")
+    if segments in (["api"], ["apis"]) and (version := aggregated_version(accept)):
+        return _aggregated(segments[0] == "api", version)
+    match segments:
+        case ["api"]:
+            return _encoded(render_api_versions())
+        case ["api", version]:
+            return _encoded(render_resource_list("", version))
+        case ["apis"]:
+            return _encoded(render_group_list())
+        case ["apis", group]:
+            return _encoded(render_group(group))
+        case ["apis", group, version]:
+            return _encoded(render_resource_list(group, version))
+    return None
+
+
+def aggregated_version(accept: str) -> str:
+    """The version of aggregated discovery that an Accept header prefers to the plain form; "" if it does not."""
+    for media_type in accept.split(","):
+        essence, *parameters = (piece.strip() for piece in media_type.split(";"))
+        asked = dict(parameter.partition("=")[::2] for parameter in parameters)
+        if essence in (_PLAIN_TYPE, "*/*", "application/*") and "as" not in asked:
+            return ""
+        if essence == _PLAIN_TYPE and (asked.get("g"), asked["as"]) == (_AGGREGATED_GROUP, _AGGREGATED):
+            version = asked.get("v", "")
+            if version in _AGGREGATED_VERSIONS:
+                return version
+    return ""
+
+
+@cache
+def groups() -> dict[str, dict[str, list[ResourceFacts]]]:
+    """group → version → resources, in the table's order."""
+    found: dict[str, dict[str, list[ResourceFacts]]] = {}
+    for (group, version, _), resource in RESOURCES.items():
+        found.setdefault(group, {}).setdefault(version, []).append(resource)
+    return found
+
+
+# -- the plain form ------------------------------------------------------------------------------------------------
+
+
+def render_api_versions() -> Raw:
+    """Without addresses: a client goes on with the one it has reached the server at."""
+    return {"kind": "APIVersions", "versions": list(groups()[""]), "serverAddressByClientCIDRs": []}
+
+
+def render_group_list() -> Raw:
+    return {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [_group_members(group, list(versions)) for group, versions in groups().items() if group],
+    }
+
+
+def render_group(group: str) -> Raw | None:
+    versions = groups().get(group) if group else None
+    if versions is None:
+        return None
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group_members(group, list(versions))}
+
+
+def _group_members(group: str, versions: list[str]) -> Raw:
+    listed = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
+    return {"name": group, "versions": listed, "preferredVersion": listed[0]}
+
+
+def render_resource_list(group: str, version: str) -> Raw | None:
+    resources = groups().get(group, {}).get(version)
+    if resources is None:
+        return None
+    listed = [entry for resource in resources for entry in _plain_resource(resource)]
+    group_version = f"{group}/{version}" if group else version
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
+
+
+def _plain_resource(resource: ResourceFacts) -> list[Raw]:
+    """The resource, then its subresources."""
+    facts = resource.facts
+    entry: Raw = {
+        "name": facts.plural,
+        "singularName": resource.singular,
+        "namespaced": facts.namespaced,
+        "kind": facts.kind,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    return [entry, *(_plain_subresource(resource, sub) for sub in resource.subresources)]
+
+
+def _plain_subresource(resource: ResourceFacts, sub: Subresource) -> Raw:
+    facts = resource.facts
+    entry: Raw = {
+        "name": f"{facts.plural}/{sub.name}",
+        "singularName": "",
+        "namespaced": facts.namespaced,
+        "kind": sub.kind,
+        "verbs": list(sub.verbs),
+    }
+    if sub.group_version != facts.api_version:
+        entry["group"], _, entry["version"] = sub.group_version.rpartition("/")
+    return entry
+
+
+# -- the aggregated form -------------------------------------------------------------------------------------------
+
+
+def render_aggregated(core: bool, version: str) -> Raw:
+    """Everything below /api, or below /apis, in one document."""
+    items = [
+        {
+            "metadata": {"name": group} if group else {},
+            "versions": [
+                {
+                    "version": group_version,
+                    "resources": [_aggregated_resource(resource) for resource in resources],
+                    "freshness": "Current",
+                }
+                for group_version, resources in versions.items()
+            ],
+        }
+        for group, versions in groups().items()
+        if core is (group == "")
+    ]
+    return {"kind": _AGGREGATED, "apiVersion": f"{_AGGREGATED_GROUP}/{version}", "metadata": {}, "items": items}
+
+
+def _aggregated_resource(resource: ResourceFacts) -> Raw:
+    facts = resource.facts
+    entry: Raw = {
+        "resource": facts.plural,
+        "responseKind": _response_kind(facts.api_version, facts.kind),
+        "scope": "Namespaced" if facts.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if resource.subresources:
+        entry["subresources"] = [
+            {
+                "subresource": sub.name,
+                "responseKind": _response_kind(sub.group_version, sub.kind),
+                "verbs": list(sub.verbs),
+            }
+            for sub in resource.subresources
+        ]
+    return entry
+
+
+def _response_kind(group_version: str, kind: str) -> Raw:
+    group, _, version = group_version.rpartition("/")
+    return {"group": group, "version": version, "kind": kind}
+
+
+# -- the version ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def version_document() -> Raw:
+    """Clients compare this with their own: it is the Kubernetes that Moorage behaves as, with Moorage's as metadata."""
+    release = f"v{KUBERNETES_MAJOR}.{KUBERNETES_MINOR}.{KUBERNETES_PATCH}+moorage-{__version__}"
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    return {
+        "major": KUBERNETES_MAJOR,
+        "minor": KUBERNETES_MINOR,
+        "gitVersion": release,
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": f"python{platform.python_version()}",
+        "compiler": platform.python_implementation().lower(),
+        "platform": f"{platform.system().lower()}/{machine}",
+    }
+
+
+# -- bytes ---------------------------------------------------------------------------------------------------------
+
+
+def _encoded(raw: Raw | None) -> Response | None:
+    return None if raw is None else Response(200, msgspec.json.encode(raw))
+
+
+@cache
+def _aggregated(core: bool, version: str) -> Response:
+    body = msgspec.json.encode(render_aggregated(core, version))
+    content_type = f"{_PLAIN_TYPE};g={_AGGREGATED_GROUP};v={version};as={_AGGREGATED}"
+    tag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
+    return Response(200, body, content_type, (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", "public")))
