@@ -1,0 +1,55 @@
+"""The folder that a store lives in: made for its owner alone, and held by one process at a time.
+
+In: a path. Out: a `DataDirectory` that holds a lock until it is closed, or the process ends however it ends; or
+`StoreUnusable` with words for the user. Next: `log_file`.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+
+from moorage.store.protocol import StoreError
+
+LOCK_FILE = "lock"
+_LONGEST_PID = 20
+
+
+class StoreUnusable(StoreError):
+    """The data cannot be opened: somebody else has it, a newer release wrote it, it is broken. For the user."""
+
+
+class DataDirectory:
+    """See the module."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreUnusable(f"data directory {path} cannot be used: {error.strerror}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(self._lock, _LONGEST_PID).decode("ascii", "replace").strip() or "unknown"
+            os.close(self._lock)
+            raise StoreUnusable(f"data directory {path} is in use by another process (pid {holder})") from error
+        os.ftruncate(self._lock, 0)
+        os.write(self._lock, b"%d\n" % os.getpid())
+
+    def prepare(self, name: str) -> Path:
+        """The path of a file that only its owner can read; SQLite gives the files beside it the same mode."""
+        path = self.path / name
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise StoreUnusable(f"{path} cannot be used: {error.strerror}") from error
+        return path
+
+    def close(self) -> None:
+        os.close(self._lock)

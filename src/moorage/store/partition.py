@@ -1,0 +1,156 @@
+"""The part of a store that holds one kind of thing: its keys in order, and the changes of late.
+
+In: changes as they become durable. Out: the keys of a range, the changes after a revision, the values as they were at
+one. The part of `/pods/default/web-0` is `/pods/`: whatever churns (leases, events) has a history of its own and
+does not push that of pods out. Keys are put in order when somebody lists them, not when they are written: most writes
+come in crowds, and nobody looks in between.
+Kubernetes: etcd's key index and the watch cache's ring buffer, one per resource. Next: `state`, all parts together.
+"""
+
+import asyncio
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import NamedTuple
+
+from moorage.store.protocol import Change, Stored
+
+#: Up to so many keys are put in their places one by one; more are sorted in.
+FEW = 32
+#: So many changes at the end of a log keep their decoded meaning; who reads older ones decodes the value again.
+WARM = 4_096
+
+_REVISION = itemgetter(0)
+
+
+class Forgotten(NamedTuple):
+    """History that was let go: changes of `partition` up to `revision`, and which values nobody can ask for."""
+
+    partition: str
+    revision: int
+    superseded: list[int]
+
+
+class Partition:
+    """See the module. `values` is shared by all parts of a store and holds the newest ones."""
+
+    __slots__ = ("_cooled", "_keys", "_moved", "_values", "compacted", "log", "name", "superseded_bytes", "waiting")
+
+    def __init__(self, name: str, values: Mapping[str, Stored], compacted: int = 0) -> None:
+        self.name = name
+        self.log: list[Change] = []
+        self.compacted = compacted
+        self.superseded_bytes = 0
+        self.waiting: set[asyncio.Future[None]] = set()
+        self._values = values
+        self._keys: list[str] = []
+        self._moved: set[str] = set()
+        self._cooled = 0
+
+    def append(self, change: Change) -> None:
+        """Note a change that was just made to the values."""
+        self.log.append(change)
+        old = change.old
+        if old is None or change.new is None:
+            self._moved.add(change.key)
+        if old is not None:
+            self.superseded_bytes += len(old.value)
+
+    def moved(self, key: str) -> None:
+        """The key came or went, with nothing to remember about it: what a restart finds."""
+        self._moved.add(key)
+
+    def wake(self) -> None:
+        for waiter in self.waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+        self.waiting.clear()
+
+    # What is there.
+
+    def keys(self, prefix: str, after: str = "") -> tuple[list[str], int, int]:
+        """All keys in order, and where those begin and end that start with `prefix` and come after `after`."""
+        if self._moved:
+            self._put_in_order()
+        keys = self._keys
+        begin = bisect_left(keys, prefix) if prefix != self.name else 0
+        if after:
+            begin = max(begin, bisect_right(keys, after))
+        beyond = _beyond(prefix)
+        end = bisect_left(keys, beyond) if beyond and prefix != self.name else len(keys)
+        return keys, begin, max(begin, end)
+
+    def _put_in_order(self) -> None:
+        keys, values = self._keys, self._values
+        if len(self._moved) <= FEW:
+            for key in self._moved:
+                place = bisect_left(keys, key)
+                present = place < len(keys) and keys[place] == key
+                if key in values:
+                    if not present:
+                        insort(keys, key)
+                elif present:
+                    del keys[place]
+        else:
+            keys = [key for key in keys if key not in self._moved]
+            keys += [key for key in self._moved if key in values]
+            keys.sort()
+            self._keys = keys
+        self._moved.clear()
+
+    def as_of(self, revision: int, prefix: str, after: str = "") -> list[Stored]:
+        """The values as they were: the newest ones, rolled back."""
+        then: dict[str, Stored | None] = {}
+        for change in reversed(self.log[self.position(revision) :]):
+            key = change.key
+            if key > after and key.startswith(prefix):
+                then[key] = change.old
+        keys, begin, end = self.keys(prefix, after)
+        values = self._values
+        if not then:
+            return [values[key] for key in keys[begin:end]]
+        items = [values[key] for key in keys[begin:end] if key not in then]
+        items += [stored for stored in then.values() if stored is not None]
+        items.sort(key=_REVISION)  # a Stored begins with its key
+        return items
+
+    # What happened.
+
+    def position(self, revision: int) -> int:
+        """Where in the log the changes after `revision` begin."""
+        log = self.log
+        if not log or log[-1].revision <= revision:
+            return len(log)
+        return bisect_right(log, revision, key=_REVISION)
+
+    def drop(self, count: int) -> Forgotten:
+        """Let go of the `count` oldest changes, at least one, and say which values only they remembered."""
+        superseded: list[int] = []
+        for change in self.log[:count]:
+            if change.old is not None:
+                superseded.append(change.old.revision)
+                self.superseded_bytes -= len(change.old.value)
+            if change.new is None:
+                superseded.append(change.revision)
+        self.compacted = self.log[count - 1].revision
+        del self.log[:count]
+        self._cooled = max(0, self._cooled - count)
+        return Forgotten(self.name, self.compacted, superseded)
+
+    def cool(self) -> None:
+        """Old changes keep their bytes but not what these mean, which takes several times the room."""
+        end = len(self.log) - WARM
+        for place in range(self._cooled, end):
+            change = self.log[place]
+            self.log[place] = Change(change.revision, _bare(change.old), _bare(change.new))
+        self._cooled = max(self._cooled, end)
+
+
+def _bare(stored: Stored | None) -> Stored | None:
+    return stored if stored is None or stored.meaning is None else stored._replace(meaning=None)
+
+
+def _beyond(prefix: str) -> str:
+    """The least text greater than all that start with `prefix`; "" if there is none."""
+    stem = prefix.rstrip("\U0010ffff")
+    return stem[:-1] + chr(ord(stem[-1]) + 1) if stem else ""

@@ -1,0 +1,233 @@
+"""What every store of one process knows: the newest values, and what happened since they were older.
+
+In: changes that are durable, in order of revision, a batch at a time. Out: lists as of any remembered revision, batches
+of changes for watches, and what history was let go. Watches hold a position and no buffer: they read the
+shared log, so a thousand slow ones cost what one costs.
+History is bounded by age, number of changes and bytes of superseded values. It is let go in small pieces, often, and
+from the part that has most of it.
+Kubernetes: etcd's store and compactor, the API server's watch cache. Differs: each part (see `partition`) has its own
+oldest revision, so a quiet one can be watched from long ago. Next: `reading`, this as a store; `watching`.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from moorage.store.partition import Forgotten, Partition
+from moorage.store.protocol import Change, Compacted, FutureRevision, Listing, Stored
+
+#: History is looked at after so many changes, or after so many seconds; twice as much as came may go at once.
+PIECE = 512
+EVERY_SECONDS = 1.0
+#: An empty store is at revision 1, as etcd is: 0 has a meaning of its own in the API.
+FIRST_REVISION = 1
+
+
+class Bounds(NamedTuple):
+    """How much history is kept: seconds, changes and bytes of superseded values, whichever is reached first."""
+
+    age: float = 300.0
+    changes: int = 100_000
+    size: int = 64 * 1024 * 1024
+
+
+class State:
+    """See the module. Attributes are read by `reading`, `watching` and the stores; only methods here write them."""
+
+    def __init__(self, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.values: dict[str, Stored] = {}
+        self.revision = FIRST_REVISION
+        self.floor = 0
+        self.ended = False
+        self.everywhere = Partition("", self.values)
+        self._partitions: dict[str, Partition] = {}
+        self._bounds = bounds or Bounds()
+        self._clock = clock
+        self._marks: deque[tuple[float, int]] = deque()
+        self._expired = 0
+        self._untrimmed = 0
+        self._next_trim = clock() + EVERY_SECONDS
+
+    # Parts.
+
+    def partition(self, key: str) -> Partition:
+        """The part that a key, or a prefix with at least two slashes, belongs to."""
+        name = key[: key.find("/", 1) + 1]
+        found = self._partitions.get(name)
+        if found is None:
+            found = self._partitions[name] = Partition(name, self.values)
+        return found
+
+    def parts_of(self, prefix: str) -> list[Partition]:
+        """The parts that keys with this prefix can be in."""
+        end = prefix.find("/", 1) + 1
+        if end:
+            part = self._partitions.get(prefix[:end])
+            return [part] if part is not None else []
+        return [part for name, part in self._partitions.items() if not name or name.startswith(prefix)]
+
+    @property
+    def oldest(self) -> int:
+        """From here on everything is remembered of every part."""
+        return max([self.floor, *(part.compacted for part in self._partitions.values())])
+
+    def oldest_of(self, prefix: str) -> int:
+        return max([self.floor, *(part.compacted for part in self.parts_of(prefix))])
+
+    # Reading.
+
+    def listing(self, prefix: str, revision: int, limit: int, after: str) -> Listing:
+        if revision and revision != self.revision:
+            return self._list_then(prefix, revision, limit, after)
+        parts = self.parts_of(prefix)
+        if len(parts) == 1:
+            keys, begin, end = parts[0].keys(prefix, after)
+            stop = min(end, begin + limit) if limit else end
+            keys = keys[begin:stop]
+            remaining = end - stop
+        else:
+            keys = []
+            for part in parts:
+                some, begin, end = part.keys(prefix, after)
+                keys += some[begin:end]
+            keys.sort()
+            remaining = max(0, len(keys) - limit) if limit else 0
+            keys = keys[:limit] if limit else keys
+        values = self.values
+        return Listing([values[key] for key in keys], self.revision, remaining)
+
+    def _list_then(self, prefix: str, revision: int, limit: int, after: str) -> Listing:
+        if revision > self.revision:
+            raise FutureRevision(revision, self.revision)
+        oldest = self.oldest_of(prefix)
+        if revision < oldest:
+            raise Compacted(oldest)
+        parts = self.parts_of(prefix)
+        items = [stored for part in parts for stored in part.as_of(revision, prefix, after)]
+        if len(parts) > 1:
+            items.sort(key=lambda stored: stored.key)
+        if limit and len(items) > limit:
+            return Listing(items[:limit], revision, len(items) - limit)
+        return Listing(items, revision)
+
+    def count(self, prefix: str) -> int:
+        total = 0
+        for part in self.parts_of(prefix):
+            _, begin, end = part.keys(prefix)
+            total += end - begin
+        return total
+
+    # Writing.
+
+    def publish(self, changes: Sequence[Change]) -> None:
+        """Make changes seen, in their order, and wake who waits for them once."""
+        values = self.values
+        touched: dict[str, Partition] = {}
+        for change in changes:
+            new = change.new
+            key = change.key
+            part = self.partition(key)
+            if new is None:
+                del values[key]
+            else:
+                values[key] = new
+            part.append(change)
+            touched[part.name] = part
+        self.revision = changes[-1].revision
+        self._untrimmed += len(changes)
+        for part in touched.values():
+            part.wake()
+        self.everywhere.wake()
+
+    def end(self) -> None:
+        """Nothing will be published any more: whoever waits hears so."""
+        self.ended = True
+        for part in (*self._partitions.values(), self.everywhere):
+            part.wake()
+
+    def restore(
+        self,
+        rows: Iterable[tuple[int, str, int, bytes | None]],
+        compacted: Mapping[str, int],
+        floor: int,
+        revision: int,
+    ) -> list[int]:
+        """Fill an empty state with what was written before, in order; returns the revisions that nobody needs any more.
+
+        A row without a value is a deletion. Rows up to the revision to which a part is compacted are its state then;
+        those after it are its history.
+        """
+        self.floor = floor
+        for name, until in compacted.items():
+            self._partitions[name] = Partition(name, self.values, until)
+        values = self.values
+        unneeded: list[int] = []
+        last = revision
+        for last, key, created, value in rows:
+            part = self.partition(key)
+            old = values.get(key)
+            new = None if value is None else Stored(key, value, last, created)
+            if new is not None:
+                values[key] = new
+            else:
+                values.pop(key, None)
+            if last > part.compacted:
+                if old is not None or new is not None:
+                    part.append(Change(last, old, new))
+            else:
+                part.moved(key)
+                if old is not None:
+                    unneeded.append(old.revision)
+                if new is None:
+                    unneeded.append(last)
+        self.revision = max(revision, last, FIRST_REVISION)
+        return unneeded
+
+    # Forgetting.
+
+    def trim(self) -> list[Forgotten]:
+        """Let go of history beyond the bounds. Cheap to call after every batch: it mostly has nothing to do."""
+        now = self._clock()
+        bounds = self._bounds
+        if self._untrimmed < PIECE and now < self._next_trim:
+            return []
+        room = max(2 * PIECE, 2 * self._untrimmed)
+        self._untrimmed = 0
+        self._next_trim = now + EVERY_SECONDS
+        self._marks.append((now, self.revision))
+        while self._marks and self._marks[0][0] <= now - bounds.age:
+            self._expired = self._marks.popleft()[1]
+        forgotten: list[Forgotten] = []
+        parts = list(self._partitions.values())
+        for part in parts:
+            expired = min(part.position(self._expired), room)
+            if expired:
+                forgotten.append(part.drop(expired))
+                room -= expired
+            part.cool()
+        excess = min(room, sum(len(part.log) for part in parts) - bounds.changes)
+        while excess > 0:
+            part = max(parts, key=lambda part: len(part.log))
+            count = min(excess, max(1, len(part.log) // 2))
+            forgotten.append(part.drop(count))
+            excess -= count
+            room -= count
+        while room > 0 and sum(part.superseded_bytes for part in parts) > bounds.size:
+            part = max(parts, key=lambda part: part.superseded_bytes)
+            count = min(room, max(1, len(part.log) // 64))
+            forgotten.append(part.drop(count))
+            room -= count
+        return forgotten
+
+    def compact(self, revision: int) -> list[Forgotten]:
+        """Let go of everything up to `revision`, and refuse to look before it."""
+        if revision > self.revision:
+            raise FutureRevision(revision, self.revision)
+        self.floor = max(self.floor, revision)
+        forgotten = []
+        for part in self._partitions.values():
+            count = part.position(revision)
+            if count:
+                forgotten.append(part.drop(count))
+        return forgotten
