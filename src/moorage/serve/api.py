@@ -1,0 +1,124 @@
+"""The API server without its wires: the store, admission, the clock, and what admission looks up.
+
+In: what every verb needs. Out: documents admitted for creation and change, with the fields' owners written down.
+Kubernetes: the generic registry's Store with its strategies. Next: `verbs`, one file for each thing that can be done.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.plugins import Plugin
+from moorage.admit.registry import REGISTRY
+from moorage.admit.request import Request
+from moorage.admit.status_update import admit_status
+from moorage.model.api_error import ApiError
+from moorage.model.conversion import ConversionError, convert_view
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KindFacts
+from moorage.serve.apply.managed_fields import on_create, on_update
+from moorage.serve.directory import Directory
+from moorage.store.protocol import Store, Stored
+
+Raw = dict[str, Any]
+
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+
+
+class Outcome(NamedTuple):
+    """What a write led to. `stored` is the object as it is now, or was last if it is `deleted`."""
+
+    stored: Stored
+    warnings: Sequence[str] = ()
+    created: bool = False
+    deleted: bool = False
+
+
+class Api:
+    """What verbs work on. Time and randomness are the caller's, so that a run can be repeated."""
+
+    def __init__(
+        self,
+        store: Store,
+        gates: GateSet,
+        *,
+        clock: Callable[[], float] = time.time,
+        new_uid: Callable[[], str] | None = None,
+        new_suffix: Callable[[], str] | None = None,
+    ) -> None:
+        self.store = store
+        self.gates = gates
+        self.clock = clock
+        self.directory = Directory()
+        self.new_uid = new_uid or _random_uid
+        self.new_suffix = new_suffix or _random_suffix
+        self._second, self._second_text = -1, ""
+
+    async def start(self) -> None:
+        """Learn what admission looks up, and make what every cluster has."""
+        await self.directory.load(self.store)
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        return self.directory.plugins
+
+    def now_text(self) -> str:
+        """The time as objects carry it: RFC 3339 in seconds."""
+        second = int(self.clock())
+        if second != self._second:
+            self._second, self._second_text = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+        return self._second_text
+
+    def admit_new(self, facts: KindFacts, raw: Raw, namespace: str, manager: str) -> Admitted:
+        """The object as it is to be stored; `raw` is the caller's to give away. Raises ApiError."""
+        row = REGISTRY.get(facts.kind)
+        if row is not None:
+            _check_types(raw, facts)
+            row.default(raw)
+        on_create(raw, facts, manager, self.now_text())
+        request = Request(namespace or "default", self.new_suffix(), self.new_uid(), self.now_text())
+        return _admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
+
+    def admit_changed(
+        self, facts: KindFacts, new: Raw, old: Raw, manager: str, subresource: str = ""
+    ) -> Admitted:
+        """The same for an object that replaces another, or its status. Raises ApiError."""
+        row = REGISTRY.get(facts.kind)
+        if row is not None:
+            _check_types(new, facts)
+            row.default(new)
+        on_update(new, old, facts, manager, subresource, self.now_text())
+        if subresource == "status":
+            return _admitted(admit_status(new, old, self.gates))
+        request = Request(old["metadata"].get("namespace") or "default")
+        return _admitted(admit(new, old, self.gates, plugins=self.plugins, request=request))
+
+
+def _check_types(raw: Raw, facts: KindFacts) -> None:
+    """Defaults are written into documents whose fields have the types of their kind; others are refused here."""
+    try:
+        convert_view(raw, facts.view)
+    except ConversionError as error:
+        name = raw["metadata"].get("name")
+        raise ApiError(Rejected(facts, str(name or ""), problems=error.problems).status) from None
+
+
+def _admitted(result: Admitted | Rejected) -> Admitted:
+    if isinstance(result, Admitted):
+        return result
+    raise ApiError(result.status)
+
+
+def _random_uid() -> str:
+    """A random UUID, version 4, without the detour over an object."""
+    digits = secrets.token_hex(16)
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+def _random_suffix() -> str:
+    noise = secrets.token_bytes(_SUFFIX_LENGTH)
+    return "".join(_SUFFIX_LETTERS[byte % len(_SUFFIX_LETTERS)] for byte in noise)

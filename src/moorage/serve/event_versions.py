@@ -1,0 +1,41 @@
+"""Two APIs for one kind: events of the core group, and of events.k8s.io.
+
+In: an event in one form. Out: the same in the other. They are stored in the core form, which most readers ask for.
+Kubernetes: the conversion functions of the events group. Next: `objects`, which stores and renders.
+"""
+
+from typing import Any
+
+from moorage.model.kinds import KINDS, KindFacts
+
+Raw = dict[str, Any]
+
+CORE_EVENT = KINDS["v1", "Event"]
+REPORTED_EVENT = KINDS["events.k8s.io/v1", "Event"]
+
+#: The core group's name of a field, and that of events.k8s.io.
+_NAMES = (
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+)
+_TO_CORE = {new: core for core, new in _NAMES}
+_FROM_CORE = dict(_NAMES)
+
+
+def to_core(raw: Raw) -> Raw:
+    return {_TO_CORE.get(name, name): value for name, value in raw.items()} | {"apiVersion": CORE_EVENT.api_version}
+
+
+def from_core(raw: Raw) -> Raw:
+    renamed = {_FROM_CORE.get(name, name): value for name, value in raw.items()}
+    return renamed | {"apiVersion": REPORTED_EVENT.api_version}
+
+
+def is_renamed(facts: KindFacts) -> bool:
+    """Whether objects of the kind are stored under other names than they are shown."""
+    return facts is REPORTED_EVENT

@@ -1,0 +1,243 @@
+"""A request → an answer: who asks, what is meant, the verb, the form of the answer.
+
+In: `http.Request`s. Out: `Response`s and `Stream`s, or ApiError, which the connection renders. Kubernetes: the handler chain
+and the installer of API groups. Next: `verbs`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from time import perf_counter
+from typing import Any
+
+from moorage.model.api_error import ApiError, bad_request
+from moorage.model.kinds import KindFacts
+from moorage.serve.api import Api, Outcome
+from moorage.serve.authentication import Authenticator, User
+from moorage.serve.decoding import decode_body, decode_object
+from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.negotiation import Form, negotiate
+from moorage.serve.options import delete_options, list_options, write_options
+from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response
+from moorage.serve.routes import Target, target_of
+from moorage.serve.subresources import SUBRESOURCES
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
+from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
+from moorage.serve.verbs.reading import get, list_page
+from moorage.serve.virtual import VIRTUAL
+from moorage.serve.watching import Batches, watch
+from moorage.serve.web_paths import WebPaths
+from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
+
+Raw = dict[str, Any]
+Answer = Response | Stream
+
+_METRIC_VERBS = {
+    "get": "GET",
+    "list": "LIST",
+    "watch": "WATCH",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETECOLLECTION",
+}
+_INCLUDE = ("None", "Metadata", "Object")
+_LONGEST_WARNING = 4096
+_MOST_WARNING_BYTES = 16 * 1024
+
+
+class Handler:
+    """Answers requests. `paths` are those outside of the API: health, version, metrics, discovery."""
+
+    def __init__(self, api: Api, authenticator: Authenticator, paths: WebPaths, metrics: ApiServerMetrics) -> None:
+        self._api, self._authenticator, self._paths, self._metrics = api, authenticator, paths, metrics
+        self._verbs: dict[str, Callable[[Target, Request], Awaitable[Answer]]] = {
+            "get": self._get,
+            "list": self._list,
+            "watch": self._watch,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
+
+    async def __call__(self, request: Request) -> Answer:
+        user = self._authenticator.authenticate(request)
+        target = target_of(request.method, request.path)
+        if target is None:
+            return self._paths.answer(request)
+        started, code = perf_counter(), 500
+        asked = _asked(target, request)
+        try:
+            answer = await self._answer(target, request, user)
+            code = answer.status
+            return answer
+        except ApiError as refusal:
+            code = refusal.code
+            raise
+        finally:
+            self._metrics.observe(asked, code, perf_counter() - started)
+
+    async def _answer(self, target: Target, request: Request, user: User) -> Answer:
+        virtual = VIRTUAL.get(target.resource.facts.kind)
+        if virtual is not None:
+            raw, _ = decode_body(request.body, request.headers.get("content-type", ""))
+            return json_response(await virtual(self._api, target, raw, user), 201)
+        if target.subresource and target.subresource != "status":
+            answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
+        else:
+            answer = await self._verbs[target.verb](target, request)
+        if isinstance(answer, Response) and negotiate(request.headers.get("accept", "")).is_yaml:
+            return as_yaml(answer)
+        return answer
+
+    async def _get(self, target: Target, request: Request) -> Answer:
+        renderer = self._renderer(target.resource.facts, request)
+        stored = await get(self._api, target.resource.facts, target.namespace, target.name)
+        return Response(200, renderer.object(stored))
+
+    async def _list(self, target: Target, request: Request) -> Answer:
+        facts = target.resource.facts
+        query = _query(request)
+        options = list_options(query)
+        if options.watch:
+            return await self._watch(target, request)
+        renderer = self._renderer(facts, request)
+        return Response(200, renderer.page(await list_page(self._api, facts, target.namespace, options)))
+
+    async def _watch(self, target: Target, request: Request) -> Answer:
+        facts = target.resource.facts
+        query = _query(request) | {"watch": "true"}
+        if target.name:
+            query["fieldSelector"] = f"metadata.name={target.name}"
+        options = list_options(query)
+        renderer = self._renderer(facts, request)
+        batches = await watch(self._api, facts, target.namespace, options)
+        return Stream(self._lines(batches, renderer, _asked(target, request)))
+
+    async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
+        """Each batch in one chunk; an error is the last line."""
+        told = self._metrics.watch_events(asked.group, asked.version, asked.resource)
+        running = self._metrics.long_running(asked)
+        running.inc()
+        try:
+            async for batch in batches:
+                renderer.now = self._api.clock()
+                told.inc(len(batch))
+                yield b"".join(map(renderer.event, batch))
+        except ApiError as error:
+            yield error_event(error.status)
+        finally:
+            running.dec()
+            await batches.aclose()
+
+    async def _create(self, target: Target, request: Request) -> Answer:
+        facts = target.resource.facts
+        options = write_options(_query(request), _manager(request), "CreateOptions")
+        renderer = self._renderer(facts, request)
+        raw, said = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
+        outcome = await create(self._api, facts, target.namespace, raw, options, said)
+        return _written(outcome, renderer)
+
+    async def _update(self, target: Target, request: Request) -> Answer:
+        facts = target.resource.facts
+        options = write_options(_query(request), _manager(request), "UpdateOptions")
+        renderer = self._renderer(facts, request)
+        raw, said = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
+        outcome = await replace(
+            self._api, facts, target.namespace, target.name, raw, options, target.subresource, said
+        )
+        return _written(outcome, renderer)
+
+    async def _patch(self, target: Target, request: Request) -> Answer:
+        facts = target.resource.facts
+        renderer = self._renderer(facts, request)
+        language, patch = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(_query(request), _manager(request), "PatchOptions", applies=language == APPLY)
+        outcome = await patch_object(
+            self._api, facts, target.namespace, target.name, language, patch, options, target.subresource
+        )
+        return _written(outcome, renderer)
+
+    async def _delete(self, target: Target, request: Request) -> Answer:
+        facts = target.resource.facts
+        renderer = self._renderer(facts, request)
+        options = delete_options(_query(request), _delete_body(request))
+        outcome = await delete(self._api, facts, target.namespace, target.name, options)
+        if outcome.deleted:
+            status = deleted_status(facts, outcome.stored)
+            if status is not None:
+                return json_response(status)
+        return _written(outcome, renderer)
+
+    async def _delete_collection(self, target: Target, request: Request) -> Answer:
+        facts = target.resource.facts
+        query = _query(request)
+        renderer = self._renderer(facts, request)
+        body = _delete_body(request)
+        page = await delete_collection(
+            self._api, facts, target.namespace, list_options(query), delete_options(query, body)
+        )
+        return Response(200, renderer.page(page))
+
+    def _renderer(self, facts: KindFacts, request: Request) -> Renderer:
+        form: Form = negotiate(request.headers.get("accept", ""))
+        include: Any = request.query.get("includeObject") or "Metadata"
+        if include not in _INCLUDE:
+            raise bad_request(f"unrecognized includeObject value: {include!r}")
+        return Renderer(facts, form, include, self._api.clock())
+
+
+def _asked(target: Target, request: Request) -> Asked:
+    """The request as metrics tell of it."""
+    facts = target.resource.facts
+    verb = _METRIC_VERBS[target.verb]
+    if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):
+        verb = "WATCH"
+    elif target.verb == "patch" and request.headers.get("content-type", "").startswith(APPLY):
+        verb = "APPLY"
+    scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
+    version = facts.api_version.rpartition("/")[2]
+    dry_run = "All" if "dryRun" in request.query_text else ""
+    return Asked(verb, dry_run, facts.group, version, facts.plural, target.subresource, scope)
+
+
+def _query(request: Request) -> dict[str, str]:
+    """Each parameter once; `dryRun` is the only one that may be there several times."""
+    if not request.query_text:
+        return {}
+    query = request.query
+    return {name: ",".join(query.all(name)) if name == "dryRun" else query.get(name) for name in query.names()}
+
+
+def _delete_body(request: Request) -> Raw | None:
+    if not request.body.strip():
+        return None
+    return decode_body(request.body, request.headers.get("content-type", ""))[0]
+
+
+def _manager(request: Request) -> str:
+    """Who owns the fields if the request does not say: the first word of its user agent."""
+    agent = request.headers.get("user-agent", "")
+    name = agent.partition("/")[0][:128]
+    return name if name and name.isprintable() else "unknown"
+
+
+def _written(outcome: Outcome, renderer: Renderer) -> Response:
+    headers = _warning_headers(outcome.warnings) if outcome.warnings else ()
+    return Response(201 if outcome.created else 200, renderer.object(outcome.stored), headers=headers)
+
+
+def _warning_headers(warnings: Any) -> tuple[tuple[str, str], ...]:
+    """Each text once, cut where a header would become too long, and not more than clients take."""
+    headers, room = [], _MOST_WARNING_BYTES
+    for text in dict.fromkeys(warnings):
+        quoted = text[:_LONGEST_WARNING].replace("\\", "\\\\").replace('"', '\\"')
+        room -= len(quoted)
+        if room < 0:
+            break
+        headers.append(("Warning", f'299 - "{quoted}"'))
+    return tuple(headers)
+

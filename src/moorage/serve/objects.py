@@ -1,0 +1,69 @@
+"""Objects between the store and the wire: keys, stored bytes, and bytes with a resourceVersion in them.
+
+In: raw documents, or values from the store. Out: the other. A value is the object's JSON without its resourceVersion, and
+begins with its metadata, so that rendering it for a client needs no decoding: the revision is spliced in. Kubernetes:
+the codec and the versioner in front of etcd. Next: `verbs`, which read and write, and `rendering`, which frames.
+"""
+
+from typing import Any
+
+import msgspec
+
+from moorage.model.kinds import KindFacts
+from moorage.serve.event_versions import from_core, is_renamed, to_core
+from moorage.store.protocol import Stored
+
+Raw = dict[str, Any]
+
+_HEAD = b'{"metadata":{'
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+def prefix_of(facts: KindFacts, namespace: str = "") -> str:
+    """Where all objects of a kind are kept, or all in one namespace. Both APIs of events are one kind here."""
+    plural = facts.plural
+    root = f"/{facts.group}/{plural}/" if facts.group and plural != "events" else f"/{plural}/"
+    return f"{root}{namespace}/" if namespace else root
+
+
+def key_of(facts: KindFacts, namespace: str, name: str) -> str:
+    return f"{prefix_of(facts, namespace if facts.namespaced else '')}{name}"
+
+
+def name_in(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def encode(facts: KindFacts, raw: Raw) -> bytes:
+    """The value to store. The resourceVersion is left out: only the store knows it."""
+    if is_renamed(facts):
+        raw = to_core(raw)
+    metadata = raw["metadata"]
+    if "resourceVersion" in metadata:
+        metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
+    rest = {name: value for name, value in raw.items() if name != "metadata"}
+    return _encode({"metadata": metadata, **rest})
+
+
+def decode(facts: KindFacts, stored: Stored) -> Raw:
+    """A copy of the caller's own, with the resourceVersion if it has one."""
+    raw: Raw = _decode(stored.value)
+    if stored.revision:
+        raw["metadata"]["resourceVersion"] = str(stored.revision)
+    return from_core(raw) if is_renamed(facts) else raw
+
+
+def render(facts: KindFacts, stored: Stored) -> bytes:
+    """JSON for clients. A value at revision 0 is one that was not stored: it has no resourceVersion."""
+    if is_renamed(facts):
+        return _encode(decode(facts, stored))
+    if not stored.revision:
+        return stored.value
+    return b'{"metadata":{"resourceVersion":"%d",' % stored.revision + stored.value[len(_HEAD) :]
+
+
+def render_list(facts: KindFacts, items: list[bytes], metadata: Raw) -> bytes:
+    """A list document around rendered objects."""
+    head = _encode({"kind": f"{facts.kind}List", "apiVersion": facts.api_version, "metadata": metadata})
+    return head[:-1] + b',"items":[' + b",".join(items) + b"]}"

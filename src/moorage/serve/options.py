@@ -1,0 +1,248 @@
+"""What a request asks for besides its object: selectors, pages, dry runs, field managers, preconditions.
+
+In: the query of a URL, or the body of a DELETE. Out: typed options, checked. Kubernetes: metav1's ListOptions,
+CreateOptions, PatchOptions and DeleteOptions with their validation. Next: `verbs`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from moorage.model.api_error import ApiError, bad_request, failure
+from moorage.model.field_error import FieldError, invalid, not_supported, required
+from moorage.model.go_text import go_quote
+
+Raw = dict[str, Any]
+Query = Mapping[str, str]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
+_LONGEST_MANAGER = 128
+_TRUE, _FALSE = {"1", "t", "T", "true", "TRUE", "True"}, {"0", "f", "F", "false", "FALSE", "False"}
+STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
+ORPHAN, BACKGROUND, FOREGROUND = "Orphan", "Background", "Foreground"
+
+
+class ListOptions(msgspec.Struct, frozen=True):
+    """Which objects, as of when, how many at once. `resource_version` is None if it was not given."""
+
+    labels: str = ""
+    fields: str = ""
+    limit: int = 0
+    continues: str = ""
+    resource_version: int | None = None
+    match: str = ""
+    watch: bool = False
+    bookmarks: bool = False
+    initial_events: bool | None = None
+    timeout_seconds: int | None = None
+
+
+class WriteOptions(msgspec.Struct, frozen=True):
+    """How a create, update or patch is to be done. `manager` owns the fields that it sets."""
+
+    manager: str = "unknown"
+    dry_run: bool = False
+    validation: str = WARN
+    force: bool | None = None
+
+
+class DeleteOptions(msgspec.Struct, frozen=True):
+    """How a delete is to be done; None means what the kind does by default."""
+
+    grace_seconds: int | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    propagation: str | None = None
+    orphan_dependents: bool | None = None
+    dry_run: bool = False
+
+
+NO_DELETE_OPTIONS = DeleteOptions()
+
+
+def list_options(query: Query) -> ListOptions:
+    """Raises ApiError 400 for what does not parse, 422 for what does not go together."""
+    if not query:
+        return ListOptions()
+    options = ListOptions(
+        labels=query.get("labelSelector", ""),
+        fields=query.get("fieldSelector", ""),
+        limit=max(0, _integer(query, "limit") or 0),
+        continues=query.get("continue", ""),
+        resource_version=_resource_version(query),
+        match=query.get("resourceVersionMatch", ""),
+        watch=_boolean(query, "watch") or False,
+        bookmarks=_boolean(query, "allowWatchBookmarks") or False,
+        initial_events=_boolean(query, "sendInitialEvents"),
+        timeout_seconds=_integer(query, "timeoutSeconds"),
+    )
+    _refuse("ListOptions", _list_errors(options))
+    return options
+
+
+def write_options(query: Query, manager: str, kind: str, *, applies: bool = False) -> WriteOptions:
+    """`manager` is the one to use if the query names none; `kind` is the kind of options, for the error's text."""
+    if not query:
+        return WriteOptions(manager)
+    named = query.get("fieldManager", "")
+    validation = query.get("fieldValidation", "") or WARN
+    force = _boolean(query, "force")
+    errors = [*_dry_run_errors(query), *_manager_errors(named)]
+    if validation not in (STRICT, WARN, IGNORE):
+        errors.append(not_supported("fieldValidation", validation, ("", IGNORE, STRICT, WARN)))
+    if applies and not named:
+        errors.append(required("fieldManager", "is required for apply patch"))
+    if not applies and force is not None and kind == "PatchOptions":
+        errors.append(_forbidden("force", "may not be specified for non-apply patch"))
+    _refuse(kind, errors)
+    return WriteOptions(named or manager, "dryRun" in query and bool(query["dryRun"]), validation, force)
+
+
+def delete_options(query: Query, body: Raw | None) -> DeleteOptions:
+    """The body counts, if there is one; else the query."""
+    if body:
+        kind = body.get("kind", "DeleteOptions")
+        if kind != "DeleteOptions":
+            raise bad_request(f"the body of a delete is a DeleteOptions, not a {kind}")
+        conditions = body.get("preconditions") or {}
+        given = {**body, **conditions} if isinstance(conditions, dict) else dict(body)
+        dry = body.get("dryRun") or []
+        query = query if not dry else {**query, "dryRun": ",".join(map(str, dry)) if isinstance(dry, list) else str(dry)}
+        options = DeleteOptions(
+            _typed(given, "gracePeriodSeconds", int),
+            _typed(given, "uid", str),
+            _typed(given, "resourceVersion", str),
+            _typed(given, "propagationPolicy", str),
+            _typed(given, "orphanDependents", bool),
+            bool(query.get("dryRun")),
+        )
+    else:
+        options = DeleteOptions(
+            grace_seconds=_integer(query, "gracePeriodSeconds"),
+            propagation=query.get("propagationPolicy") or None,
+            orphan_dependents=_boolean(query, "orphanDependents"),
+            dry_run=bool(query.get("dryRun")),
+        )
+    _refuse("DeleteOptions", [*_delete_errors(options), *_dry_run_errors(query)])
+    return options
+
+
+def _list_errors(options: ListOptions) -> list[FieldError]:
+    errors = []
+    if options.watch:
+        if options.continues:
+            errors.append(_forbidden("continue", "continue is forbidden for watch"))
+        if options.initial_events is not None and options.match != NOT_OLDER_THAN:
+            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            errors.append(_forbidden("resourceVersionMatch", why))
+        elif options.match and options.initial_events is None:
+            why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            errors.append(_forbidden("resourceVersionMatch", why))
+        elif options.match and options.match not in (EXACT, NOT_OLDER_THAN):
+            errors.append(not_supported("resourceVersionMatch", options.match, (NOT_OLDER_THAN,)))
+        return errors
+    if options.initial_events is not None:
+        errors.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if options.match:
+        if options.continues:
+            why = "resourceVersionMatch is forbidden when continue is provided"
+            errors.append(_forbidden("resourceVersionMatch", why))
+        if options.resource_version is None:
+            why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            errors.append(_forbidden("resourceVersionMatch", why))
+        if options.match not in (EXACT, NOT_OLDER_THAN):
+            errors.append(not_supported("resourceVersionMatch", options.match, (EXACT, NOT_OLDER_THAN, "")))
+        elif options.match == EXACT and options.resource_version == 0:
+            why = 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+            errors.append(_forbidden("resourceVersionMatch", why))
+    if options.continues and options.resource_version:
+        errors.append(_forbidden("resourceVersion", "specifying resource version is not allowed when using continue"))
+    return errors
+
+
+def _delete_errors(options: DeleteOptions) -> list[FieldError]:
+    errors = []
+    if options.propagation is not None and options.orphan_dependents is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", options.propagation, why))
+    if options.propagation is not None and options.propagation not in (FOREGROUND, BACKGROUND, ORPHAN):
+        errors.append(not_supported("propagationPolicy", options.propagation, (BACKGROUND, FOREGROUND, ORPHAN, "nil")))
+    return errors
+
+
+def _dry_run_errors(query: Query) -> list[FieldError]:
+    said = query.get("dryRun", "")
+    if said in ("", "All") or set(said.split(",")) == {"All"}:
+        return []
+    return [not_supported("dryRun", [said], ("All",))]
+
+
+def _manager_errors(name: str) -> list[FieldError]:
+    errors = []
+    if len(name) > _LONGEST_MANAGER:
+        errors.append(invalid("fieldManager", name, f"may not be more than {_LONGEST_MANAGER} bytes"))
+    if not name.isprintable():
+        errors.append(invalid("fieldManager", name, "should only contain printable characters"))
+    return errors
+
+
+def _forbidden(path: str, why: str) -> FieldError:
+    from moorage.model.field_error import forbidden
+
+    return forbidden(path, why)
+
+
+def _refuse(kind: str, errors: list[FieldError]) -> None:
+    if errors:
+        text = str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]"
+        causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
+        details = {"group": "meta.k8s.io", "kind": kind, "causes": causes}
+        raise failure(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {text}', details)
+
+
+def _integer(query: Query, name: str) -> int | None:
+    text = query.get(name, "")
+    if not text:
+        return None
+    if not _INTEGER.match(text):
+        raise _unreadable("strconv.ParseInt", text, "invalid syntax")
+    number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise _unreadable("strconv.ParseInt", text, "value out of range")
+    return number
+
+
+def _resource_version(query: Query) -> int | None:
+    text = query.get("resourceVersion", "")
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise bad_request(f'resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: invalid syntax')
+    if int(text[:21]) >= 2**64:
+        raise bad_request(f'resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: value out of range')
+    return int(text)
+
+
+def _boolean(query: Query, name: str) -> bool | None:
+    text = query.get(name)
+    if text is None:
+        return None
+    # Upstream reads a flag without a value, and anything it does not know, as true.
+    return text not in _FALSE
+
+
+def _unreadable(function: str, text: str, why: str) -> ApiError:
+    return bad_request(f"{function}: parsing {go_quote(text)}: {why}")
+
+
+def _typed(given: Raw, name: str, expected: Callable[..., Any]) -> Any:
+    value = given.get(name)
+    if value is None:
+        return None
+    if type(value) is not expected:
+        found = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}.get(type(value), "object")
+        raise bad_request(f"json: cannot unmarshal {found} into Go struct field DeleteOptions.{name}")
+    return value

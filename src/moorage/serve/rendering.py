@@ -1,0 +1,98 @@
+"""Objects, pages and events → bodies, in the form that the client asked for.
+
+In: stored values and a `Form`. Out: bytes. The usual form, JSON objects, is never decoded on the way; tables, metadata and
+YAML are. Kubernetes: response transformers. Next: `http`, which sends them.
+"""
+
+from typing import Any
+
+import msgspec
+
+from moorage.model.kinds import KindFacts
+from moorage.serve.http.messages import Response
+from moorage.serve.negotiation import As, Form
+from moorage.serve.objects import decode, render, render_list
+from moorage.serve.tables.render import (
+    IncludeObject,
+    render_partial_metadata,
+    render_partial_metadata_list,
+    render_table,
+)
+from moorage.serve.verbs.reading import Page
+from moorage.serve.watching import INITIAL_EVENTS_END, Happening
+from moorage.store.protocol import Stored
+
+Raw = dict[str, Any]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Renderer:
+    """Renders objects of one kind in one form. Tables of a watch have headers in the first event only."""
+
+    def __init__(self, facts: KindFacts, form: Form, include: IncludeObject, now: float) -> None:
+        self.facts, self.form, self.include, self.now = facts, form, include, now
+        self._had_headers = False
+
+    def object(self, stored: Stored) -> bytes:
+        if self.form.shows is As.OBJECT:
+            return render(self.facts, stored)
+        return _encode(self._shown(decode(self.facts, stored)))
+
+    def page(self, page: Page) -> bytes:
+        metadata: Raw = {"resourceVersion": str(page.revision)}
+        if page.continues:
+            metadata["continue"] = page.continues
+            if page.remaining is not None:
+                metadata["remainingItemCount"] = page.remaining
+        if self.form.shows is As.OBJECT:
+            return render_list(self.facts, [render(self.facts, item) for item in page.items], metadata)
+        objects = (decode(self.facts, item) for item in page.items)
+        if self.form.shows is As.TABLE:
+            return _encode(render_table(self.facts, objects, self.now, self.include, metadata))
+        return _encode(render_partial_metadata_list(objects, metadata))
+
+    def event(self, happening: Happening) -> bytes:
+        """One line of a watch."""
+        if happening.stored is None:
+            body = self._bookmark(happening)
+        else:
+            body = self.object(happening.stored._replace(revision=happening.revision))
+        return b'{"type":"%b","object":%b}\n' % (happening.type.encode(), body)
+
+    def _shown(self, raw: Raw) -> Raw:
+        if self.form.shows is As.TABLE:
+            headers, self._had_headers = not self._had_headers, True
+            version = {"resourceVersion": raw["metadata"].get("resourceVersion", "")}
+            return render_table(self.facts, [raw], self.now, self.include, version, headers=headers)
+        return render_partial_metadata(raw)
+
+    def _bookmark(self, happening: Happening) -> bytes:
+        metadata: Raw = {"resourceVersion": str(happening.revision), "creationTimestamp": None}
+        if happening.is_initial_end:
+            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+        raw: Raw = {"kind": self.facts.kind, "apiVersion": self.facts.api_version, "metadata": metadata}
+        if self.form.shows is As.TABLE:
+            table = render_table(self.facts, [], self.now, self.include, {"resourceVersion": str(happening.revision)})
+            return _encode({**table, "rows": [{"cells": [], "object": raw}], "columnDefinitions": None})
+        if self.form.shows is not As.OBJECT:
+            raw = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
+        return _encode(raw)
+
+
+def error_event(status: Raw) -> bytes:
+    """The last line of a watch that ends badly."""
+    return b'{"type":"ERROR","object":%b}\n' % _encode(status)
+
+
+def json_response(document: Any, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Response:
+    return Response(status, _encode(document), headers=headers)
+
+
+def as_yaml(response: Response) -> Response:
+    """The same answer for somebody who prefers to read YAML."""
+    import yaml
+
+    text = yaml.dump(msgspec.json.decode(response.body), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    return Response(response.status, text.encode(), "application/yaml", response.headers)
+

@@ -1,0 +1,66 @@
+"""A request's path and method → what is meant: which verb, on which resource, where.
+
+In: a method and a path. Out: a `Target`, or None for a path that is not a resource's (`handler` has a table of those).
+Kubernetes: the request info resolver. Next: `handler`, which calls the verb.
+"""
+
+from typing import NamedTuple
+
+from moorage.model.api_error import method_not_supported, no_such_path
+from moorage.serve.discovery_table import RESOURCES, ResourceFacts
+
+_VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+#: What the core API has below a namespace that is not a resource in it.
+_OF_NAMESPACES = {"status", "finalize"}
+
+
+class Target(NamedTuple):
+    """What a request is about. `name` is empty for collections."""
+
+    verb: str
+    resource: ResourceFacts
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def target_of(method: str, path: str) -> Target | None:
+    """Raises ApiError: 404 for a resource that is not served, 405 for what cannot be done to it."""
+    segments = path.strip("/").split("/")
+    if segments[0] == "api" and len(segments) > 2:
+        group, version, rest = "", segments[1], segments[2:]
+    elif segments[0] == "apis" and len(segments) > 3:
+        group, version, rest = segments[1], segments[2], segments[3:]
+    else:
+        return None
+    watching = rest[0] == "watch" and len(rest) > 1
+    namespace, plural, rest = _in_namespace(rest[1:] if watching else rest)
+    resource = RESOURCES.get((group, version, plural))
+    if resource is None or len(rest) > 2 or (namespace and not resource.facts.namespaced):
+        raise no_such_path()
+    name, subresource = (*rest, "", "")[:2]
+    verb = _verb(method, resource, name, subresource)
+    return Target("watch" if watching and verb in ("get", "list") else verb, resource, namespace, name, subresource)
+
+
+def _in_namespace(segments: list[str]) -> tuple[str, str, list[str]]:
+    """The namespace, the resource's plural, and what follows."""
+    if segments[0] != "namespaces" or len(segments) < 3 or segments[2] in _OF_NAMESPACES:
+        return "", segments[0], segments[1:]
+    return segments[1], segments[2], segments[3:]
+
+
+def _verb(method: str, resource: ResourceFacts, name: str, subresource: str) -> str:
+    if subresource:
+        found = resource.subresource(subresource)
+        if found is None:
+            raise no_such_path()
+        verb = "create" if method == "POST" else _VERBS_ON_ONE.get(method, "")
+        verbs = found.verbs
+    else:
+        verb = (_VERBS_ON_ONE if name else _VERBS_ON_MANY).get(method, "")
+        verbs = resource.verbs
+    if verb not in verbs:
+        raise method_not_supported()
+    return verb

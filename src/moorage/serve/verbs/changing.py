@@ -1,0 +1,163 @@
+"""Change: what is stored → what it becomes, once for each revision that gets in between.
+
+In: the kind, the name, and a function from the old document to the new one. Out: the object, or ApiError. An object that
+somebody else changed meanwhile is read again and changed again, unless the caller meant one revision only. A change
+that changes nothing is not written. An object whose last finalizer goes while it is being deleted is gone.
+Kubernetes: GuaranteedUpdate and the generic registry's Update. Next: the store; `patching` has the ways to say a change.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from moorage.admit.admission import Admitted
+from moorage.admit.raw import copy_document
+from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
+from moorage.model.kinds import KindFacts
+from moorage.serve.api import Api, Outcome
+from moorage.serve.objects import decode, encode, key_of
+from moorage.serve.options import WriteOptions
+from moorage.serve.verbs.creating import check_namespace, create
+from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
+
+Raw = dict[str, Any]
+
+#: Kinds that a PUT creates, and kinds that it must name the revision of.
+_CREATED_BY_UPDATE = frozenset({"Lease", "Event", "Service"})
+_ONLY_CONDITIONALLY = frozenset(
+    {"Lease", "PodDisruptionBudget", "ServiceAccount", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"}
+)
+_TRIES = 100
+
+
+class Changed(NamedTuple):
+    """What a change makes of an object, admitted. `expected` is the revision it was meant for, if for one only."""
+
+    admitted: Admitted
+    expected: int | None = None
+    warnings: Sequence[str] = ()
+
+
+Change = Callable[[Raw], Changed]
+
+
+async def change(
+    api: Api, facts: KindFacts, namespace: str, name: str, make: Change, *, dry_run: bool = False
+) -> Outcome:
+    """`make` gets a copy of its own, with the resourceVersion in it, and may be called several times."""
+    key = key_of(facts, namespace, name)
+    stored = await api.store.get(key)
+    for _ in range(_TRIES):
+        if stored is None:
+            raise not_found(facts, name)
+        changed = make(decode(facts, stored))
+        value = encode(facts, changed.admitted.object)
+        said = (*changed.warnings, *changed.admitted.warnings)
+        if value == stored.value:
+            return Outcome(stored, said)
+        is_over = _is_over(changed.admitted.object)
+        if dry_run:
+            return Outcome(stored._replace(value=value, meaning=changed.admitted.view), said)
+        try:
+            if is_over:
+                gone = await api.store.delete(key, stored.revision)
+                last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
+                api.directory.forget(facts, stored)
+                return Outcome(last, said, deleted=True)
+            written = await api.store.update(key, value, stored.revision, changed.admitted.view)
+        except RevisionMismatch as mismatch:
+            if changed.expected is not None:
+                raise stale(facts, name) from None
+            stored = mismatch.found
+            continue
+        except KeyMissing:
+            raise not_found(facts, name) from None
+        api.directory.learn(facts, written)
+        return Outcome(written, said)
+    raise stale(facts, name)
+
+
+async def replace(
+    api: Api,
+    facts: KindFacts,
+    namespace: str,
+    name: str,
+    raw: Raw,
+    options: WriteOptions,
+    subresource: str = "",
+    warnings: Sequence[str] = (),
+) -> Outcome:
+    """PUT: the whole document. Without a resourceVersion it replaces whatever is there."""
+    metadata = raw["metadata"]
+    check_namespace(facts, namespace, metadata)
+    said = metadata.get("name")
+    if said and said != name:
+        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+    metadata["name"] = name
+    if not subresource and facts.kind in _CREATED_BY_UPDATE:
+        if await api.store.get(key_of(facts, namespace, name)) is None:
+            metadata.pop("resourceVersion", None)
+            return await create(api, facts, namespace, raw, options, warnings)
+    expected = expected_revision(facts, name, raw)
+    if expected is None and not subresource and facts.kind in _ONLY_CONDITIONALLY:
+        raise _revision_required(facts, name)
+
+    def make(old: Raw) -> Changed:
+        return admit_change(api, facts, name, raw, old, expected, options.manager, subresource, warnings)
+
+    return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+
+
+def admit_change(
+    api: Api,
+    facts: KindFacts,
+    name: str,
+    new: Raw,
+    old: Raw,
+    expected: int | None,
+    manager: str,
+    subresource: str,
+    warnings: Sequence[str] = (),
+) -> Changed:
+    """The new document, admitted in the place of the old one. Raises ApiError."""
+    if expected is not None and str(expected) != old["metadata"]["resourceVersion"]:
+        raise stale(facts, name)
+    uid, old_uid = new["metadata"].get("uid"), old["metadata"].get("uid")
+    if uid and uid != old_uid:
+        raise conflict(
+            facts, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}"
+        )
+    new = copy_document(new)
+    new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    admitted = api.admit_changed(facts, new, old, manager, subresource)
+    if admitted.object == old:
+        # Equal, though perhaps in another order: what is stored stays as it is, byte for byte.
+        return Changed(Admitted(old, admitted.view, admitted.warnings), expected, warnings)
+    return Changed(admitted, expected, warnings)
+
+
+def expected_revision(facts: KindFacts, name: str, raw: Raw) -> int | None:
+    """The revision that a document says it replaces. Raises ApiError if that is none."""
+    said = raw["metadata"].get("resourceVersion")
+    if said in (None, "", "0"):
+        return None
+    if not isinstance(said, str) or not said.isascii() or not said.isdigit() or len(said) > 20:
+        raise bad_request(f"metadata.resourceVersion: Invalid value: {said!r}: must be a decimal number")
+    return int(said)
+
+
+def _is_over(raw: Raw) -> bool:
+    """Whether an object was only waiting for its finalizers, and those are gone."""
+    metadata = raw["metadata"]
+    if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
+        return False
+    if raw.get("kind") == "Namespace" and (raw.get("spec") or {}).get("finalizers"):
+        return False
+    return not metadata.get("deletionGracePeriodSeconds")
+
+
+def _revision_required(facts: KindFacts, name: str) -> ApiError:
+    text = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
+    causes = [{"reason": "FieldValueInvalid", "message": text.partition(": ")[2], "field": "metadata.resourceVersion"}]
+    kind = f"{facts.kind}.{facts.group}" if facts.group else facts.kind
+    details = {"name": name, "group": facts.group, "kind": facts.kind, "causes": causes}
+    return failure(422, "Invalid", f'{kind} "{name}" is invalid: {text}', details)

@@ -1,0 +1,64 @@
+"""Create: a document → a stored object, admitted, with a name that nobody else has.
+
+In: the kind, the namespace of the request, a document. Out: the object, or ApiError. A name that was generated and is
+taken is generated again. Kubernetes: the create handler and the generic registry's Create. Next: the store.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from moorage.model.api_error import already_exists, bad_request, failure
+from moorage.model.kinds import KindFacts
+from moorage.serve.api import Api, Outcome
+from moorage.serve.objects import encode, key_of
+from moorage.serve.options import WriteOptions
+from moorage.store.protocol import KeyExists, Stored
+
+Raw = dict[str, Any]
+
+_NAMES_TRIED = 8
+
+
+async def create(
+    api: Api, facts: KindFacts, namespace: str, raw: Raw, options: WriteOptions, warnings: Sequence[str] = ()
+) -> Outcome:
+    """`raw` is given away. Raises ApiError."""
+    metadata = raw["metadata"]
+    check_namespace(facts, namespace, metadata)
+    if metadata.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    is_generated = not metadata.get("name") and metadata.get("generateName")
+    for _ in range(_NAMES_TRIED if is_generated else 1):
+        admitted = api.admit_new(facts, raw, namespace, options.manager)
+        name = admitted.object["metadata"]["name"]
+        key = key_of(facts, namespace, name)
+        said = (*warnings, *admitted.warnings)
+        value = encode(facts, admitted.object)
+        if options.dry_run:
+            if await api.store.get(key) is None:
+                return Outcome(Stored(key, value, 0, 0, admitted.view), said, created=True)
+            continue
+        try:
+            stored = await api.store.create(key, value, admitted.view)
+        except KeyExists:
+            continue
+        api.directory.learn(facts, stored)
+        return Outcome(stored, said, created=True)
+    if is_generated:
+        why = "the server was not able to generate a unique name for the object"
+        raise failure(409, "AlreadyExists", f'{facts.plural} "{name}" already exists, {why}')
+    raise already_exists(facts, name)
+
+
+def check_namespace(facts: KindFacts, namespace: str, metadata: Raw) -> None:
+    """The document and the path must name the same namespace; the document need not name one."""
+    said = metadata.get("namespace")
+    if not facts.namespaced:
+        if said:
+            raise bad_request("namespace is not allowed on this type: the kind is cluster-scoped")
+        return
+    if not namespace:
+        raise bad_request("namespace is required for this request")
+    if said and said != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = namespace

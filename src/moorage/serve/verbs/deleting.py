@@ -1,0 +1,91 @@
+"""Delete: an object → gone, or on its way out because something must happen first.
+
+In: the kind, the name, delete options. Out: the object as it is now or was last. Pods get time to stop; finalizers and
+dependents that must go first keep an object until somebody takes the finalizer away. What each kind asks for is in
+`moorage.admit.deletion`. Kubernetes: the generic registry's Delete and DeleteCollection. Next: the store.
+"""
+
+from typing import Any
+
+from moorage.admit.deletion import Deletion, mark_for_deletion
+from moorage.model.api_error import ApiError, not_found, stale
+from moorage.model.conversion import convert_view
+from moorage.model.kinds import KindFacts
+from moorage.serve.api import Api, Outcome
+from moorage.serve.objects import decode, encode, key_of, name_in
+from moorage.serve.options import DeleteOptions, ListOptions
+from moorage.serve.verbs.reading import Page, list_page
+from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
+
+Raw = dict[str, Any]
+
+#: Kinds whose deletion is answered with the object; the others are answered with a Status.
+_SHOWN_WHEN_DELETED = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim", "Service", "ServiceAccount"})
+_TRIES = 100
+
+
+async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options: DeleteOptions) -> Outcome:
+    """Raises ApiError: 404, 409 for preconditions that do not hold, 403 for what may not be deleted."""
+    key = key_of(facts, namespace, name)
+    stored = await api.store.get(key)
+    for _ in range(_TRIES):
+        if stored is None:
+            raise not_found(facts, name)
+        deletion = mark_for_deletion(facts, decode(facts, stored), options, api.clock())
+        try:
+            return await _carry_out(api, facts, stored, deletion, options.dry_run)
+        except RevisionMismatch as mismatch:
+            stored = mismatch.found
+        except KeyMissing:
+            raise not_found(facts, name) from None
+    raise stale(facts, name)
+
+
+async def _carry_out(api: Api, facts: KindFacts, stored: Stored, deletion: Deletion, dry_run: bool) -> Outcome:
+    if not deletion.is_now:
+        if deletion.marked is None:
+            return Outcome(stored)  # it is being deleted already, and this changes nothing
+        view = convert_view(deletion.marked, facts.view)
+        value = encode(facts, deletion.marked)
+        if dry_run:
+            return Outcome(stored._replace(value=value, meaning=view))
+        written = await api.store.update(stored.key, value, stored.revision, view)
+        api.directory.learn(facts, written)
+        return Outcome(written)
+    if not dry_run:
+        gone = await api.store.delete(stored.key, stored.revision)
+        api.directory.forget(facts, stored)
+        stored = stored._replace(revision=gone.revision)
+    return Outcome(stored, deleted=True)
+
+
+async def delete_collection(
+    api: Api, facts: KindFacts, namespace: str, which: ListOptions, options: DeleteOptions
+) -> Page:
+    """Everything that the selectors want; what somebody else deletes meanwhile is fine. Answers with what there was."""
+    page = await list_page(api, facts, namespace, which)
+    for item in page.items:
+        where = decode(facts, item)["metadata"].get("namespace", "")
+        try:
+            await delete(api, facts, where, name_in(item.key), options)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+    return page
+
+
+def deleted_status(facts: KindFacts, stored: Stored) -> Raw | None:
+    """What tells that an object is gone; None if the object itself does."""
+    if facts.kind in _SHOWN_WHEN_DELETED:
+        return None
+    uid = decode(facts, stored)["metadata"].get("uid", "")
+    details = {"name": name_in(stored.key), "group": facts.group, "kind": facts.plural, "uid": uid}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {name: value for name, value in details.items() if value},
+    }
+
+

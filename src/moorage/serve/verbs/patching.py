@@ -1,0 +1,135 @@
+"""Patch: a description of a change, in one of four languages → the change.
+
+In: the kind, the name, the patch and its content type. Out: the object, or ApiError. Server-side apply also creates what
+is not there. Kubernetes: the patch handler. Next: `changing`, which does it once for each revision in between.
+"""
+
+from typing import Any
+
+from moorage.model.api_error import bad_request, unsupported_media_type
+from moorage.model.kinds import KindFacts
+from moorage.model.schema import schema_of
+from moorage.serve.api import Api, Outcome
+from moorage.serve.apply.managed_fields import apply_patch
+from moorage.serve.decoding import check_fields, check_kind, decode_body, decode_json, media_type
+from moorage.serve.objects import key_of
+from moorage.serve.options import WriteOptions
+from moorage.serve.patch.patch_error import PatchError, refusal
+from moorage.serve.patch.json_patch import apply_json_patch
+from moorage.serve.patch.merge_patch import apply_merge_patch
+from moorage.serve.patch.strategic_merge import apply_strategic_merge
+from moorage.serve.verbs.changing import Changed, admit_change, change, expected_revision
+from moorage.serve.verbs.creating import check_namespace, create
+
+Raw = dict[str, Any]
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY)
+
+
+def read_patch(body: bytes, content_type: str) -> tuple[str, Any]:
+    """The language of a patch, and the patch itself. Raises ApiError 400 and 415."""
+    language = media_type(content_type)
+    if language not in PATCHES:
+        raise unsupported_media_type(language, ", ".join(PATCHES))
+    if language == APPLY:
+        return language, decode_body(body, APPLY)[0]
+    patch = decode_json(body)
+    wanted = list if language == JSON_PATCH else dict
+    if not isinstance(patch, wanted):
+        raise bad_request(f"a {language} is {'a list of operations' if wanted is list else 'an object'}")
+    return language, patch
+
+
+async def patch_object(
+    api: Api,
+    facts: KindFacts,
+    namespace: str,
+    name: str,
+    language: str,
+    patch: Any,
+    options: WriteOptions,
+    subresource: str = "",
+) -> Outcome:
+    """`patch` is not changed."""
+    if language == APPLY:
+        return await _apply(api, facts, namespace, name, patch, options, subresource)
+
+    def make(old: Raw) -> Changed:
+        new = _patched(old, language, patch, facts)
+        return _admit(api, facts, namespace, name, new, old, options, subresource)
+
+    return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+
+
+async def _apply(
+    api: Api, facts: KindFacts, namespace: str, name: str, patch: Raw, options: WriteOptions, subresource: str
+) -> Outcome:
+    patch = {**patch, "metadata": dict(patch.get("metadata") or {})}
+    _check_applied(patch, facts, namespace, name)
+    warnings = check_fields(patch, facts, options.validation, [])
+    force = bool(options.force)
+    if await api.store.get(key_of(facts, namespace, name)) is None and not subresource:
+        made = apply_patch(None, patch, facts, options.manager, force, subresource, api.now_text())
+        return await create(api, facts, namespace, made, options, warnings)
+
+    def make(old: Raw) -> Changed:
+        new = apply_patch(old, patch, facts, options.manager, force, subresource, api.now_text())
+        changed = _admit(api, facts, namespace, name, new, old, options, subresource)
+        return changed._replace(warnings=warnings)
+
+    return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+
+
+def _check_applied(patch: Raw, facts: KindFacts, namespace: str, name: str) -> None:
+    if not patch.get("apiVersion") or not patch.get("kind"):
+        raise bad_request(f"apply needs the apiVersion and the kind of {facts.plural} {name!r} in the patch")
+    check_kind(patch, facts)
+    metadata = patch["metadata"]
+    said = metadata.setdefault("name", name)
+    if said != name:
+        raise bad_request(f"metadata.name ({said}) must match the name of the request ({name})")
+    check_namespace(facts, namespace, metadata)
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+
+
+def _patched(old: Raw, language: str, patch: Any, facts: KindFacts) -> Raw:
+    try:
+        if language == JSON_PATCH:
+            new = apply_json_patch(old, patch)
+        elif language == MERGE_PATCH:
+            new = apply_merge_patch(old, patch)
+        else:
+            new = apply_strategic_merge(old, patch, schema_of(facts))
+    except PatchError as error:
+        raise refusal(error) from None
+    if not isinstance(new, dict):
+        raise bad_request("the patch makes something of the object that is none")
+    return new
+
+
+def _admit(
+    api: Api,
+    facts: KindFacts,
+    namespace: str,
+    name: str,
+    new: Raw,
+    old: Raw,
+    options: WriteOptions,
+    subresource: str,
+) -> Changed:
+    check_kind(new, facts)
+    new = {**new, "metadata": dict(new["metadata"])}
+    if new["metadata"].get("name") != name:
+        raise bad_request(f"the name of the object ({new['metadata'].get('name')}) does not match the name on the URL ({name})")
+    check_namespace(facts, namespace, new["metadata"])
+    warnings = check_fields(new, facts, options.validation, [])
+    # A patch that says nothing of the revision leaves the old one: it is meant for whichever is there.
+    is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
+    expected = None if is_same else expected_revision(facts, name, new)
+    return admit_change(api, facts, name, new, old, expected, options.manager, subresource, warnings)
+

@@ -1,0 +1,154 @@
+"""Read: one object, or a page of them as of one revision.
+
+In: the kind, names, list options. Out: stored values, and the token with which the next page continues at the same revision.
+Kubernetes: the get and list handlers, etcd3's GetList and its continue tokens. Next: `rendering`, which frames them.
+"""
+
+import base64
+import binascii
+from typing import NamedTuple
+
+import msgspec
+
+from moorage.model.api_error import ApiError, bad_request, expired, not_found
+from moorage.model.kinds import KindFacts
+from moorage.serve.api import Api
+from moorage.serve.objects import decode, key_of, prefix_of
+from moorage.serve.options import EXACT, ListOptions
+from moorage.serve.selection import Selection, compile_selection
+from moorage.store.protocol import Compacted, FutureRevision, Listing, Stored
+
+_CONTINUE_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+_TOO_OLD = "The resourceVersion for the provided list is too old."
+#: Objects looked at in one go while searching for the few that a selector wants.
+_SEARCHED_AT_ONCE = 500
+
+
+class Page(NamedTuple):
+    """Some objects as of `revision`; `continues` is the token for the rest, and `remaining` how many those are."""
+
+    items: list[Stored]
+    revision: int
+    continues: str = ""
+    remaining: int | None = None
+
+
+class _Token(msgspec.Struct, frozen=True, rename={"version": "v", "revision": "rv", "after": "start"}):
+    """Where a list goes on. Revision -1 means wherever the store is then."""
+
+    version: str
+    revision: int
+    after: str
+
+
+async def get(api: Api, facts: KindFacts, namespace: str, name: str) -> Stored:
+    stored = await api.store.get(key_of(facts, namespace, name))
+    if stored is None:
+        raise not_found(facts, name)
+    return stored
+
+
+async def list_page(api: Api, facts: KindFacts, namespace: str, options: ListOptions) -> Page:
+    """Raises ApiError: 400 for selectors and tokens that do not parse, 410 for what is too long ago."""
+    selection = compile_selection(facts, options.labels, options.fields)
+    prefix = prefix_of(facts, namespace)
+    revision, after = _where(prefix, options)
+    if selection.name and selection.is_only_name and namespace and not after:
+        stored = await api.store.get(key_of(facts, namespace, selection.name))
+        return Page([stored] if stored is not None else [], api.store.revision)
+    try:
+        if selection.is_everything:
+            listing = await api.store.list(prefix, revision=revision, limit=options.limit, after=after)
+            return _page(prefix, listing, listing.items, listing.remaining, options, counted=True)
+        return await _search(api, facts, prefix, revision, after, selection, options)
+    except Compacted as gone:
+        if options.continues:
+            raise _expired_token(prefix, after) from gone
+        raise expired(_TOO_OLD) from None
+    except FutureRevision as future:
+        raise too_large_revision(future.asked, future.current) from None
+
+
+async def _search(
+    api: Api, facts: KindFacts, prefix: str, revision: int, after: str, selection: Selection, options: ListOptions
+) -> Page:
+    """Objects that a selector wants, until there are enough of them."""
+    found: list[Stored] = []
+    while True:
+        step = _SEARCHED_AT_ONCE if options.limit else 0
+        listing = await api.store.list(prefix, revision=revision, limit=step, after=after)
+        revision = listing.revision
+        for number, stored in enumerate(listing.items):
+            if selection.wants(decode(facts, stored)):
+                found.append(stored)
+                if len(found) == options.limit:
+                    rest = len(listing.items) - number - 1 + listing.remaining
+                    return _page(prefix, listing, found, rest, options, counted=False)
+        if not listing.remaining:
+            return Page(found, revision)
+        after = listing.items[-1].key
+
+
+def _page(
+    prefix: str, listing: Listing, items: list[Stored], remaining: int, options: ListOptions, *, counted: bool
+) -> Page:
+    if not remaining or not options.limit:
+        return Page(items, listing.revision)
+    token = _encode_token(listing.revision, items[-1].key.removeprefix(prefix))
+    return Page(items, listing.revision, token, remaining if counted else None)
+
+
+def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
+    """The revision to list at, 0 for the newest, and the key to go on after."""
+    if options.continues:
+        token = _decode_token(options.continues)
+        return max(0, token.revision), prefix + token.after
+    exact = options.match == EXACT or (options.limit and not options.match and options.resource_version)
+    return (options.resource_version or 0) if exact else 0, ""
+
+
+def check_not_older(api: Api, options: ListOptions) -> None:
+    """A client that has seen a revision must not be shown an older one."""
+    asked, current = options.resource_version or 0, api.store.revision
+    if asked > current:
+        raise too_large_revision(asked, current)
+
+
+def too_large_revision(asked: int, current: int) -> ApiError:
+    """The client has seen a future that this store never had: it must start over.
+
+    Upstream answers 504 here, which tells clients to wait for what, after a reset of the data, never comes.
+    """
+    error = expired(f"Too large resource version: {asked}, current: {current}")
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    error.status["details"] = {"causes": [cause], "retryAfterSeconds": 1}
+    return error
+
+
+def _encode_token(revision: int, after: str) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(_Token("meta.k8s.io/v1", revision, after))).decode().rstrip("=")
+
+
+def _decode_token(text: str) -> _Token:
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        token = msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=_Token)
+    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
+        raise bad_request("continue key is not valid: incorrect encoded start") from None
+    if token.version != "meta.k8s.io/v1" or not token.after or "\0" in token.after:
+        raise bad_request("continue key is not valid: server does not recognize this encoded version")
+    return token
+
+
+def _expired_token(prefix: str, after: str) -> ApiError:
+    """The answer has a token that goes on at the newest revision, for clients that would rather have that than nothing."""
+    error = expired(_CONTINUE_EXPIRED)
+    error.status["metadata"] = {"continue": _encode_token(-1, after.removeprefix(prefix))}
+    return error
+
+

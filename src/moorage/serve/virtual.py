@@ -1,0 +1,54 @@
+"""Questions that are posted and answered, and never stored: who am I, may I, put this pod there.
+
+In: the document of the question and who asks. Out: the document of the answer. Everybody who is let in may do everything here,
+and the answer says so. Kubernetes: SelfSubjectReview, SelfSubjectAccessReview, and the old form of binding. Next: `handler`.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from moorage.model.api_error import bad_request
+from moorage.serve.api import Api
+from moorage.serve.authentication import User
+from moorage.serve.routes import Target
+from moorage.serve.verbs.pods import bind
+
+Raw = dict[str, Any]
+
+
+async def _who_am_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    info: Raw = {"username": user.name, "groups": list(user.groups)}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.extra:
+        info["extra"] = {name: list(values) for name, values in user.extra.items()}
+    return _answer(target, {"creationTimestamp": api.now_text()}, {"status": {"userInfo": info}})
+
+
+async def _may_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    spec = raw.get("spec")
+    if not isinstance(spec, dict) or not ("resourceAttributes" in spec or "nonResourceAttributes" in spec):
+        raise bad_request("spec.resourceAttributes or spec.nonResourceAttributes must be given")
+    status = {"allowed": True, "reason": "Moorage lets everyone whom it knows do everything"}
+    return _answer(target, {"creationTimestamp": None}, {"spec": spec, "status": status})
+
+
+async def _bind(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    metadata = raw.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not name:
+        raise bad_request("metadata.name must be the name of the pod to bind")
+    await bind(api, target.namespace, name, raw)
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _answer(target: Target, metadata: Raw, rest: Raw) -> Raw:
+    facts = target.resource.facts
+    return {"kind": facts.kind, "apiVersion": facts.api_version, "metadata": metadata, **rest}
+
+
+VIRTUAL: dict[str, Callable[[Api, Target, Raw, User], Awaitable[Raw]]] = {
+    "SelfSubjectReview": _who_am_i,
+    "SelfSubjectAccessReview": _may_i,
+    "Binding": _bind,
+}

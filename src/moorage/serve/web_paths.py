@@ -1,0 +1,99 @@
+"""Paths outside of the resources: health, version, metrics, discovery, OpenAPI.
+
+In: a request. Out: a response that needs no store. Kubernetes: the generic API server's own handlers. Next: `discovery`,
+`openapi`, `moorage.telemetry.metrics`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from moorage.model.api_error import method_not_supported, no_such_path
+from moorage.model.kinds import KINDS
+from moorage.serve.discovery import answer_discovery, version_document
+from moorage.serve.http.messages import Request, Response
+from moorage.serve.rendering import json_response
+
+_HEALTH = ("/livez", "/readyz", "/healthz")
+_TEXT = "text/plain; charset=utf-8"
+
+
+class Check(NamedTuple):
+    """One thing that must be well: its name, and a function that says what is wrong with it, or nothing."""
+
+    name: str
+    complaint: Callable[[], str]
+
+
+class WebPaths:
+    """`checks` decide about health; `render_metrics` gives the text that Prometheus scrapes, for an Accept header."""
+
+    def __init__(self, checks: tuple[Check, ...], render_metrics: Callable[[str], tuple[bytes, str]]) -> None:
+        self._checks = checks
+        self._render_metrics = render_metrics
+
+    def answer(self, request: Request) -> Response:
+        path = request.path.rstrip("/") or "/"
+        if request.method not in ("GET", "HEAD"):
+            raise method_not_supported()
+        accept = request.headers.get("accept", "")
+        if path.startswith(_HEALTH):
+            return self._health(path, request)
+        if path == "/version":
+            return json_response(version_document())
+        if path == "/metrics":
+            body, content_type = self._render_metrics(accept)
+            return Response(200, body, content_type)
+        if path.startswith("/openapi/"):
+            return _openapi(path, request)
+        if path == "/":
+            return json_response({"paths": sorted(_paths())})
+        found = answer_discovery(path, accept)
+        if found is None:
+            raise no_such_path()
+        return _unless_known(request, found)
+
+    def _health(self, path: str, request: Request) -> Response:
+        root, _, single = path[1:].partition("/")
+        if root not in ("livez", "readyz", "healthz"):
+            raise no_such_path()
+        checks = [check for check in self._checks if not single or check.name == single]
+        if single and not checks:
+            raise no_such_path()
+        complaints = {check.name: check.complaint() for check in checks}
+        is_well = not any(complaints.values())
+        if is_well and "verbose" not in request.query:
+            return Response(200, b"ok", _TEXT)
+        lines = [f"[-]{name} failed: {why}" if why else f"[+]{name} ok" for name, why in complaints.items()]
+        lines.append(f"{root} check {'passed' if is_well else 'failed'}")
+        return Response(200 if is_well else 500, "\n".join([*lines, ""]).encode(), _TEXT)
+
+
+def _openapi(path: str, request: Request) -> Response:
+    # Only few clients ever ask, and what answers them takes a while to import.
+    from moorage.serve.openapi.documents import openapi_v2, openapi_v3, openapi_v3_index
+
+    kinds = tuple(KINDS.values())
+    if path == "/openapi/v2":
+        body: bytes | None = openapi_v2(kinds)
+    elif path == "/openapi/v3":
+        body = openapi_v3_index(kinds)
+    else:
+        body = openapi_v3(path.removeprefix("/openapi/v3/"), kinds)
+    if body is None:
+        raise no_such_path()
+    return _unless_known(request, Response(200, body))
+
+
+def _unless_known(request: Request, response: Response) -> Response:
+    """304 for a client that has this very answer already."""
+    tag = dict(response.headers).get("ETag")
+    if tag is not None and tag in request.headers.get("if-none-match", ""):
+        return Response(304, b"", "", response.headers)
+    return response
+
+
+def _paths() -> set[str]:
+    groups = {facts.group for facts in KINDS.values() if facts.group}
+    versions = {f"/apis/{facts.api_version}" for facts in KINDS.values() if facts.group}
+    fixed = {"/api", "/api/v1", "/apis", "/metrics", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
+    return fixed | versions | {f"/apis/{group}" for group in groups}
