@@ -1,0 +1,166 @@
+"""The cluster's own certificate authority: made on first start, signing for server, administrator and components.
+
+In: names, addresses, groups. Out: certificates and keys in PEM. Elliptic curves (P-256), since a signature takes a
+twentieth of a millisecond and start-up is to be instant. Kubernetes: what kubeadm's certs phase leaves in
+/etc/kubernetes/pki. Next: `credentials`, which keeps them in a directory; `moorage.serve.http.server` serves with them.
+"""
+
+import datetime
+import ipaddress
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_AUTHORITY_DAYS = 3650
+_LEAF_DAYS = 365
+_RENEW_DAYS = 30
+_CLOCK_SKEW = datetime.timedelta(minutes=5)
+
+
+class CertificateError(Exception):
+    """What should be a certificate or a key is none, or the two do not belong together."""
+
+
+class Issued(NamedTuple):
+    """A certificate and its key, both in PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+class Authority:
+    """Signs certificates. `issued` is its own, self-signed, with its key."""
+
+    def __init__(self, issued: Issued, now: datetime.datetime) -> None:
+        """Read one that was made before. CertificateError if it is not one."""
+        self.issued = issued
+        self._now = now
+        try:
+            self._certificate = x509.load_pem_x509_certificate(issued.certificate)
+            key = serialization.load_pem_private_key(issued.key, None)
+        except (ValueError, TypeError) as error:
+            raise CertificateError(f"not a certificate authority: {error}") from None
+        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != self._certificate.public_key():
+            raise CertificateError("the authority's key does not belong to its certificate")
+        self._key = key
+
+    @classmethod
+    def create(cls, now: datetime.datetime) -> "Authority":
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "moorage-ca")])
+        builder = _begin(name, name, key.public_key(), now, _AUTHORITY_DAYS)
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
+        signed = builder.sign(key, hashes.SHA256())
+        return cls(Issued(signed.public_bytes(serialization.Encoding.PEM), _key_pem(key)), now)
+
+    def issue_server(self, names: Iterable[str]) -> Issued:
+        """For a server that is reached by these host names and addresses."""
+        alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
+        return self._issue("kube-apiserver", (), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+
+    def issue_client(self, user: str, groups: Iterable[str] = ()) -> Issued:
+        """For a user, such as `system:kube-scheduler`, or `system:node:n1` in the group `system:nodes`."""
+        return self._issue(user, groups, ExtendedKeyUsageOID.CLIENT_AUTH, None)
+
+    @property
+    def is_usable(self) -> bool:
+        return _lasts(self._certificate, self._now)
+
+    def still_vouches_for(self, issued: Issued, names: Iterable[str] = ()) -> bool:
+        """Whether this authority signed it, it lasts a while yet, and it is for all these names."""
+        try:
+            certificate = x509.load_pem_x509_certificate(issued.certificate)
+            key = serialization.load_pem_private_key(issued.key, None)
+            certificate.verify_directly_issued_by(self._certificate)
+        except (ValueError, TypeError, InvalidSignature):
+            return False
+        return (
+            key.public_key() == certificate.public_key()
+            and _lasts(certificate, self._now)
+            and {_alternative(name) for name in names} <= _alternatives(certificate)
+        )
+
+    def _issue(
+        self,
+        common_name: str,
+        organizations: Iterable[str],
+        usage: x509.ObjectIdentifier,
+        alternatives: x509.SubjectAlternativeName | None,
+    ) -> Issued:
+        key = ec.generate_private_key(ec.SECP256R1())
+        attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name) for name in organizations]
+        subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+        builder = _begin(subject, self._certificate.subject, key.public_key(), self._now, _LEAF_DAYS)
+        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
+        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(identifier, critical=False)
+        if alternatives is not None:
+            builder = builder.add_extension(alternatives, critical=False)
+        signed = builder.sign(self._key, hashes.SHA256())
+        return Issued(signed.public_bytes(serialization.Encoding.PEM), _key_pem(key))
+
+
+def _begin(
+    subject: x509.Name,
+    issuer: x509.Name,
+    public_key: ec.EllipticCurvePublicKey,
+    now: datetime.datetime,
+    days: int,
+) -> x509.CertificateBuilder:
+    return x509.CertificateBuilder(
+        issuer_name=issuer,
+        subject_name=subject,
+        public_key=public_key,
+        serial_number=x509.random_serial_number(),
+        not_valid_before=now - _CLOCK_SKEW,
+        not_valid_after=now + datetime.timedelta(days=days),
+        extensions=[
+            x509.Extension(x509.SubjectKeyIdentifier.oid, False, x509.SubjectKeyIdentifier.from_public_key(public_key))
+        ],
+    )
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    encoding, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    return key.private_bytes(encoding, serialization.PrivateFormat.TraditionalOpenSSL, plain)
+
+
+def _lasts(certificate: x509.Certificate, now: datetime.datetime) -> bool:
+    renew = certificate.not_valid_after_utc - datetime.timedelta(days=_RENEW_DAYS)
+    return certificate.not_valid_before_utc <= now < renew
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _alternatives(certificate: x509.Certificate) -> set[x509.GeneralName]:
+    try:
+        return set(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
+    except x509.ExtensionNotFound:
+        return set()

@@ -1,0 +1,123 @@
+"""What a cluster needs to be trusted and to know its administrator: certificates and a token, kept in a directory.
+
+In: a directory (or none, for a cluster that leaves nothing behind) and the address to serve at. Out: `Credentials`; what
+is missing, expires soon or was made for other addresses is made anew, the rest stays as clients know it. Kubernetes:
+kubeadm's certs and kubeconfig phases. Next: `authentication` for the token, `kubeconfig_file` for the rest.
+"""
+
+import datetime
+import re
+import secrets
+import socket
+import ssl
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from moorage.serve.authentication import ADMIN, MASTERS
+from moorage.serve.certificates import Authority, CertificateError, Issued
+from moorage.serve.private_files import write_private
+
+_ALWAYS = (
+    "localhost",
+    "127.0.0.1",
+    "::1",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*")
+_ANY_ADDRESS = ("", "0.0.0.0", "::")
+
+
+class Credentials(NamedTuple):
+    """All of a cluster's secrets. `authority` can issue certificates for other components."""
+
+    authority: Authority
+    server: Issued
+    admin: Issued
+    token: str
+
+    def server_context(self) -> ssl.SSLContext:
+        """TLS for the server: a client may show a certificate, and if it does, our authority must have signed it."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_verify_locations(cadata=self.authority.issued.certificate.decode())
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.set_alpn_protocols(["http/1.1"])
+        with tempfile.TemporaryDirectory() as directory:  # OpenSSL's interface in Python reads keys from files only
+            path = Path(directory) / "chain.pem"
+            write_private(path, self.server.certificate + self.server.key)
+            context.load_cert_chain(path)
+        return context
+
+
+def server_names(bind_address: str, more: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """All names and addresses by which a server that listens at `bind_address` can be reached."""
+    names = [*_ALWAYS, *more, socket.gethostname()]
+    names.append(_outward_address() if bind_address in _ANY_ADDRESS else bind_address)
+    return tuple(dict.fromkeys(name for name in names if ":" in name or _HOST_NAME.fullmatch(name)))
+
+
+def open_credentials(directory: Path | None, names: tuple[str, ...], now: datetime.datetime) -> Credentials:
+    """Read what is there, make what is not. CertificateError, OSError with a message for the user."""
+    kept = _Kept(directory)
+    found = kept.read_pair("ca")
+    try:
+        authority = Authority(found, now) if found else None
+    except CertificateError as error:
+        raise CertificateError(f"{directory}: {error}; remove the directory to have new certificates made") from None
+    if authority is None or not authority.is_usable:
+        authority = Authority.create(now)
+        kept.write_pair("ca", authority.issued)
+    server = kept.read_pair("apiserver")
+    if server is None or not authority.still_vouches_for(server, names):
+        server = authority.issue_server(names)
+        kept.write_pair("apiserver", server)
+    admin = kept.read_pair("admin")
+    if admin is None or not authority.still_vouches_for(admin):
+        admin = authority.issue_client(ADMIN.name, (MASTERS,))
+        kept.write_pair("admin", admin)
+    token = kept.read("token").decode("ascii", "replace").strip()
+    if not token:
+        token = secrets.token_urlsafe(32)
+        kept.write("token", token.encode() + b"\n")
+    return Credentials(authority, server, admin, token)
+
+
+class _Kept:
+    """The files of one directory, or none that are ever there."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+
+    def read(self, name: str) -> bytes:
+        if self._directory is None:
+            return b""
+        try:
+            return (self._directory / name).read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def write(self, name: str, content: bytes) -> None:
+        if self._directory is not None:
+            write_private(self._directory / name, content)
+
+    def read_pair(self, name: str) -> Issued | None:
+        certificate, key = self.read(f"{name}.crt"), self.read(f"{name}.key")
+        return Issued(certificate, key) if certificate and key else None
+
+    def write_pair(self, name: str, issued: Issued) -> None:
+        self.write(f"{name}.key", issued.key)
+        self.write(f"{name}.crt", issued.certificate)
+
+
+def _outward_address() -> str:
+    """The address that other machines would see. Nothing is sent: the kernel says which one it would use."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"

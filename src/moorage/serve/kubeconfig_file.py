@@ -1,0 +1,65 @@
+"""The file that lets kubectl and every other client in: where the server is, whom to trust, who one is.
+
+In: a server's URL and `Credentials`. Out: a kubeconfig of mode 0600, in place at once or not at all, so that its
+appearance can mean that the cluster is ready. Kubernetes: kubeadm's kubeconfig phase. Next: `moorage.client.kubeconfig`
+reads such files.
+"""
+
+from base64 import b64encode
+from pathlib import Path
+
+import msgspec
+
+from moorage.serve.certificates import Issued
+from moorage.serve.private_files import write_private
+
+_NAME = "moorage"
+_ANY_ADDRESS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+def server_url(bind_address: str, port: int) -> str:
+    """Where a client on this machine reaches a server that listens there."""
+    host = _ANY_ADDRESS.get(bind_address, bind_address)
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+def render_kubeconfig(
+    server: str, authority_certificate: bytes, *, user: str, token: str = "", client: Issued | None = None
+) -> str:
+    """The file's text. Answers are not compressed: most clients are on the same machine."""
+    lines = [
+        "apiVersion: v1",
+        "kind: Config",
+        "clusters:",
+        f"- name: {_NAME}",
+        "  cluster:",
+        f"    server: {_quote(server)}",
+        f"    certificate-authority-data: {b64encode(authority_certificate).decode()}",
+        "    disable-compression: true",
+        "users:",
+        f"- name: {_quote(user)}",
+        "  user:",
+    ]
+    if token:
+        lines.append(f"    token: {_quote(token)}")
+    if client is not None:
+        lines.append(f"    client-certificate-data: {b64encode(client.certificate).decode()}")
+        lines.append(f"    client-key-data: {b64encode(client.key).decode()}")
+    lines += [
+        "contexts:",
+        f"- name: {_NAME}",
+        "  context:",
+        f"    cluster: {_NAME}",
+        f"    user: {_quote(user)}",
+        f"current-context: {_NAME}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_kubeconfig(path: Path, text: str) -> None:
+    """Put it in place. OSError, with the path in it, if that cannot be done."""
+    write_private(path, text.encode())
+
+
+def _quote(text: str) -> str:
+    return msgspec.json.encode(text).decode()  # a JSON string is a YAML string
