@@ -1,8 +1,8 @@
 """What a cluster needs to be trusted and to know its administrator: certificates and a token, kept in a directory.
 
-In: a directory (or none, for a cluster that leaves nothing behind) and the address to serve at. Out: `Credentials`; what
-is missing, expires soon or was made for other addresses is made anew, the rest stays as clients know it. Kubernetes:
-kubeadm's certs and kubeconfig phases. Next: `authentication` for the token, `kubeconfig_file` for the rest.
+In: a directory (or none, for a cluster that leaves nothing behind) and the address to serve at. Out: `Credentials`;
+what is missing, expires soon or was made for other addresses is made anew, the rest stays as clients know it.
+Kubernetes: kubeadm's certs and kubeconfig phases. Next: `authentication` for the token, `kubeconfig_file` for the rest.
 """
 
 import datetime
