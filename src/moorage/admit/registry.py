@@ -9,19 +9,25 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit import config_strategy
 from moorage.admit import workload_strategy as strategy
 from moorage.admit.claim_strategy import prepare_claim
 from moorage.admit.defaults import cluster, storage, workloads
+from moorage.admit.defaults import config as config_defaults
 from moorage.admit.defaults.pod import default_pod
 from moorage.admit.kinds import (
     claim,
+    config,
     cron_job,
+    csi,
     daemon_set,
     deployment,
     disruption_budget,
+    event,
     job,
     node,
     persistent_volume,
+    service,
     stateful_set,
 )
 from moorage.admit.kinds import cluster as cluster_rules
@@ -185,6 +191,76 @@ REGISTRY: dict[str, KindRow] = {
         disruption_budget.validate_disruption_budget,
         disruption_budget.validate_disruption_budget_update,
         has_generation=True,
+    ),
+    "ConfigMap": KindRow(
+        _no_defaults,
+        strategy.prepare_nothing,
+        _gate_options,
+        config.validate_config_map,
+        config.validate_config_map_update,
+    ),
+    "Secret": KindRow(
+        config_defaults.default_secret,
+        config_strategy.prepare_secret,
+        _gate_options,
+        config.validate_secret,
+        config.validate_secret_update,
+    ),
+    "Service": KindRow(
+        config_defaults.default_service,
+        config_strategy.prepare_service,
+        _gate_options,
+        service.validate_service,
+        service.validate_service_update,
+    ),
+    "ServiceAccount": KindRow(
+        _no_defaults,
+        config_strategy.prepare_service_account,
+        _gate_options,
+        config.validate_service_account,
+        config.validate_service_account_update,
+    ),
+    "Lease": KindRow(
+        _no_defaults,
+        config_strategy.prepare_lease,
+        _gate_options,
+        event.validate_lease,
+        event.validate_lease_update,
+    ),
+    "Event": KindRow(
+        _no_defaults, strategy.prepare_nothing, _gate_options, event.validate_event, event.validate_event_update
+    ),
+    "Event.events.k8s.io": KindRow(
+        _no_defaults,
+        strategy.prepare_nothing,
+        _gate_options,
+        event.validate_reported_event,
+        event.validate_reported_event_update,
+    ),
+    "CSIDriver": KindRow(
+        config_defaults.default_csi_driver,
+        config_strategy.prepare_csi_driver,
+        _gate_options,
+        csi.validate_csi_driver,
+        csi.validate_csi_driver_update,
+        has_generation=True,
+    ),
+    "CSINode": KindRow(
+        _no_defaults, strategy.prepare_nothing, _gate_options, csi.validate_csi_node, csi.validate_csi_node_update
+    ),
+    "CSIStorageCapacity": KindRow(
+        _no_defaults,
+        strategy.prepare_nothing,
+        _gate_options,
+        csi.validate_storage_capacity,
+        csi.validate_storage_capacity_update,
+    ),
+    "VolumeAttachment": KindRow(
+        _no_defaults,
+        config_strategy.prepare_volume_attachment,
+        _gate_options,
+        csi.validate_volume_attachment,
+        csi.validate_volume_attachment_update,
     ),
 }
 

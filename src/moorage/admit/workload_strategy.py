@@ -71,7 +71,7 @@ def prepare_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
     if old is None:
         new["status"] = {"phase": "Pending"}
     else:
-        _keep_status(new, old)
+        keep_status(new, old)
 
 
 def prepare_namespace(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -83,7 +83,7 @@ def prepare_namespace(new: Raw, old: Raw | None, gates: GateSet) -> None:
         if NAMESPACE_FINALIZER not in finalizers:
             spec["finalizers"] = [*finalizers, NAMESPACE_FINALIZER]
     else:
-        _keep_status(new, old)
+        keep_status(new, old)
         spec["finalizers"] = (old.get("spec") or {}).get("finalizers") or []
 
 
@@ -98,7 +98,7 @@ def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:
         spec.pop("configSource", None)
         (new.get("status") or {}).pop("config", None)
         return
-    _keep_status(new, old)
+    keep_status(new, old)
     if (old.get("spec") or {}).get("configSource") is None:
         spec.pop("configSource", None)
 
@@ -108,10 +108,10 @@ def _begin(new: Raw, old: Raw | None) -> None:
         part(new, "metadata")["generation"] = 1
         new.pop("status", None)
     else:
-        _keep_status(new, old)
+        keep_status(new, old)
 
 
-def _keep_status(new: Raw, old: Raw) -> None:
+def keep_status(new: Raw, old: Raw) -> None:
     if old.get("status") is None:
         new.pop("status", None)
     else:

@@ -19,6 +19,8 @@ _API_VERSIONS = {
     "StorageClass": "storage.k8s.io/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
+    "Lease": "coordination.k8s.io/v1",
+    **dict.fromkeys(("CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"), "storage.k8s.io/v1"),
 }
 
 

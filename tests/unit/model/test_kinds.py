@@ -73,7 +73,7 @@ def test_bytes_and_microseconds_are_checked_as_they_are_read() -> None:
         "json: cannot unmarshal number into Go struct field Secret.data of type []uint8",
     ]
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"renewTime": "2024-01-01T00:00:00Z"}}
-    with pytest.raises(ConversionError, match='cannot parse "Z" as ".000000"'):
+    with pytest.raises(ConversionError, match=r'cannot parse "Z" as "\.000000"'):
         view_of(lease)
 
 

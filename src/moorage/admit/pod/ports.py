@@ -33,9 +33,9 @@ def validate_container_ports(ports: tuple[ContainerPort, ...], path: str) -> lis
         if port.containerPort == 0:
             errors.append(required(f"{at}.containerPort"))
         elif not 1 <= port.containerPort <= 65535:
-            errors += _validate_port_number(port.containerPort, f"{at}.containerPort")
+            errors += validate_port_number(port.containerPort, f"{at}.containerPort")
         if port.hostPort != 0:
-            errors += _validate_port_number(port.hostPort, f"{at}.hostPort")
+            errors += validate_port_number(port.hostPort, f"{at}.hostPort")
         if not port.protocol:
             errors.append(required(f"{at}.protocol"))
         elif port.protocol not in _PROTOCOLS:
@@ -43,7 +43,7 @@ def validate_container_ports(ports: tuple[ContainerPort, ...], path: str) -> lis
     return errors
 
 
-def _validate_port_number(number: int, path: str) -> list[FieldError]:
+def validate_port_number(number: int, path: str) -> list[FieldError]:
     if 1 <= number <= 65535:
         return []
     return [invalid(path, number, message) for message in port_number_errors(number)]
@@ -52,7 +52,7 @@ def _validate_port_number(number: int, path: str) -> list[FieldError]:
 def validate_port_number_or_name(port: int | str, path: str) -> list[FieldError]:
     if isinstance(port, str):
         return [invalid(path, port, message) for message in _port_name_errors(port)]
-    return _validate_port_number(port, path)
+    return validate_port_number(port, path)
 
 
 def validate_host_port_conflicts(containers: Sequence[Container], path: str, first_index: int = 0) -> list[FieldError]:

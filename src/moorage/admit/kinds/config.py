@@ -1,0 +1,120 @@
+"""ConfigMaps, Secrets, and the accounts pods run as.
+
+In: views. Out: field errors. Kubernetes: ValidateConfigMap, ValidateSecret, ValidateServiceAccount and their updates.
+Differs: what is wrong with a docker configuration that is no JSON is said in fewer words. Next:
+`moorage.admit.registry`.
+"""
+
+import msgspec
+
+from moorage.admit.kinds.fields import validate_immutable
+from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
+from moorage.admit.options import ValidationOptions
+from moorage.model.base64_text import decode_base64
+from moorage.model.config import ConfigMap, Secret
+from moorage.model.field_error import FieldError, forbidden, invalid, required, too_long
+from moorage.model.names import byte_length, config_key_errors
+from moorage.model.service import ServiceAccount
+
+LARGEST = 1024 * 1024
+IMMUTABLE_WHEN_SET = "field is immutable when `immutable` is set"
+DUPLICATE_KEY = "duplicate of key present in binaryData"
+ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
+
+_REDACTED = "<secret contents redacted>"
+#: Keys that must be there, for types where that is all there is to say.
+_REQUIRED_KEYS = {"kubernetes.io/tls": ("tls.crt", "tls.key")}
+_DOCKER_KEYS = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
+
+
+def validate_config_map(config: ConfigMap, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(config.metadata, "metadata")
+    size = 0
+    for key, text in config.data.items():
+        errors += [invalid(f"data[{key}]", key, message) for message in config_key_errors(key)]
+        if key in config.binaryData:
+            errors.append(invalid(f"data[{key}]", key, DUPLICATE_KEY))
+        size += byte_length(text)
+    for key, encoded in config.binaryData.items():
+        errors += [invalid(f"binaryData[{key}]", key, message) for message in config_key_errors(key)]
+        size += len(decode_base64(encoded))
+    if size > LARGEST:
+        errors.append(too_long("", LARGEST))
+    return errors
+
+
+def validate_config_map_update(new: ConfigMap, old: ConfigMap, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    if old.immutable:
+        if not new.immutable:
+            errors.append(forbidden("immutable", IMMUTABLE_WHEN_SET))
+        for name in ("data", "binaryData"):
+            if getattr(new, name) != getattr(old, name):
+                errors.append(forbidden(name, IMMUTABLE_WHEN_SET))
+    return errors + validate_config_map(new, options)
+
+
+def validate_secret(secret: Secret, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(secret.metadata, "metadata")
+    size = 0
+    for key, encoded in secret.data.items():
+        errors += [invalid(f"data[{key}]", key, message) for message in config_key_errors(key)]
+        size += len(decode_base64(encoded))
+    if size > LARGEST:
+        errors.append(too_long("data", LARGEST))
+    return errors + _validate_contents(secret)
+
+
+def _validate_contents(secret: Secret) -> list[FieldError]:
+    """What the type of a secret promises of its keys."""
+    data, kind = secret.data, secret.type
+    if kind == "kubernetes.io/service-account-token" and not secret.metadata.annotations.get(ACCOUNT_ANNOTATION):
+        return [required(f"metadata.annotations[{ACCOUNT_ANNOTATION}]")]
+    if kind in _DOCKER_KEYS:
+        return _validate_docker_config(data.get(_DOCKER_KEYS[kind]), f"data[{_DOCKER_KEYS[kind]}]")
+    if kind == "kubernetes.io/basic-auth" and "username" not in data and "password" not in data:
+        return [required("data[username]"), required("data[password]")]
+    if kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
+        return [required("data[ssh-privatekey]")]
+    return [required(f"data[{key}]") for key in _REQUIRED_KEYS.get(kind, ()) if key not in data]
+
+
+def _validate_docker_config(encoded: str | None, path: str) -> list[FieldError]:
+    if encoded is None:
+        return [required(path)]
+    content = decode_base64(encoded)
+    if not content:
+        return [invalid(path, _REDACTED, "unexpected end of JSON input")]
+    try:
+        found = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return [invalid(path, _REDACTED, "invalid JSON")]
+    if found is None or isinstance(found, dict):
+        return []
+    return [invalid(path, _REDACTED, "json: cannot unmarshal into Go value of type map[string]interface {}")]
+
+
+def validate_secret_update(new: Secret, old: Secret, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += validate_immutable(new.type, old.type, "type")
+    if old.immutable:
+        if not new.immutable:
+            errors.append(forbidden("immutable", IMMUTABLE_WHEN_SET))
+        if _decoded(new) != _decoded(old):
+            errors.append(forbidden("data", IMMUTABLE_WHEN_SET))
+    return errors + validate_secret(new, options)
+
+
+def _decoded(secret: Secret) -> dict[str, bytes]:
+    return {key: decode_base64(encoded) for key, encoded in secret.data.items()}
+
+
+def validate_service_account(account: ServiceAccount, options: ValidationOptions) -> list[FieldError]:
+    return validate_object_meta(account.metadata, "metadata")
+
+
+def validate_service_account_update(
+    new: ServiceAccount, old: ServiceAccount, options: ValidationOptions
+) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    return errors + validate_service_account(new, options)

@@ -1,0 +1,165 @@
+"""Events of both groups, and Leases: what components write by themselves, many times a second.
+
+In: views. Out: field errors; those about an Event of events.k8s.io at the core group's paths, upstream's real ones.
+Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/events.go), ValidateLease. Next:
+`moorage.admit.registry`.
+"""
+
+from moorage.admit.dns_names import subdomain_errors
+from moorage.admit.kinds.fields import validate_immutable
+from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
+from moorage.admit.options import ValidationOptions
+from moorage.admit.plain import as_manifest
+from moorage.admit.scheduling.label_selectors import validate_label_name
+from moorage.model.event import Event, EventSeries
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
+from moorage.model.lease import Lease, LeaseSpec
+from moorage.model.names import byte_length
+from moorage.model.reported_event import Event as ReportedEvent
+
+OTHER_NAMESPACE = "does not match event.namespace"
+MUST_BE_UNSET = "needs to be unset"
+_LONGEST_WORD, _LONGEST_NOTE = 128, 1024
+_LEASE_STRATEGIES = ("OldestEmulationVersion",)
+
+
+def path_segment_errors(name: str) -> list[str]:
+    """What a URL demands of a name, and nothing more: the rule for kinds that have no other."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{part}'" for part in ("/", "%") if part in name]
+
+
+def validate_event(event: Event, options: ValidationOptions) -> list[FieldError]:
+    errors = _validate_sense(as_reported(event), "reportingComponent")
+    return errors or validate_object_meta(event.metadata, "metadata", name_rule=path_segment_errors)
+
+
+def validate_event_update(new: Event, old: Event, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    return errors + _validate_sense(as_reported(new), "reportingComponent")
+
+
+def as_reported(event: Event) -> ReportedEvent:
+    """The view of a core Event in the names of events.k8s.io."""
+    return ReportedEvent(
+        metadata=event.metadata,
+        eventTime=event.eventTime,
+        series=event.series,
+        reportingController=event.reportingComponent,
+        reportingInstance=event.reportingInstance,
+        action=event.action,
+        reason=event.reason,
+        regarding=event.involvedObject,
+        related=event.related,
+        note=event.message,
+        type=event.type,
+        deprecatedSource=event.source,
+        deprecatedFirstTimestamp=event.firstTimestamp,
+        deprecatedLastTimestamp=event.lastTimestamp,
+        deprecatedCount=event.count,
+    )
+
+
+def validate_reported_event(event: ReportedEvent, options: ValidationOptions) -> list[FieldError]:
+    errors = _validate_sense(event, "reportingController")
+    errors += validate_object_meta(event.metadata, "metadata")
+    errors += _validate_series(event.series)
+    if event.eventTime is None:
+        errors.append(required("eventTime"))
+    if event.type not in ("Normal", "Warning"):
+        errors.append(invalid("type", "", f"has invalid value: {event.type}"))
+    old_fields = (
+        ("firstTimestamp", event.deprecatedFirstTimestamp),
+        ("lastTimestamp", event.deprecatedLastTimestamp),
+        ("count", event.deprecatedCount),
+        ("source", event.deprecatedSource.component or event.deprecatedSource.host),
+    )
+    return errors + [invalid(path, "", MUST_BE_UNSET) for path, value in old_fields if value]
+
+
+def validate_reported_event_update(
+    new: ReportedEvent, old: ReportedEvent, options: ValidationOptions
+) -> list[FieldError]:
+    errors = _validate_sense(new, "reportingController")
+    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    if new.series != old.series:
+        errors += _validate_series(new.series)
+    for path, name in (
+        ("involvedObject", "regarding"),
+        ("reason", "reason"),
+        ("message", "note"),
+        ("source", "deprecatedSource"),
+        ("firstTimestamp", "deprecatedFirstTimestamp"),
+        ("lastTimestamp", "deprecatedLastTimestamp"),
+        ("count", "deprecatedCount"),
+        ("reason", "reason"),
+        ("type", "type"),
+        ("eventTime", "eventTime"),
+        ("action", "action"),
+        ("related", "related"),
+        ("reportingController", "reportingController"),
+        ("reportingInstance", "reportingInstance"),
+    ):
+        after, before = getattr(new, name), getattr(old, name)
+        if after != before:
+            errors += validate_immutable(after, before, path, as_manifest(after))
+    return errors
+
+
+def _validate_series(series: EventSeries | None) -> list[FieldError]:
+    if series is None:
+        return []
+    errors = [] if series.count >= 2 else [invalid("series.count", "", "should be at least 2")]
+    return errors if series.lastObservedTime is not None else [*errors, required("series.lastObservedTime")]
+
+
+def _validate_sense(event: ReportedEvent, controller_path: str) -> list[FieldError]:
+    """The rules that are older than the group: an event without eventTime is of the old kind."""
+    about, namespace = event.regarding.namespace, event.metadata.namespace
+    errors: list[FieldError] = []
+    if event.eventTime is None:
+        if namespace not in ((about,) if about else ("", "default")):
+            errors.append(invalid("involvedObject.namespace", about, OTHER_NAMESPACE))
+    else:
+        if not about and namespace not in ("default", "kube-system"):
+            errors.append(invalid("involvedObject.namespace", about, OTHER_NAMESPACE))
+        errors += _validate_words(event, controller_path)
+    return errors + [invalid("namespace", namespace, message) for message in subdomain_errors(namespace)]
+
+
+def _validate_words(event: ReportedEvent, controller_path: str) -> list[FieldError]:
+    errors = [] if event.reportingController else [required(controller_path)]
+    errors += validate_label_name(event.reportingController, controller_path)
+    for path in ("reportingInstance", "action", "reason"):
+        word = getattr(event, path)
+        if not word:
+            errors.append(required(path))
+        if byte_length(word) > _LONGEST_WORD:
+            errors.append(invalid(path, "", f"can have at most {_LONGEST_WORD} characters"))
+    if byte_length(event.note) > _LONGEST_NOTE:
+        errors.append(invalid("message", "", f"can have at most {_LONGEST_NOTE} characters"))
+    return errors
+
+
+def validate_lease(lease: Lease, options: ValidationOptions) -> list[FieldError]:
+    return validate_object_meta(lease.metadata, "metadata") + _validate_lease_spec(lease.spec)
+
+
+def validate_lease_update(new: Lease, old: Lease, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    return errors + _validate_lease_spec(new.spec)
+
+
+def _validate_lease_spec(spec: LeaseSpec) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if spec.leaseDurationSeconds is not None and spec.leaseDurationSeconds <= 0:
+        errors.append(invalid("spec.leaseDurationSeconds", spec.leaseDurationSeconds, "must be greater than 0"))
+    if spec.leaseTransitions is not None and spec.leaseTransitions < 0:
+        detail = "must be greater than or equal to 0"
+        errors.append(invalid("spec.leaseTransitions", spec.leaseTransitions, detail))
+    if spec.strategy is not None and spec.strategy not in _LEASE_STRATEGIES:
+        errors.append(not_supported("spec.strategy", AsJSON(spec.strategy), _LEASE_STRATEGIES))
+    if spec.preferredHolder and not spec.strategy:
+        errors.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
+    return errors

@@ -1,0 +1,253 @@
+"""Services: ports, addresses, and which fields go with which type.
+
+In: views. Out: field errors. Kubernetes: ValidateServiceCreate, ValidateServiceUpdate. Differs: addresses and ports
+that a server allocates (`moorage.admit.service_addresses`) are not demanded, because offline nobody does; dual-stack
+rules beyond the form of each address are the allocator's. Next: `moorage.admit.registry`.
+"""
+
+from moorage.admit.dns_names import label_errors, validate_dns_label, validate_dns_subdomain
+from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
+from moorage.admit.pod.ports import validate_port_number, validate_port_number_or_name
+from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
+from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
+from moorage.model.go_text import GoStruct
+from moorage.model.service import LoadBalancerStatus, Service, ServicePort, ServiceSpec
+
+ONLY_FOR_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
+NOT_FOR_EXTERNAL_NAMES = "may not be set for ExternalName services"
+MAY_NOT_CHANGE = "may not change once set"
+
+_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_AFFINITIES = ("ClientIP", "None")
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_TRAFFIC_POLICIES = ("Cluster", "Local")
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_FAMILIES = ("IPv4", "IPv6")
+_FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_IP_MODES = ("Proxy", "VIP")
+_LONGEST_AFFINITY = 86_400
+
+
+def validate_service(service: Service, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(service.metadata, "metadata", name_rule=label_errors)
+    return errors + _validate_spec(service.spec, ServiceSpec())
+
+
+def validate_service_update(new: Service, old: Service, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    after, before = new.spec, old.spec
+    if "ExternalName" not in (after.type, before.type):
+        errors += _validate_addresses_kept(after, before)
+    if after.type == before.type == "LoadBalancer" and after.loadBalancerClass != before.loadBalancerClass:
+        errors.append(invalid("spec.loadBalancerClass", AsJSON(after.loadBalancerClass), MAY_NOT_CHANGE))
+    both_checked = _needs_health_check(after) and _needs_health_check(before)
+    if both_checked and after.healthCheckNodePort != before.healthCheckNodePort:
+        errors.append(forbidden("spec.healthCheckNodePort", FIELD_IS_IMMUTABLE))
+    return errors + _validate_spec(after, before)
+
+
+def _validate_addresses_kept(after: ServiceSpec, before: ServiceSpec) -> list[FieldError]:
+    if _is_headless(after) and _is_headless(before):
+        return []
+    shown = AsJSON(after.clusterIPs)
+    if before.clusterIPs and not after.clusterIPs:
+        return [invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset")]
+    changed = [
+        index
+        for index, (now, then) in enumerate(zip(after.clusterIPs, before.clusterIPs, strict=False))
+        if now != then and (index == 0 or len(after.clusterIPs) == len(before.clusterIPs))
+    ]
+    return [invalid(f"spec.clusterIPs[{index}]", shown, MAY_NOT_CHANGE) for index in changed]
+
+
+def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:
+    headless = _is_headless(spec)
+    errors: list[FieldError] = []
+    if not spec.ports and not headless and spec.type != "ExternalName":
+        errors.append(required("spec.ports"))
+    if headless and spec.type in ("LoadBalancer", "NodePort"):
+        errors.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {spec.type} services"))
+    if spec.type == "ExternalName":
+        errors += _validate_external_name(spec)
+    errors += _validate_ports(spec.ports)
+    errors += validate_labels(spec.selector, "spec.selector")
+    errors += _validate_affinity(spec)
+    if spec.type != "ExternalName":
+        errors += _validate_cluster_ips(spec, old)
+    for index, address in enumerate(spec.externalIPs):
+        if address not in old.externalIPs:
+            errors += validate_ip_address(address, f"spec.externalIPs[{index}]")
+    if spec.type not in _TYPES:
+        errors.append(not_supported("spec.type", AsJSON(spec.type), _TYPES))
+    errors += _validate_port_numbers(spec)
+    errors += _validate_balancer(spec, old)
+    return errors + _validate_traffic(spec)
+
+
+def _is_headless(spec: ServiceSpec) -> bool:
+    return spec.clusterIPs == ("None",) or (not spec.clusterIPs and spec.clusterIP == "None")
+
+
+def _needs_health_check(spec: ServiceSpec) -> bool:
+    return spec.type == "LoadBalancer" and spec.externalTrafficPolicy == "Local"
+
+
+def _validate_external_name(spec: ServiceSpec) -> list[FieldError]:
+    errors = [
+        forbidden(f"spec.{name}", NOT_FOR_EXTERNAL_NAMES)
+        for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
+        if getattr(spec, name)
+    ]
+    name = spec.externalName.removesuffix(".")
+    return errors + (validate_dns_subdomain(name, "spec.externalName") if name else [required("spec.externalName")])
+
+
+def _validate_ports(ports: tuple[ServicePort, ...]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for index, port in enumerate(ports):
+        path = f"spec.ports[{index}]"
+        if port.name:
+            errors += validate_dns_label(port.name, f"{path}.name")
+            if port.name in names:
+                errors.append(duplicate(f"{path}.name", port.name))
+            names.add(port.name)
+        elif len(ports) > 1:
+            errors.append(required(f"{path}.name"))
+        errors += validate_port_number(port.port, f"{path}.port")
+        if port.protocol not in _PROTOCOLS:
+            errors.append(not_supported(f"{path}.protocol", AsJSON(port.protocol), _PROTOCOLS))
+        errors += validate_port_number_or_name(port.targetPort, f"{path}.targetPort")
+        if port.appProtocol is not None:
+            errors += validate_label_name(port.appProtocol, f"{path}.appProtocol")
+    return errors
+
+
+def _validate_port_numbers(spec: ServiceSpec) -> list[FieldError]:
+    """No number twice with the same protocol; no node ports where there are none."""
+    errors: list[FieldError] = []
+    if spec.type == "ClusterIP":
+        detail = "may not be used when `type` is 'ClusterIP'"
+        errors += [
+            forbidden(f"spec.ports[{index}].nodePort", detail) for index, port in enumerate(spec.ports) if port.nodePort
+        ]
+    on_nodes: set[tuple[str, int]] = set()
+    for index, port in enumerate(spec.ports):
+        if port.nodePort and (port.protocol, port.nodePort) in on_nodes:
+            errors.append(duplicate(f"spec.ports[{index}].nodePort", port.nodePort))
+        on_nodes.add((port.protocol, port.nodePort))
+    seen: set[tuple[str, int]] = set()
+    for index, port in enumerate(spec.ports):
+        if (port.protocol, port.port) in seen:
+            shown = GoStruct(
+                Name="", Protocol=port.protocol, AppProtocol=None, Port=port.port, TargetPort=0, NodePort=0
+            )
+            errors.append(duplicate(f"spec.ports[{index}]", AsJSON(shown)))
+        seen.add((port.protocol, port.port))
+    return errors
+
+
+def _validate_affinity(spec: ServiceSpec) -> list[FieldError]:
+    if spec.sessionAffinity not in _AFFINITIES:
+        return [not_supported("spec.sessionAffinity", AsJSON(spec.sessionAffinity), _AFFINITIES)]
+    if spec.sessionAffinity == "None" or spec.sessionAffinityConfig is None:
+        return []
+    client = spec.sessionAffinityConfig.clientIP
+    seconds = None if client is None else client.timeoutSeconds
+    if seconds is None or 0 < seconds <= _LONGEST_AFFINITY:
+        return []
+    path = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
+    return [invalid(path, seconds, f"must be greater than 0 and less than {_LONGEST_AFFINITY}")]
+
+
+def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:
+    errors: list[FieldError] = []
+    addresses, shown = spec.clusterIPs, AsJSON(spec.clusterIPs)
+    if addresses and not spec.clusterIP:
+        errors.append(invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified"))
+    elif addresses and addresses[0] != spec.clusterIP:
+        errors.append(invalid("spec.clusterIPs", shown, "first value must match `clusterIP`"))
+    for index, family in enumerate(spec.ipFamilies):
+        if family not in _FAMILIES:
+            errors.append(not_supported(f"spec.ipFamilies[{index}]", AsJSON(family), _FAMILIES))
+        if family in spec.ipFamilies[:index]:
+            errors.append(duplicate(f"spec.ipFamilies[{index}]", AsJSON(family)))
+    if spec.ipFamilyPolicy is not None and spec.ipFamilyPolicy not in _FAMILY_POLICIES:
+        errors.append(not_supported("spec.ipFamilyPolicy", AsJSON(spec.ipFamilyPolicy), _FAMILY_POLICIES))
+    for index, address in enumerate(addresses):
+        if index == 0 and address == "None":
+            if len(addresses) > 1:
+                errors.append(invalid("spec.clusterIPs", shown, "'None' must be the first and only value"))
+        elif address not in old.clusterIPs:
+            errors += validate_ip_address(address, f"spec.clusterIPs[{index}]")
+    if len(addresses) > 2:
+        errors.append(invalid("spec.clusterIPs", shown, "may only hold up to 2 values"))
+    return errors
+
+
+def _validate_balancer(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:
+    errors: list[FieldError] = []
+    is_balancer = spec.type == "LoadBalancer"
+    if spec.loadBalancerSourceRanges and not is_balancer:
+        errors.append(forbidden("spec.LoadBalancerSourceRanges", ONLY_FOR_BALANCERS))
+    kept = {text.strip() for text in old.loadBalancerSourceRanges}
+    for index, text in enumerate(spec.loadBalancerSourceRanges):
+        if text.strip() not in kept:
+            errors += validate_cidr(text.strip(), f"spec.LoadBalancerSourceRanges[{index}]")
+    if spec.allocateLoadBalancerNodePorts is not None and not is_balancer:
+        errors.append(forbidden("spec.allocateLoadBalancerNodePorts", ONLY_FOR_BALANCERS))
+    if spec.loadBalancerClass is not None:
+        if is_balancer:
+            errors += validate_label_name(spec.loadBalancerClass, "spec.loadBalancerClass")
+        else:
+            errors.append(forbidden("spec.loadBalancerClass", ONLY_FOR_BALANCERS))
+    return errors
+
+
+def _validate_traffic(spec: ServiceSpec) -> list[FieldError]:
+    errors: list[FieldError] = []
+    outside = spec.type in ("LoadBalancer", "NodePort") or (spec.type == "ClusterIP" and bool(spec.externalIPs))
+    policy = spec.externalTrafficPolicy
+    if not outside and policy:
+        detail = "may only be set for externally-accessible services"
+        errors.append(invalid("spec.externalTrafficPolicy", AsJSON(policy), detail))
+    elif outside and policy not in _TRAFFIC_POLICIES:
+        errors.append(not_supported("spec.externalTrafficPolicy", AsJSON(policy), _TRAFFIC_POLICIES))
+    if spec.healthCheckNodePort:
+        if not _needs_health_check(spec):
+            detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+            errors.append(invalid("spec.healthCheckNodePort", spec.healthCheckNodePort, detail))
+        else:
+            errors += validate_port_number(spec.healthCheckNodePort, "spec.healthCheckNodePort")
+    inside = spec.internalTrafficPolicy
+    if inside is not None and inside not in _TRAFFIC_POLICIES:
+        errors.append(not_supported("spec.internalTrafficPolicy", AsJSON(inside), _TRAFFIC_POLICIES))
+    if spec.trafficDistribution is not None and spec.trafficDistribution not in _DISTRIBUTIONS:
+        errors.append(not_supported("spec.trafficDistribution", spec.trafficDistribution, _DISTRIBUTIONS))
+    return errors
+
+
+def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> list[FieldError]:
+    """What may be reported of a load balancer, and that only one reports."""
+    path = "status.loadBalancer.ingress"
+    if spec.type != "LoadBalancer":
+        return [forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")] if status.ingress else []
+    errors: list[FieldError] = []
+    for index, ingress in enumerate(status.ingress):
+        at = f"{path}[{index}]"
+        if ingress.ip:
+            errors += validate_ip_address(ingress.ip, f"{at}.ip")
+        if ingress.ipMode is None and ingress.ip:
+            errors.append(required(f"{at}.ipMode", "must be specified when `ip` is set"))
+        elif ingress.ipMode is not None and not ingress.ip:
+            errors.append(forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set"))
+        elif ingress.ipMode is not None and ingress.ipMode not in _IP_MODES:
+            errors.append(not_supported(f"{at}.ipMode", AsJSON(ingress.ipMode), _IP_MODES))
+        if ingress.hostname:
+            errors += validate_dns_subdomain(ingress.hostname, f"{at}.hostname")
+            if not validate_ip_address(ingress.hostname, ""):
+                detail = "must be a DNS name, not an IP address"
+                errors.append(invalid(f"{at}.hostname", ingress.hostname, detail))
+    return errors
