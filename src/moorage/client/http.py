@@ -1,0 +1,331 @@
+"""The client's protocol over HTTP: any API server that a kubeconfig leads to.
+
+In: an `Access`. Out: a `Client`. Connections are kept and used again; a GET on one that turns out to have been closed
+is sent once more, a write never is. A server that asks to come back later (429, or 5xx, with Retry-After) is obeyed,
+ten times at most; a PodDisruptionBudget's 429 is the caller's business. Credentials that expire are renewed.
+Kubernetes: client-go's rest package. Differs: bytes are kept, and decoded when somebody looks. Next: `informer`.
+"""
+
+import asyncio
+import logging
+import random as randomness
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from moorage import __version__
+from moorage.client.access import Access, KubeconfigError, tls_context
+from moorage.client.credentials import Credentials
+from moorage.client.http_connection import MAX_ANSWER_BYTES, Answer, BrokenConnection, Stream
+from moorage.client.http_pool import ConnectionPool
+from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
+from moorage.client.wire import (
+    Page,
+    collection_path,
+    object_path,
+    read_error,
+    read_events,
+    read_object,
+    read_page,
+    render_binding,
+    render_delete_options,
+    render_eviction,
+)
+from moorage.model.api_error import ApiError, bad_request
+from moorage.model.kinds import KINDS, KindFacts
+
+PAGE_SIZE = 500
+REQUEST_SECONDS = 60.0
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+
+_WATCH_SECONDS = (300, 600)
+_WATCH_GRACE_SECONDS = 30  # how much longer than agreed a watch may last before the server must be dead
+_MOST_DELAYS = 10
+_LONGEST_DELAY = 60.0
+_PODS = KINDS[("v1", "Pod")]
+_JSON = b"application/json"
+_encode = msgspec.json.Encoder().encode
+_LOG = logging.getLogger(__name__)
+
+
+class HttpClient:
+    """See the module. `component` is what the server calls the manager of the fields that this client sets."""
+
+    def __init__(
+        self,
+        access: Access,
+        component: str = "client",
+        *,
+        most_connections: int = 64,
+        request_seconds: float = REQUEST_SECONDS,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+        clock: Callable[[], float] = time.time,
+        random: Callable[[], float] = randomness.random,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Raises KubeconfigError if the certificates cannot be used."""
+        url = urlsplit(access.server)
+        self.manager = f"moorage-{component}"
+        self._access = access
+        self._base = url.path.rstrip("/")
+        self._is_secure = url.scheme == "https"
+        self._most_connections, self._max_answer_bytes = most_connections, max_answer_bytes
+        self._seconds, self._clock, self._random, self._sleep = request_seconds, clock, random, sleep
+        self._credentials = Credentials(access, now=clock)
+        self._renewal: asyncio.Task[None] | None = None
+        fixed = [("Host", url.netloc), ("User-Agent", f"{self.manager}/{__version__}"), ("Accept", "application/json")]
+        self._fixed = "".join(f"{name}: {value}\r\n" for name, value in (*fixed, *access.impersonate)).encode("ascii")
+        self._certificate: tuple[bytes, bytes] = (b"", b"")
+        self._pool = self._new_pool()
+        self._head = b""
+        self._set_head()
+
+    def _new_pool(self) -> ConnectionPool:
+        tls = tls_context(self._access, *self._certificate) if self._is_secure else None
+        return ConnectionPool(
+            self._access.server,
+            tls,
+            server_name=self._access.server_name,
+            most=self._most_connections,
+            max_answer_bytes=self._max_answer_bytes,
+        )
+
+    def _set_head(self) -> None:
+        said = self._credentials.authorization
+        authorization = b"Authorization: %s\r\n" % said if said else b""
+        self._head = b" HTTP/1.1\r\n" + self._fixed + authorization
+
+    # The protocol.
+
+    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+        answer = await self._request(b"GET", object_path(facts, name, namespace))
+        return read_object(facts, answer.body)
+
+    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        path = collection_path(facts, namespace)
+        selectors = _selectors(labels, fields)
+        page = await self._page(facts, path, {**selectors, "limit": str(PAGE_SIZE)})
+        items, revision = page.items, page.revision
+        while page.continues:
+            query = {**selectors, "limit": str(PAGE_SIZE), "continue": page.continues}
+            try:
+                page = await self._page(facts, path, query)
+            except ApiError as error:
+                if error.code != 410:
+                    raise
+                # The pages took so long that the server has forgotten the first one's revision: all at once, then.
+                page = await self._page(facts, path, selectors)
+                items, revision = [], page.revision
+            items += page.items
+        return Listing(items, revision)
+
+    async def _page(self, facts: KindFacts, path: str, query: dict[str, str]) -> Page:
+        answer = await self._request(b"GET", _with_query(path, query))
+        return read_page(facts, answer.body)
+
+    async def watch(
+        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> AsyncGenerator[list[WatchEvent], None]:
+        least, most = _WATCH_SECONDS
+        seconds = int(least + (most - least) * self._random())
+        query = {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": str(revision)}
+        query |= {"timeoutSeconds": str(seconds), **_selectors(labels, fields)}
+        path = _with_query(collection_path(facts, namespace), query)
+        await self._renew_if_expired()
+        pool = self._pool
+        connection = await pool.dial_stream()
+        try:
+            answer = await connection.send(self._render(b"GET", path), self._seconds, stream=True)
+            if answer.stream is None:
+                if answer.status == 401 and self._credentials.can_refresh:
+                    self._credentials.expires = 0.0
+                raise _error_of(answer)
+            connection.give_up_after(seconds + _WATCH_GRACE_SECONDS, "the watch did not end when it should have")
+            async for lines in _whole_lines(answer.stream):
+                events, error = read_events(facts, lines)
+                if events:
+                    yield events
+                if error is not None:
+                    raise error
+        finally:
+            pool.end_stream(connection)
+
+    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+        namespace = namespace or _metadata_text(document, "namespace")
+        if facts.namespaced and not namespace:
+            raise bad_request("an empty namespace may not be set during creation")
+        answer = await self._request(b"POST", collection_path(facts, namespace), _encode(document))
+        return read_object(facts, answer.body)
+
+    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+        name, namespace = _metadata_text(document, "name"), _metadata_text(document, "namespace")
+        answer = await self._request(b"PUT", object_path(facts, name, namespace, subresource), _encode(document))
+        return read_object(facts, answer.body)
+
+    async def patch(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str,
+        patch: Raw | list[Raw],
+        *,
+        subresource: str = "",
+        kind: PatchType = PatchType.STRATEGIC,
+    ) -> Object:
+        path = object_path(facts, name, namespace, subresource)
+        if kind is PatchType.APPLY:
+            path = _with_query(path, {"fieldManager": self.manager, "force": "true"})
+        answer = await self._request(b"PATCH", path, _encode(patch), kind.value.encode())
+        return read_object(facts, answer.body)
+
+    async def delete(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        grace_seconds: int | None = None,
+        propagation: str = "",
+    ) -> None:
+        options = render_delete_options(uid, grace_seconds, propagation)
+        await self._request(b"DELETE", object_path(facts, name, namespace), _encode(options) if options else b"")
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        body = _encode(render_binding(namespace, name, uid, node))
+        await self._request(b"POST", object_path(_PODS, name, namespace, "binding"), body)
+
+    async def evict(self, namespace: str, name: str, uid: str = "") -> None:
+        body = _encode(render_eviction(namespace, name, uid))
+        await self._request(b"POST", object_path(_PODS, name, namespace, "eviction"), body, waits=False)
+
+    async def close(self) -> None:
+        self._pool.close()
+
+    # How a request is sent.
+
+    async def _request(
+        self, method: bytes, path: str, body: bytes = b"", media_type: bytes = _JSON, *, waits: bool = True
+    ) -> Answer:
+        """The answer, if it is a good one. Raises ApiError, Unreachable."""
+        if self._credentials.expires <= self._clock():
+            await self._renew_if_expired()
+        delays = 0
+        renewed = False
+        while True:
+            answer = await self._exchange(method, self._render(method, path, body, media_type))
+            status = answer.status
+            if 200 <= status < 300:
+                return answer
+            if status == 401 and self._credentials.can_refresh and not renewed:
+                renewed = True
+                await self._renew()
+                continue
+            if waits and delays < _MOST_DELAYS and (status == 429 or status >= 500):
+                seconds = answer.header(b"retry-after")
+                if seconds.isascii() and seconds.isdigit():
+                    delays += 1
+                    await self._sleep(min(float(seconds[:4]), _LONGEST_DELAY))
+                    continue
+            raise _error_of(answer)
+
+    def _render(self, method: bytes, path: str, body: bytes = b"", media_type: bytes = _JSON) -> bytes:
+        target = (self._base + path).encode("ascii")
+        if not body:
+            tail = b"\r\n" if method == b"GET" else b"Content-Length: 0\r\n\r\n"
+            return b"%s %s%s%s" % (method, target, self._head, tail)
+        return b"%s %s%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (
+            method,
+            target,
+            self._head,
+            media_type,
+            len(body),
+            body,
+        )
+
+    async def _exchange(self, method: bytes, request: bytes) -> Answer:
+        pool = self._pool
+        while True:
+            connection = pool.take_idle()
+            if connection is None:
+                connection = await pool.take()
+            try:
+                return await connection.send(request, self._seconds)
+            except BrokenConnection as error:
+                # The server may close a connection that was idle just when a request is on its way. What it did
+                # with a write nobody knows; a read can be repeated, on a connection that was never idle in the end.
+                if method != b"GET" or error.answered or connection.requests == 1:
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+            finally:
+                pool.give_back(connection)
+
+    async def _renew_if_expired(self) -> None:
+        if self._credentials.expires <= self._clock():
+            await self._renew()
+
+    async def _renew(self) -> None:
+        """Get new credentials; those who come while this is under way wait for the same. Raises Unreachable."""
+        if self._renewal is None:
+            self._renewal = asyncio.create_task(self._renew_now())
+            self._renewal.add_done_callback(lambda task: task.cancelled() or task.exception())
+        renewal = self._renewal
+        try:
+            await asyncio.shield(renewal)
+        except KubeconfigError as error:
+            raise Unreachable(str(error)) from None
+        finally:
+            if renewal.done() and self._renewal is renewal:
+                self._renewal = None
+
+    async def _renew_now(self) -> None:
+        await self._credentials.refresh()
+        if self._credentials.certificate != self._certificate:
+            self._certificate = self._credentials.certificate
+            old, self._pool = self._pool, self._new_pool()
+            old.retire()
+        self._set_head()
+
+
+def _selectors(labels: str, fields: str) -> dict[str, str]:
+    query = {"labelSelector": labels, "fieldSelector": fields}
+    return {name: value for name, value in query.items() if value}
+
+
+def _with_query(path: str, query: dict[str, str]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _metadata_text(document: Raw, field: str) -> str:
+    metadata = document.get("metadata")
+    value = metadata.get(field) if isinstance(metadata, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _error_of(answer: Answer) -> ApiError:
+    error = read_error(answer.status, answer.body)
+    after = answer.header(b"retry-after")
+    if after:
+        error.headers = (("Retry-After", after),)
+    return error
+
+
+async def _whole_lines(stream: Stream) -> AsyncGenerator[bytes, None]:
+    """What the stream brings, cut after its last newline each time. Raises Unreachable for a line without end."""
+    rest: list[bytes] = []
+    size = 0
+    while piece := await stream.read():
+        end = piece.rfind(b"\n") + 1
+        if not end:
+            rest.append(piece)
+            size += len(piece)
+            if size > MAX_EVENT_BYTES:
+                raise Unreachable(f"the server sent a watch event of more than {MAX_EVENT_BYTES} bytes")
+            continue
+        lines = b"".join((*rest, piece[:end])) if rest else piece[:end]
+        rest, size = ([piece[end:]], len(piece) - end) if end < len(piece) else ([], 0)
+        yield lines

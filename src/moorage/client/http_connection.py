@@ -1,0 +1,232 @@
+"""One connection to an API server: bytes out, `Answer`s or a `Stream` in, one request at a time.
+
+In: a whole request as bytes. Out: its answer, read to the end, or for a watch a `Stream` of what the body brings, as it
+comes. A connection that broke is good for nothing more; who waits on it gets `BrokenConnection`.
+Kubernetes: Go's net/http. Next: `http_pool`, which keeps connections, and `http`, which speaks the API over them.
+"""
+
+import asyncio
+from collections import deque
+from typing import Any, cast
+
+from httptools import HttpParserError, HttpResponseParser
+
+from moorage.client.protocol import Unreachable
+
+MAX_ANSWER_BYTES = 256 * 1024 * 1024  # a page of 500 large objects
+MAX_HEADERS = 256
+_PAUSE_ABOVE = 4 * 1024 * 1024  # bytes of a stream that nobody has taken yet
+
+
+class BrokenConnection(Unreachable):
+    """The connection ended before the answer did. `answered` is whether any of the answer had come."""
+
+    def __init__(self, why: str, answered: bool) -> None:
+        super().__init__(why)
+        self.answered = answered
+
+
+class Answer:
+    """What the server said. A `stream`, if there is one, is the rest of the body, still to come."""
+
+    __slots__ = ("body", "headers", "status", "stream")
+
+    def __init__(
+        self, status: int, headers: list[tuple[bytes, bytes]], body: bytes, stream: "Stream | None" = None
+    ) -> None:
+        self.status, self.headers, self.body, self.stream = status, headers, body, stream
+
+    def header(self, name: bytes) -> str:
+        """The header's value; the name is lower case."""
+        return next((value.decode("latin-1") for key, value in self.headers if key.lower() == name), "")
+
+
+class Stream:
+    """A body that comes bit by bit. Reading stops the server's sending when nobody takes what has come."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._pieces: deque[bytes] = deque()
+        self._size = 0
+        self._paused = False
+        self._ended = False
+        self._error: Exception | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def read(self) -> bytes:
+        """All that has come since; waits for something. Empty: the end. Raises BrokenConnection."""
+        while not self._pieces:
+            if self._error is not None:
+                raise self._error
+            if self._ended:
+                return b""
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        found = b"".join(self._pieces) if len(self._pieces) > 1 else self._pieces[0]
+        self._pieces.clear()
+        self._size = 0
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+        return found
+
+    def close(self) -> None:
+        """Nobody wants the rest."""
+        self._transport.abort()
+
+    def feed(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > _PAUSE_ABOVE and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+        self._wake()
+
+    def end(self, error: Exception | None) -> None:
+        self._ended, self._error = True, self._error or error
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+        self._waiter = None
+
+
+class Connection(asyncio.Protocol):
+    """See the module."""
+
+    def __init__(self, server: str, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._parser: Any = HttpResponseParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._limit = max_answer_bytes
+        self._waiter: asyncio.Future[Answer] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._streaming = False  # whether the request wants a stream
+        self._stream: Stream | None = None
+        self._status = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body: list[bytes] = []
+        self._size = 0
+        self._answered = False  # whether anything has come since the last request
+        self.usable = True
+        self.requests = 0
+
+    def send(self, request: bytes, timeout: float, *, stream: bool = False) -> "asyncio.Future[Answer]":
+        """Send a request; the future gives its answer, or BrokenConnection. For a stream, the time is for its start."""
+        assert self._transport is not None
+        self._waiter = waiter = self._loop.create_future()
+        self._answered = False
+        self._streaming = stream
+        self.requests += 1
+        self._timer = self._loop.call_later(timeout, self._give_up, f"no answer within {timeout:g} seconds")
+        self._transport.write(request)
+        return waiter
+
+    def give_up_after(self, seconds: float, why: str) -> None:
+        """Limit what a stream may take in all."""
+        self._timer = self._loop.call_later(seconds, self._give_up, why)
+
+    def close(self) -> None:
+        """Done with it; whoever still waits gets BrokenConnection."""
+        self.usable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _give_up(self, why: str) -> None:
+        self._fail(why)
+        self.close()
+
+    def _fail(self, why: str) -> None:
+        self.usable = False
+        error = BrokenConnection(f"{self._server}: {why}", self._answered)
+        if self._stream is not None:
+            self._stream.end(error)
+            self._stream = None
+        self._settle(None, error)
+
+    def _settle(self, answer: Answer | None, error: Exception | None = None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            if answer is not None:
+                waiter.set_result(answer)
+            elif error is not None:
+                waiter.set_exception(error)
+
+    # What the transport calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
+
+    def data_received(self, data: bytes) -> None:
+        if self._waiter is None and self._stream is None:
+            self._give_up("sent something that was not asked for")
+            return
+        self._answered = True
+        try:
+            self._parser.feed_data(data)
+        except HttpParserError as error:
+            self._give_up(f"does not speak HTTP: {error}")
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.usable = False
+        if self._waiter is None and self._stream is None:
+            self._settle(None)
+            return
+        if error is None and self._ends_with_connection():
+            self.on_message_complete()
+        else:
+            self._fail(f"the connection broke off: {error}" if error else "the connection was closed")
+
+    def _ends_with_connection(self) -> bool:
+        """Whether the answer is one that only the end of the connection ends, as HTTP/1.0 has them."""
+        if not self._status:
+            return False
+        names = {name.lower() for name, _ in self._headers}
+        return b"content-length" not in names and b"transfer-encoding" not in names
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        self._status, self._size = 0, 0
+        self._headers, self._body = [], []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self._headers) >= MAX_HEADERS:
+            self._give_up(f"sent more than {MAX_HEADERS} headers")
+        else:
+            self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self._status = self._parser.get_status_code()
+        if self._streaming and self._status == 200 and self._transport is not None:
+            self._stream = Stream(self._transport)
+            self._settle(Answer(200, self._headers, b"", self._stream))
+
+    def on_body(self, piece: bytes) -> None:
+        if self._stream is not None:
+            self._stream.feed(piece)
+            return
+        self._size += len(piece)
+        if self._size > self._limit:
+            self._give_up(f"answered with more than {self._limit} bytes")
+        else:
+            self._body.append(piece)
+
+    def on_message_complete(self) -> None:
+        if 100 <= self._status < 200:
+            return
+        if self._stream is not None:
+            self._stream.end(None)
+            self._stream = None
+            self._settle(None)
+            self.close()
+            return
+        if not self._parser.should_keep_alive():
+            self.usable = False
+        body = self._body
+        self._settle(Answer(self._status, self._headers, body[0] if len(body) == 1 else b"".join(body)))

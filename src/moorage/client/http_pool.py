@@ -1,0 +1,162 @@
+"""Connections to one API server, kept open and used again.
+
+In: an address, a TLS context. Out: a `Connection` that nobody else uses; whoever takes one gives it back. At most
+`most` are open at a time, and who comes later waits in line; watches have connections of their own, which do not count.
+Kubernetes: Go's http.Transport. Next: `http`.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections import deque
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from moorage.client.http_connection import MAX_ANSWER_BYTES, Connection
+from moorage.client.protocol import Unreachable
+
+DIAL_SECONDS = 10.0
+_KEEP_ALIVE_SECONDS = 30
+
+
+class ConnectionPool:
+    """See the module."""
+
+    def __init__(
+        self,
+        server: str,
+        tls: ssl.SSLContext | None,
+        *,
+        server_name: str = "",
+        most: int = 64,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+    ) -> None:
+        """`server_name` is what the server's certificate must be for, if not the host of `server`."""
+        url = urlsplit(server)
+        self.server = server
+        self._host = url.hostname or ""
+        self._port = url.port or (443 if url.scheme == "https" else 80)
+        self._tls, self._server_name, self._most = tls, server_name or self._host, most
+        self._max_answer_bytes = max_answer_bytes
+        self._idle: list[Connection] = []
+        self._open = 0  # connections that are being made, used, or idle
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._busy: set[Connection] = set()
+        self._closed = self._retired = False
+
+    async def take(self) -> Connection:
+        """A connection to send one request on. Raises Unreachable."""
+        connection = self.take_idle()
+        if connection is None:
+            connection = await (self._wait() if self._open >= self._most else self._dial_counted())
+            self._busy.add(connection)
+        return connection
+
+    def take_idle(self) -> Connection | None:
+        """The same without waiting, if there is one."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable:
+                self._busy.add(connection)
+                return connection
+            self._open -= 1
+        return None
+
+    async def _wait(self) -> Connection:
+        waiter: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            connection = await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self._hand_on(waiter.result())  # it was given to somebody who had just left
+            raise
+        # None is the right to open one.
+        return connection if connection is not None else await self._dial_counted(counted=True)
+
+    async def _dial_counted(self, counted: bool = False) -> Connection:
+        if not counted:
+            self._open += 1
+        try:
+            return await self._dial()
+        except BaseException:
+            self._hand_on(None)
+            raise
+
+    def give_back(self, connection: Connection) -> None:
+        """The request is answered, or the connection is of no use any more."""
+        self._busy.discard(connection)
+        if self._retired:
+            connection.close()
+        self._hand_on(connection if connection.usable else None)
+
+    def _hand_on(self, connection: Connection | None) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                return
+        if connection is None:
+            self._open -= 1
+        else:
+            self._idle.append(connection)
+
+    async def _dial(self) -> Connection:
+        if self._closed:
+            raise Unreachable(f"{self.server}: this client is closed")
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(DIAL_SECONDS):
+                transport, connection = await loop.create_connection(
+                    lambda: Connection(self.server, self._max_answer_bytes),
+                    self._host,
+                    self._port,
+                    ssl=self._tls,
+                    server_hostname=self._server_name if self._tls is not None else None,
+                )
+        except TimeoutError:
+            raise Unreachable(f"{self.server}: no connection within {DIAL_SECONDS:g} seconds") from None
+        except ssl.SSLCertVerificationError as error:
+            raise Unreachable(
+                f"{self.server}: the server's certificate is not trusted: {error.verify_message}"
+            ) from None
+        except (OSError, UnicodeError) as error:
+            raise Unreachable(f"{self.server}: {error}") from None
+        _detect_dead_peers(transport)
+        return connection
+
+    async def dial_stream(self) -> Connection:
+        """A connection for a watch; `end_stream` when it is over. Raises Unreachable."""
+        connection = await self._dial()
+        self._busy.add(connection)
+        return connection
+
+    def end_stream(self, connection: Connection) -> None:
+        self._busy.discard(connection)
+        connection.close()
+
+    def retire(self) -> None:
+        """Let those who use a connection finish, and keep none."""
+        self._retired = True
+        for connection in self._idle:
+            connection.close()
+
+    def close(self) -> None:
+        """Close all; requests under way end with Unreachable."""
+        self._closed = True
+        for connection in (*self._idle, *self._busy):
+            connection.close()
+        self._idle.clear()
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiting.clear()
+
+
+def _detect_dead_peers(transport: asyncio.BaseTransport) -> None:
+    """A peer that vanished without a word is noticed within some minutes, even by a watch that only listens."""
+    found = transport.get_extra_info("socket")
+    with suppress(OSError, AttributeError):
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEP_ALIVE_SECONDS)

@@ -1,0 +1,296 @@
+"""A kubeconfig → how to reach the API server and who to be there.
+
+In: `--kubeconfig`, or $KUBECONFIG with several files, or ~/.kube/config, or else the service account of the pod that
+this runs in. Out: an `Access`, all files read. Of several files the first that says something wins; paths are
+relative to the file that names them.
+Kubernetes: client-go's tools/clientcmd and rest.InClusterConfig. Differs: proxies and the authentication providers of
+old are refused, not ignored; a field of the wrong type is named, with its file. Next: `access`, `credentials`.
+"""
+
+import os
+from base64 import b64decode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from moorage.client.access import Access, ExecPlugin, KubeconfigError
+from moorage.model.decode_error import DecodeError
+from moorage.model.yaml_text import YamlConstructor, compose_documents
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+_MAX_FILE_BYTES = 16 * 1024 * 1024
+_EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+
+
+class _Entry(NamedTuple):
+    """A named cluster, user or context, and the file that it comes from."""
+
+    fields: dict[str, Any]
+    file: Path
+    where: str  # as users[name].user
+
+    def _complaint(self, field: str, why: str) -> KubeconfigError:
+        return KubeconfigError(f"{self.file}: {self.where}.{field}: {why}")
+
+    def text(self, field: str) -> str:
+        value = self.fields.get(field)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self._complaint(field, "must be a string")
+        return value
+
+    def flag(self, field: str) -> bool:
+        value = self.fields.get(field)
+        if value is None:
+            return False
+        if not isinstance(value, bool):
+            raise self._complaint(field, "must be true or false")
+        return value
+
+    def path(self, field: str) -> str:
+        """A file that the field names, relative to the kubeconfig; empty if it names none."""
+        named = self.text(field)
+        return str(self.file.parent / named) if named else ""
+
+    def data(self, field: str) -> bytes:
+        """What `<field>-data` holds in base64, or the file that `<field>` names."""
+        inline = self.text(f"{field}-data")
+        if inline:
+            try:
+                return b64decode("".join(inline.split()), validate=True)
+            except ValueError:
+                raise self._complaint(f"{field}-data", "is not base64") from None
+        path = self.path(field)
+        if not path:
+            return b""
+        try:
+            return _read(Path(path))
+        except OSError as error:
+            raise self._complaint(field, f"cannot read {path}: {error.strerror}") from None
+
+    def refuse(self, field: str, why: str) -> None:
+        if self.fields.get(field):
+            raise self._complaint(field, why)
+
+
+class _Kubeconfig:
+    """All the files as one."""
+
+    def __init__(self) -> None:
+        self.current_context = ""
+        self.current_context_file: Path | None = None
+        self.entries: dict[tuple[str, str], _Entry] = {}
+
+    def add(self, path: Path, content: dict[str, Any]) -> None:
+        kind = content.get("kind", "Config")
+        if kind != "Config":
+            raise KubeconfigError(f'{path}: kind: must be "Config", not {kind!r}')
+        current = content.get("current-context") or ""
+        if not isinstance(current, str):
+            raise KubeconfigError(f"{path}: current-context: must be a string")
+        if current and not self.current_context:
+            self.current_context, self.current_context_file = current, path
+        for plural, singular in (("clusters", "cluster"), ("users", "user"), ("contexts", "context")):
+            named = content.get(plural) or []
+            if not isinstance(named, list):
+                raise KubeconfigError(f"{path}: {plural}: must be a list")
+            for index, item in enumerate(named):
+                self._add_entry(path, plural, singular, index, item)
+
+    def _add_entry(self, path: Path, plural: str, singular: str, index: int, item: Any) -> None:
+        name = item.get("name") if isinstance(item, dict) else None
+        if not isinstance(name, str):
+            raise KubeconfigError(f"{path}: {plural}[{index}].name: must be a string")
+        fields = item.get(singular) or {}
+        if not isinstance(fields, dict):
+            raise KubeconfigError(f"{path}: {plural}[{name}].{singular}: must be a mapping")
+        self.entries.setdefault((plural, name), _Entry(fields, path, f"{plural}[{name}].{singular}"))
+
+    def find(self, plural: str, name: str, named_by: str) -> _Entry:
+        entry = self.entries.get((plural, name))
+        if entry is None:
+            known = ", ".join(sorted(known for kind, known in self.entries if kind == plural)) or "none"
+            raise KubeconfigError(f"{named_by}: there is no such entry in {plural}: {name!r} (there are: {known})")
+        return entry
+
+
+def load_access(
+    path: str = "",
+    *,
+    context: str = "",
+    environment: Mapping[str, str] = os.environ,
+    home: Path | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> Access:
+    """The access that the kubeconfig's context gives, its current one unless named. Raises KubeconfigError."""
+    listed = environment.get("KUBECONFIG", "")
+    if path:
+        candidates = [Path(path)]
+    elif listed:
+        candidates = [Path(name) for name in listed.split(os.pathsep) if name]
+    else:
+        candidates = [(home or Path.home()) / ".kube" / "config"]
+    found = candidates if path else [candidate for candidate in candidates if candidate.exists()]
+    if found:
+        config = _Kubeconfig()
+        for file in found:
+            config.add(file, _read_config(file))
+        return _access(config, context, found)
+    if environment.get("KUBERNETES_SERVICE_HOST") and environment.get("KUBERNETES_SERVICE_PORT"):
+        return _in_cluster(environment, service_account)
+    looked = ", ".join(str(candidate) for candidate in candidates)
+    raise KubeconfigError(f"there is no kubeconfig: looked for {looked}; name one with --kubeconfig or $KUBECONFIG")
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_MAX_FILE_BYTES + 1)
+    if len(content) > _MAX_FILE_BYTES:
+        raise KubeconfigError(f"{path}: is larger than {_MAX_FILE_BYTES} bytes")
+    return content
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        text = _read(path)
+        for root in compose_documents(text, str(path), 1):
+            content = YamlConstructor(str(path), 1, has_aliases=True).construct(root)
+            if content is not None and not isinstance(content, dict):
+                raise KubeconfigError(f"{path}: is not a kubeconfig")
+            return content or {}
+    except OSError as error:
+        raise KubeconfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except DecodeError as error:
+        raise KubeconfigError(str(error)) from None
+    return {}
+
+
+def _access(config: _Kubeconfig, wanted: str, files: list[Path]) -> Access:
+    file = files[0] if config.current_context_file is None else config.current_context_file
+    name = wanted or config.current_context
+    if not name:
+        raise KubeconfigError(f"{file}: current-context: is not set, and no context was asked for")
+    context = config.find("contexts", name, f"{file}: {'--context' if wanted else 'current-context'}")
+    origin = f"{context.file}, context {name}"
+    cluster_name, user_name = context.text("cluster"), context.text("user")
+    if not cluster_name:
+        raise KubeconfigError(f"{context.file}: {context.where}.cluster: is not set")
+    cluster = config.find("clusters", cluster_name, f"{context.file}: {context.where}.cluster")
+    user = _Entry({}, context.file, context.where)
+    if user_name:
+        user = config.find("users", user_name, f"{context.file}: {context.where}.user")
+    cluster.refuse("proxy-url", "proxies are not supported")
+    user.refuse("auth-provider", "authentication providers are not supported, use exec")
+    server = _checked_server(cluster)
+    authority, insecure = cluster.data("certificate-authority"), cluster.flag("insecure-skip-tls-verify")
+    if authority and insecure:
+        raise KubeconfigError(
+            f"{cluster.file}: {cluster.where}: insecure-skip-tls-verify and a certificate authority exclude each other"
+        )
+    certificate, key = user.data("client-certificate"), user.data("client-key")
+    if bool(certificate) != bool(key):
+        missing = "client-key" if certificate else "client-certificate"
+        raise KubeconfigError(f"{user.file}: {user.where}.{missing}: is not set, but its other half is")
+    username = user.text("username")
+    plugin = _plugin(user)
+    if plugin is not None and (certificate or username or user.text("token") or user.text("tokenFile")):
+        raise KubeconfigError(f"{user.file}: {user.where}.exec: cannot be combined with other credentials")
+    return Access(
+        server=server,
+        certificate_authority=authority,
+        insecure=insecure,
+        server_name=cluster.text("tls-server-name"),
+        client_certificate=certificate,
+        client_key=key,
+        token=user.text("token"),
+        token_file=user.path("tokenFile"),
+        username=username,
+        password=user.text("password"),
+        plugin=plugin,
+        impersonate=_impersonation(user),
+        namespace=context.text("namespace") or "default",
+        origin=origin,
+    )
+
+
+def _checked_server(cluster: _Entry) -> str:
+    server = cluster.text("server")
+    try:
+        url = urlsplit(server)
+        problem = url.scheme not in ("http", "https") or not url.hostname or url.port == 0
+    except ValueError:
+        problem = True
+    if problem or url.query or url.fragment or "@" in url.netloc or not server.isascii() or not server.isprintable():
+        raise KubeconfigError(f"{cluster.file}: {cluster.where}.server: must be an http or https URL, not {server!r}")
+    return server.rstrip("/")
+
+
+def _impersonation(user: _Entry) -> tuple[tuple[str, str], ...]:
+    headers = [("Impersonate-User", user.text("as")), ("Impersonate-Uid", user.text("as-uid"))]
+    groups = user.fields.get("as-groups") or []
+    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+        raise KubeconfigError(f"{user.file}: {user.where}.as-groups: must be a list of strings")
+    user.refuse("as-user-extra", "extra fields of an impersonated user are not supported")
+    headers += [("Impersonate-Group", group) for group in groups]
+    for name, value in headers:
+        if not value.isprintable() or not value.isascii():
+            raise KubeconfigError(f"{user.file}: {user.where}.as: {value!r} cannot be sent as {name}")
+    return tuple((name, value) for name, value in headers if value)
+
+
+def _plugin(user: _Entry) -> ExecPlugin | None:
+    fields = user.fields.get("exec")
+    if not fields:
+        return None
+    if not isinstance(fields, dict):
+        raise KubeconfigError(f"{user.file}: {user.where}.exec: must be a mapping")
+    settings = _Entry(fields, user.file, f"{user.where}.exec")
+    command, version = settings.text("command"), settings.text("apiVersion")
+    if not command:
+        raise KubeconfigError(f"{user.file}: {settings.where}.command: is not set")
+    if version not in _EXEC_VERSIONS:
+        known = " or ".join(_EXEC_VERSIONS)
+        raise KubeconfigError(f"{user.file}: {settings.where}.apiVersion: must be {known}, not {version!r}")
+    arguments, variables = fields.get("args") or [], fields.get("env") or []
+    if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
+        raise KubeconfigError(f"{user.file}: {settings.where}.args: must be a list of strings")
+    named = [
+        (variable.get("name"), variable.get("value")) if isinstance(variable, dict) else (None, None)
+        for variable in (variables if isinstance(variables, list) else [None])
+    ]
+    if not all(isinstance(name, str) and isinstance(value, str) for name, value in named):
+        raise KubeconfigError(f"{user.file}: {settings.where}.env: must be a list of names and values")
+    mode = settings.text("interactiveMode") or "IfAvailable"
+    if mode not in ("Never", "IfAvailable", "Always"):
+        raise KubeconfigError(f"{user.file}: {settings.where}.interactiveMode: must be Never, IfAvailable or Always")
+    if os.sep in command and not Path(command).is_absolute():
+        command = str(user.file.parent / command)
+    return ExecPlugin(
+        command=command,
+        arguments=tuple(arguments),
+        environment=tuple((str(name), str(value)) for name, value in named),
+        api_version=version,
+        install_hint=settings.text("installHint"),
+        provide_cluster_info=settings.flag("provideClusterInfo"),
+        interactive_mode=mode,
+    )
+
+
+def _in_cluster(environment: Mapping[str, str], service_account: Path) -> Access:
+    """What a pod is given: the server in its environment, the token and the authority as files."""
+    host, port = environment["KUBERNETES_SERVICE_HOST"], environment["KUBERNETES_SERVICE_PORT"]
+    token_file, authority = service_account / "token", service_account / "ca.crt"
+    for file in (token_file, authority):
+        if not file.is_file():
+            raise KubeconfigError(f"{file}: is missing, but $KUBERNETES_SERVICE_HOST says that this is a pod")
+    namespace = service_account / "namespace"
+    return Access(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        certificate_authority=_read(authority),
+        token_file=str(token_file),
+        namespace=namespace.read_text().strip() if namespace.is_file() else "default",
+        origin=f"the service account in {service_account}",
+    )

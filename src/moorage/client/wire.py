@@ -1,0 +1,209 @@
+"""The API on the wire, as a client sees it: paths, bodies of requests, and what answers mean.
+
+In: kinds and names, or the bytes of answers. Out: paths and bytes to send; `Object`s that keep their bytes until
+somebody looks, `Page`s of lists, `WatchEvent`s, `ApiError`s. All pure. Of an object only name and revision are read.
+Kubernetes: client-go's rest.Request, rest.Result and the watch decoders. Next: `http`, which sends and receives.
+"""
+
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from moorage.client.protocol import EventType, Object, Unreachable, WatchEvent
+from moorage.model.api_error import ApiError, bad_request, failure
+from moorage.model.kinds import KindFacts
+
+Raw = dict[str, Any]
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+    resourceVersion: str = ""
+
+
+class _Head(msgspec.Struct):
+    metadata: _Metadata
+    kind: str = ""
+
+
+class _ListMetadata(msgspec.Struct, rename={"continues": "continue"}):
+    resourceVersion: str = ""
+    continues: str = ""
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMetadata
+    items: list[msgspec.Raw] | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_LIST = msgspec.json.Decoder(_List)
+_EVENT = msgspec.json.Decoder(_Event)
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError)
+_TYPES = {kind.value: kind for kind in EventType}
+#: What a status code means when the answer does not say.
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Gone",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+
+
+class Page(NamedTuple):
+    """A part of a list; `continues` asks for the next one, and is empty in the last."""
+
+    items: list[Object]
+    revision: int
+    continues: str
+
+
+def collection_path(facts: KindFacts, namespace: str) -> str:
+    """Where all objects of the kind are, or those in the namespace."""
+    root = f"/apis/{facts.api_version}" if "/" in facts.api_version else f"/api/{facts.api_version}"
+    if namespace and facts.namespaced:
+        return f"{root}/namespaces/{_segment(namespace)}/{facts.plural}"
+    return f"{root}/{facts.plural}"
+
+
+def object_path(facts: KindFacts, name: str, namespace: str, subresource: str = "") -> str:
+    if facts.namespaced and not namespace:
+        raise bad_request("an empty namespace may not be set when a resource name is provided")
+    path = f"{collection_path(facts, namespace)}/{_segment(name)}"
+    return f"{path}/{subresource}" if subresource else path
+
+
+def _segment(name: str) -> str:
+    """One part of a path; a name never leads elsewhere."""
+    if not name:
+        raise bad_request("resource name may not be empty")
+    if name in (".", ".."):
+        raise bad_request(f'invalid resource name "{name}"')
+    return name if name.isalnum() and name.isascii() else quote(name, safe="")
+
+
+def render_binding(namespace: str, name: str, uid: str, node: str) -> Raw:
+    metadata = {"name": name, "namespace": namespace}
+    if uid:
+        metadata["uid"] = uid
+    return {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": {"kind": "Node", "name": node}}
+
+
+def render_eviction(namespace: str, name: str, uid: str) -> Raw:
+    eviction: Raw = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name, "namespace": namespace},
+    }
+    if uid:
+        eviction["deleteOptions"] = {"preconditions": {"uid": uid}}
+    return eviction
+
+
+def render_delete_options(uid: str, grace_seconds: int | None, propagation: str) -> Raw:
+    """Empty if there is nothing to say."""
+    options: Raw = {}
+    if uid:
+        options["preconditions"] = {"uid": uid}
+    if grace_seconds is not None:
+        options["gracePeriodSeconds"] = grace_seconds
+    if propagation:
+        options["propagationPolicy"] = propagation
+    return {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else options
+
+
+def read_object(facts: KindFacts, body: bytes) -> Object:
+    """Raises Unreachable if the body is no object."""
+    try:
+        head = _HEAD.decode(body)
+    except _NOT_JSON as error:
+        raise _unreadable("an object", error) from None
+    return _object(facts, head, body)
+
+
+def _object(facts: KindFacts, head: _Head, body: bytes) -> Object:
+    metadata = head.metadata
+    if not head.kind:  # the items of a list do not say what they are
+        start = b'{"kind":"%s","apiVersion":"%s",' % (facts.kind.encode(), facts.api_version.encode())
+        body = start + body[body.index(b"{") + 1 :]
+    key = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+    return Object(facts, key, _revision(metadata.resourceVersion), body)
+
+
+def _revision(text: str) -> int:
+    if text.isdigit() and text.isascii() and len(text) < 20:
+        return int(text)
+    if not text:
+        return 0
+    raise Unreachable(f"the server's resourceVersion {text[:40]!r} is not a number")
+
+
+def read_page(facts: KindFacts, body: bytes) -> Page:
+    """Raises Unreachable if the body is no list."""
+    try:
+        found = _LIST.decode(body)
+        items = [_object(facts, _HEAD.decode(item), bytes(item)) for item in found.items or ()]
+    except _NOT_JSON as error:
+        raise _unreadable("a list", error) from None
+    return Page(items, _revision(found.metadata.resourceVersion), found.metadata.continues)
+
+
+def read_events(facts: KindFacts, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
+    """The events in whole lines of a watch, up to the first that says that it is over, and why."""
+    try:
+        found = _EVENT.decode_lines(lines)
+        events: list[WatchEvent] = []
+        for event in found:
+            kind = _TYPES.get(event.type)
+            if kind is None:
+                return events, _error_event(event)
+            head = _HEAD.decode(event.object)
+            if kind is EventType.BOOKMARK:
+                events.append(WatchEvent(kind, Object(facts, "", _revision(head.metadata.resourceVersion), raw={})))
+            else:
+                events.append(WatchEvent(kind, _object(facts, head, bytes(event.object))))
+    except _NOT_JSON as error:
+        raise _unreadable("watch events", error) from None
+    return events, None
+
+
+def _error_event(event: _Event) -> ApiError:
+    if event.type != "ERROR":
+        raise Unreachable(f"the server sent a watch event of unknown type {event.type[:40]!r}")
+    return read_error(500, bytes(event.object))
+
+
+def read_error(code: int, body: bytes) -> ApiError:
+    """What a refusal says; if it is not in Kubernetes' words, as much of it as a message can carry."""
+    try:
+        status = msgspec.json.decode(body)
+    except _NOT_JSON:
+        status = None
+    if isinstance(status, dict) and status.get("kind") == "Status":
+        if type(status.get("code")) is not int:
+            status["code"] = code
+        return ApiError(status)
+    text = body[:2048].decode("utf-8", "replace").strip()
+    return failure(code, _REASONS.get(code, "Unknown"), text or f"the server answered {code} without a word")
+
+
+def _unreadable(what: str, error: Exception) -> Unreachable:
+    return Unreachable(f"the server sent something that is not {what}: {error}")

@@ -1,0 +1,438 @@
+"""The HTTP transport against a real server on a real socket, which misbehaves as it is told."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import uvloop
+from tests.unit.client.small_server import Answering, Asked, Reply, SmallServer, small_server
+
+from moorage import __version__
+from moorage.client.http import HttpClient
+from moorage.client.protocol import EventType, PatchType, Unreachable, WatchEvent
+from moorage.model.api_error import ApiError, expired, too_many_requests
+from moorage.model.kinds import KINDS
+
+PODS, NODES, DEPLOYMENTS = KINDS[("v1", "Pod")], KINDS[("v1", "Node")], KINDS[("apps/v1", "Deployment")]
+
+Story = Callable[[HttpClient, SmallServer], Awaitable[None]]
+
+
+def _pod(name: str, revision: int, **rest: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": str(revision)}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, **rest}
+
+
+def _tell(
+    answering: Answering, story: Story, loops: tuple[Any, ...] = (asyncio.new_event_loop,), **options: Any
+) -> None:
+    async def main() -> None:
+        async with small_server(answering) as (server, access):
+            client = HttpClient(access, "test", **options)
+            try:
+                await story(client, server)
+            finally:
+                await client.close()
+
+    for loop in loops:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(main())
+
+
+def _always(status: int, body: Any, headers: str = "") -> Answering:
+    async def answering(asked: Asked, reply: Reply) -> None:
+        reply.say(status, body, headers)
+
+    return answering
+
+
+def test_what_is_sent_for_each_verb() -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        found = await client.get(PODS, "a b/c", "default")
+        assert (found.key, found.revision, found.uid, found.raw) == ("default/a", 7, "uid-a", _pod("a", 7))
+        await client.get(NODES, "n1")
+        await client.create(DEPLOYMENTS, {"metadata": {"namespace": "x", "name": "d"}})
+        await client.create(PODS, {"metadata": {"generateName": "d-"}}, "y")
+        await client.update(NODES, {"metadata": {"name": "n1"}}, subresource="status")
+        await client.patch(PODS, "p", "x", [{"op": "test"}], kind=PatchType.JSON)
+        await client.patch(PODS, "p", "x", {"status": {}}, subresource="status")
+        await client.patch(PODS, "p", "x", {"kind": "Pod"}, kind=PatchType.APPLY)
+        await client.delete(PODS, "p", "x")
+        await client.delete(PODS, "p", "x", uid="u", grace_seconds=0, propagation="Background")
+        await client.bind("x", "p", "u", "n1")
+        await client.evict("x", "p", "u")
+        sent = [(asked.method, asked.target, asked.headers.get("content-type", "")) for asked in server.asked]
+        json_type = "application/json"
+        assert sent == [
+            ("GET", "/api/v1/namespaces/default/pods/a%20b%2Fc", ""),
+            ("GET", "/api/v1/nodes/n1", ""),
+            ("POST", "/apis/apps/v1/namespaces/x/deployments", json_type),
+            ("POST", "/api/v1/namespaces/y/pods", json_type),
+            ("PUT", "/api/v1/nodes/n1/status", json_type),
+            ("PATCH", "/api/v1/namespaces/x/pods/p", "application/json-patch+json"),
+            ("PATCH", "/api/v1/namespaces/x/pods/p/status", "application/strategic-merge-patch+json"),
+            (
+                "PATCH",
+                "/api/v1/namespaces/x/pods/p?fieldManager=moorage-test&force=true",
+                "application/apply-patch+yaml",
+            ),
+            ("DELETE", "/api/v1/namespaces/x/pods/p", ""),
+            ("DELETE", "/api/v1/namespaces/x/pods/p", json_type),
+            ("POST", "/api/v1/namespaces/x/pods/p/binding", json_type),
+            ("POST", "/api/v1/namespaces/x/pods/p/eviction", json_type),
+        ]
+        assert server.asked[0].headers["user-agent"] == f"moorage-test/{__version__}"
+        assert server.asked[9].json == {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "preconditions": {"uid": "u"},
+            "gracePeriodSeconds": 0,
+            "propagationPolicy": "Background",
+        }
+        assert server.asked[10].json["target"] == {"kind": "Node", "name": "n1"}
+        assert server.asked[11].json["deleteOptions"] == {"preconditions": {"uid": "u"}}
+        assert server.connections == 1
+
+    _tell(_always(200, _pod("a", 7)), story, (asyncio.new_event_loop, uvloop.new_event_loop))
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_name_never_leads_elsewhere(name: str) -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(ApiError) as refusal:
+            await client.get(PODS, name, "default")
+        assert refusal.value.reason == "BadRequest"
+        assert server.asked == []
+
+    _tell(_always(200, {}), story)
+
+
+def test_a_refusal_says_what_the_server_said() -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(ApiError) as refusal:
+            await client.get(PODS, "a", "default")
+        assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (410, "Expired", "too old")
+
+    _tell(_always(410, expired("too old").status), story)
+
+
+@pytest.mark.parametrize(("status", "reason"), [(404, "NotFound"), (502, "Unknown"), (401, "Unauthorized")])
+def test_a_refusal_in_other_words_is_passed_on(status: int, reason: str) -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(ApiError) as refusal:
+            await client.get(PODS, "a", "default")
+        assert (refusal.value.code, refusal.value.reason) == (status, reason)
+        assert refusal.value.message == "<html>sorry</html>"
+
+    _tell(_always(status, b"<html>sorry</html>"), story)
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b'{"metadata":[]}', b'{"metadata":{"resourceVersion":"x"}}'])
+def test_an_answer_that_is_no_object_is_an_error_not_a_crash(body: bytes) -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(Unreachable):
+            await client.get(PODS, "a", "default")
+
+    _tell(_always(200, body), story)
+
+
+def test_what_does_not_speak_http_is_unreachable() -> None:
+    async def gibberish(asked: Asked, reply: Reply) -> None:
+        reply.raw(b"SSH-2.0-OpenSSH\r\n\r\n")
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(Unreachable, match="does not speak HTTP"):
+            await client.get(PODS, "a", "default")
+
+    _tell(gibberish, story)
+
+
+def test_a_port_that_nobody_listens_on_is_unreachable() -> None:
+    async def main() -> None:
+        async with small_server(_always(200, {})) as (_, access):
+            pass
+        client = HttpClient(access)
+        with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+            await client.get(PODS, "a", "default")
+        await client.close()
+        with pytest.raises(Unreachable, match="closed"):
+            await client.get(PODS, "a", "default")
+
+    asyncio.run(main())
+
+
+def test_an_answer_beyond_the_limit_is_cut_off() -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(Unreachable, match="more than 1000 bytes"):
+            await client.get(PODS, "a", "default")
+
+    _tell(_always(200, b" " * 2000), story, max_answer_bytes=1000)
+
+
+def test_a_server_that_does_not_answer_is_given_up() -> None:
+    async def silence(asked: Asked, reply: Reply) -> None:
+        return
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(Unreachable, match=r"no answer within 0\.05 seconds"):
+            await client.get(PODS, "a", "default")
+
+    _tell(silence, story, request_seconds=0.05)
+
+
+def test_an_answer_that_ends_with_its_connection_is_whole() -> None:
+    async def old(asked: Asked, reply: Reply) -> None:
+        reply.raw(b"HTTP/1.0 200 OK\r\n\r\n" + json.dumps(_pod("a", 7)).encode())
+        reply._writer.close()
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        assert (await client.get(PODS, "a", "default")).revision == 7
+        assert (await client.get(PODS, "a", "default")).revision == 7
+        assert server.connections == 2
+
+    _tell(old, story)
+
+
+def test_a_read_is_repeated_when_a_kept_connection_turns_out_closed_and_a_write_is_not() -> None:
+    hang_up = False
+
+    async def answering(asked: Asked, reply: Reply) -> None:
+        nonlocal hang_up
+        if hang_up:
+            hang_up = False
+            reply.hang_up()
+        else:
+            reply.say(200, _pod("a", 7))
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        nonlocal hang_up
+        await client.get(PODS, "a", "default")
+        hang_up = True
+        await client.get(PODS, "a", "default")
+        assert len(server.asked) == 3
+        hang_up = True
+        with pytest.raises(Unreachable):
+            await client.create(PODS, _pod("a", 0))
+        assert len(server.asked) == 4
+
+    _tell(answering, story)
+
+
+def test_a_server_that_hangs_up_on_every_new_connection_is_not_asked_for_ever() -> None:
+    async def hang_up(asked: Asked, reply: Reply) -> None:
+        reply.hang_up()
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(Unreachable):
+            await client.get(PODS, "a", "default")
+        assert len(server.asked) == 1
+
+    _tell(hang_up, story)
+
+
+def test_come_back_later_is_obeyed_but_not_for_ever() -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(ApiError) as refusal:
+            await client.create(PODS, _pod("a", 0))
+        assert refusal.value.headers == (("Retry-After", "3"),)
+        assert waited == [3.0] * 10
+        assert len(server.asked) == 11
+        with pytest.raises(ApiError):
+            await client.evict("default", "a")
+        assert len(server.asked) == 12
+
+    _tell(_always(429, too_many_requests("busy").status, "Retry-After: 3\r\n"), story, sleep=sleep)
+
+
+def test_a_list_takes_as_many_pages_as_there_are() -> None:
+    async def pages(asked: Asked, reply: Reply) -> None:
+        number = int(asked.target.partition("continue=page-")[2] or 0)
+        items = [{"metadata": {"name": f"p{number}-{index}", "resourceVersion": "5"}} for index in range(2)]
+        metadata = {"resourceVersion": "9", "continue": f"page-{number + 1}" if number < 2 else ""}
+        reply.say(200, {"kind": "PodList", "metadata": metadata, "items": items})
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        items, revision = await client.list_all(PODS, labels="a=b", fields="x!=y")
+        assert [item.key for item in items] == ["p0-0", "p0-1", "p1-0", "p1-1", "p2-0", "p2-1"]
+        assert revision == 9
+        assert items[0].raw["kind"] == "Pod"
+        assert items[0].raw["apiVersion"] == "v1"
+        assert "labelSelector=a%3Db&fieldSelector=x%21%3Dy&limit=500" in server.asked[0].target
+
+    _tell(pages, story)
+
+
+def test_a_list_whose_pages_are_forgotten_is_taken_at_once() -> None:
+    async def pages(asked: Asked, reply: Reply) -> None:
+        if "continue" in asked.target:
+            reply.say(410, expired("The provided continue parameter is too old").status)
+        else:
+            first = "limit" in asked.target
+            names = ["a"] if first else ["a", "b"]
+            metadata = {"resourceVersion": "9", "continue": "next"} if first else {"resourceVersion": "12"}
+            items = [{"metadata": {"name": name}} for name in names]
+            reply.say(200, {"metadata": metadata, "items": items})
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        items, revision = await client.list_all(PODS)
+        assert ([item.name for item in items], revision) == (["a", "b"], 12)
+
+    _tell(pages, story)
+
+
+def _event(kind: str, name: str, revision: int) -> bytes:
+    return json.dumps({"type": kind, "object": _pod(name, revision)}).encode() + b"\n"
+
+
+def test_a_watch_gives_events_in_batches_however_they_are_cut() -> None:
+    bookmark = b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"40"}}}\n'
+    told = _event("ADDED", "a", 5) + _event("MODIFIED", "a", 6) + _event("DELETED", "ü", 7) + bookmark
+
+    async def answering(asked: Asked, reply: Reply) -> None:
+        reply.begin_chunks()
+        for start in range(0, len(told), 11):
+            reply.chunk(told[start : start + 11])
+            await asyncio.sleep(0)
+        reply.raw(b"0\r\n\r\n")
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        events: list[WatchEvent] = []
+        async for batch in client.watch(PODS, 4, "default", labels="a"):
+            events += batch
+        seen = [(event.type, event.object.key, event.object.revision) for event in events]
+        assert seen == [
+            (EventType.ADDED, "default/a", 5),
+            (EventType.MODIFIED, "default/a", 6),
+            (EventType.DELETED, "default/ü", 7),
+            (EventType.BOOKMARK, "", 40),
+        ]
+        assert events[1].object.raw == _pod("a", 6)
+        assert server.asked[0].target == (
+            "/api/v1/namespaces/default/pods?watch=true&allowWatchBookmarks=true&resourceVersion=4"
+            "&timeoutSeconds=450&labelSelector=a"
+        )
+
+    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop), random=lambda: 0.5)
+
+
+def test_an_error_in_a_watch_comes_after_what_was_said_before() -> None:
+    async def answering(asked: Asked, reply: Reply) -> None:
+        reply.begin_chunks()
+        error = json.dumps({"type": "ERROR", "object": expired("too old").status}).encode() + b"\n"
+        reply.chunk(_event("ADDED", "a", 5) + error)
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        watch = client.watch(PODS, 4)
+        assert [event.object.revision for event in await anext(watch)] == [5]
+        with pytest.raises(ApiError) as refusal:
+            await anext(watch)
+        assert refusal.value.code == 410
+
+    _tell(answering, story)
+
+
+def test_a_watch_that_is_refused_raises() -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(ApiError) as refusal:
+            await anext(client.watch(PODS, 4))
+        assert refusal.value.code == 410
+
+    _tell(_always(410, expired("too old").status), story)
+
+
+def test_a_watch_that_breaks_off_is_unreachable_after_what_was_whole() -> None:
+    async def answering(asked: Asked, reply: Reply) -> None:
+        reply.begin_chunks()
+        reply.chunk(_event("ADDED", "a", 5) + b'{"type":"ADD')
+        await reply._writer.drain()
+        reply._writer.close()
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        watch = client.watch(PODS, 4)
+        assert len(await anext(watch)) == 1
+        with pytest.raises(Unreachable):
+            await anext(watch)
+
+    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop))
+
+
+@pytest.mark.parametrize("line", [b"{}\n", b"nonsense\n", b'{"type":"NEWS","object":{}}\n', b"\xff\n"])
+def test_a_watch_that_says_nonsense_is_unreachable(line: bytes) -> None:
+    async def answering(asked: Asked, reply: Reply) -> None:
+        reply.begin_chunks()
+        reply.chunk(line)
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        with pytest.raises(Unreachable):
+            await anext(client.watch(PODS, 4))
+
+    _tell(answering, story)
+
+
+def test_a_reader_that_is_slow_holds_the_server_up_and_loses_nothing() -> None:
+    padding = "x" * 100_000
+    count = 200
+
+    async def answering(asked: Asked, reply: Reply) -> None:
+        reply.begin_chunks()
+        for index in range(count):
+            reply.chunk(json.dumps({"type": "ADDED", "object": _pod("a", 5 + index, padding=padding)}).encode() + b"\n")
+        reply.raw(b"0\r\n\r\n")
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        revisions: list[int] = []
+        async for batch in client.watch(PODS, 4):
+            revisions += [event.object.revision for event in batch]
+            await asyncio.sleep(0.001)
+        assert revisions == list(range(5, 5 + count))
+
+    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop))
+
+
+def test_many_at_once_share_the_connections_there_may_be() -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        found = await asyncio.gather(*(client.get(PODS, "a", "default") for _ in range(100)))
+        assert len(found) == 100
+        assert server.connections == 4
+
+    _tell(_always(200, _pod("a", 7)), story, (asyncio.new_event_loop, uvloop.new_event_loop), most_connections=4)
+
+
+def test_whoever_gives_up_waiting_takes_no_connection_with_them() -> None:
+    async def answering(asked: Asked, reply: Reply) -> None:
+        if "slow" not in asked.target:
+            reply.say(200, _pod("a", 7))
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        for _ in range(3):
+            slow = [asyncio.create_task(client.get(PODS, "slow", "default")) for _ in range(5)]
+            await asyncio.sleep(0.01)
+            for task in slow:
+                task.cancel()
+            await asyncio.gather(*slow, return_exceptions=True)
+        found = await asyncio.gather(*(client.get(PODS, "a", "default") for _ in range(10)))
+        assert len(found) == 10
+
+    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop), most_connections=2)
+
+
+def test_closing_ends_what_is_under_way() -> None:
+    async def silence(asked: Asked, reply: Reply) -> None:
+        return
+
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        waiting = [asyncio.create_task(client.get(PODS, "a", "default")) for _ in range(3)]
+        while len(server.asked) < 2:
+            await asyncio.sleep(0.001)
+        await client.close()
+        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        assert all(isinstance(end, Unreachable) for end in ends)
+
+    _tell(silence, story, (asyncio.new_event_loop, uvloop.new_event_loop), most_connections=2)
