@@ -1,0 +1,184 @@
+"""What a write changed.
+
+In: the object before and after, and the grain of its kind. Out: the fields that were removed, modified and added.
+`compare_objects` reads both as the API server's own objects (see `grain`), which is what matters for create, update
+and patch; equal parts cost one comparison. `compare_documents` takes documents at their word, for server-side apply.
+Kubernetes: structured-merge-diff, typed/compare. Differs: a value of another type than before is modified, and no more
+is said about what was in it. Next: `updating`.
+"""
+
+from typing import Any, NamedTuple
+
+from moorage.serve.apply.field_set import MEMBER, NOTHING, SELF, Fields, recursive_difference, union
+from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.ownership import written_fields, written_value
+
+Raw = dict[str, Any]
+
+
+class Comparison(NamedTuple):
+    """No field is in two of these. All empty: nothing changed."""
+
+    removed: Fields
+    modified: Fields
+    added: Fields
+
+    @property
+    def changed(self) -> Fields:
+        """The fields whose values are the writer's now."""
+        return union(self.modified, self.added)
+
+    def without(self, ignored: Fields) -> "Comparison":
+        """The same, but for some fields and all that is below them."""
+        if not ignored:
+            return self
+        return Comparison(*(recursive_difference(fields, ignored) for fields in self))
+
+
+NO_CHANGE = Comparison(NOTHING, NOTHING, NOTHING)
+
+
+def compare_objects(old: Raw, new: Raw, grain: Grain) -> Comparison:
+    """What has changed between two objects of the API server."""
+    if old == new:
+        return NO_CHANGE
+    return _Walk(as_objects=True).compare(old, new, grain)
+
+
+def compare_documents(old: Raw, new: Raw, grain: Grain) -> Comparison:
+    """What has changed between two documents, in which null is a value and empty is not absent."""
+    return NO_CHANGE if old == new else _Walk(as_objects=False).compare(old, new, grain)
+
+
+class _Walk:
+    """One comparison. Nodes of the three trees are made on the way back, so that none is empty."""
+
+    def __init__(self, *, as_objects: bool) -> None:
+        self.as_objects = as_objects
+
+    def compare(self, old: Raw, new: Raw, grain: Grain) -> Comparison:
+        removed: Fields = {}
+        modified: Fields = {}
+        added: Fields = {}
+        if self.as_objects and grain.is_struct:
+            self._structs(old, new, grain, removed, modified, added)
+        else:
+            self._maps(old, new, grain, removed, modified, added)
+        return Comparison(removed, modified, added)
+
+    def _structs(self, old: Raw, new: Raw, grain: Grain, removed: Fields, modified: Fields, added: Fields) -> None:
+        always, never_empty = grain.always_written, grain.never_empty
+        for name, value in new.items():
+            before = old.get(name)
+            if value == before or (not value and (value is None or name in never_empty)):
+                continue
+            if not before and (before is None or name in never_empty):
+                if name in always:
+                    self._from_nothing(name, value, grain.child(name), modified, added)
+                else:
+                    added[f"f:{name}"] = self._whole(value, grain.child(name))
+            else:
+                self._both(f"f:{name}", before, value, grain.child(name), removed, modified, added)
+        for name, before in old.items():
+            if before is None or (not before and name in never_empty):
+                continue
+            value = new.get(name)
+            if value is None or (not value and name in never_empty):
+                if name in always:
+                    self._to_nothing(name, before, grain.child(name), removed, modified)
+                else:
+                    removed[f"f:{name}"] = self._whole(before, grain.child(name))
+
+    def _from_nothing(self, name: str, value: Any, child: Grain, modified: Fields, added: Fields) -> None:
+        """A field that Go always writes was at its zero value."""
+        if type(value) is dict and child.divides_maps:
+            below = written_fields(value, child, new=False)
+        elif type(value) is list and child.divides_lists:
+            below = self._whole(value, child)
+            below = {element: node for element, node in below.items() if element != SELF}
+        else:
+            if value:
+                modified[f"f:{name}"] = MEMBER
+            return
+        if below:
+            added[f"f:{name}"] = below
+
+    def _to_nothing(self, name: str, before: Any, child: Grain, removed: Fields, modified: Fields) -> None:
+        if (type(before) is dict and child.divides_maps) or (type(before) is list and child.divides_lists):
+            lost: Fields = {}
+            self._from_nothing(name, before, child, modified, lost)
+            removed.update(lost)
+        elif before:
+            modified[f"f:{name}"] = MEMBER
+
+    def _maps(self, old: Raw, new: Raw, grain: Grain, removed: Fields, modified: Fields, added: Fields) -> None:
+        for name, value in new.items():
+            if name not in old:
+                added[f"f:{name}"] = self._whole(value, grain.child(name))
+            elif old[name] != value:
+                self._both(f"f:{name}", old[name], value, grain.child(name), removed, modified, added)
+        for name, before in old.items():
+            if name not in new:
+                removed[f"f:{name}"] = self._whole(before, grain.child(name))
+
+    def _whole(self, value: Any, grain: Grain) -> Fields:
+        return written_value(value, grain) if self.as_objects else _document_value(value, grain)
+
+    def _both(
+        self, element: str, old: Any, new: Any, grain: Grain, removed: Fields, modified: Fields, added: Fields
+    ) -> None:
+        """Two values that differ."""
+        maps = grain.divides_maps and isinstance(old, dict | None) and isinstance(new, dict | None) and (old or new)
+        lists = grain.divides_lists and isinstance(old, list | None) and isinstance(new, list | None) and (old or new)
+        if not maps and not lists:
+            modified[element] = MEMBER
+            return
+        below = self.compare(old or {}, new or {}, grain) if maps else self._lists(old or [], new or [], grain)
+        for fields, into in zip(below, (removed, modified, added), strict=True):
+            if fields:
+                into[element] = fields
+
+    def _lists(self, old: list[Any], new: list[Any], grain: Grain) -> Comparison:
+        before, after = _by_element(old, grain), _by_element(new, grain)
+        removed: Fields = {}
+        modified: Fields = {}
+        added: Fields = {}
+        for element in {**before, **after}:
+            mine, theirs = before.get(element, []), after.get(element, [])
+            if len(mine) > 1 and len(theirs) > 1:
+                if mine != theirs:
+                    modified[element] = MEMBER
+            elif len(mine) > 1:
+                removed[element] = MEMBER
+                if theirs:
+                    added[element] = self._whole(theirs[0], grain.element)
+            elif len(theirs) > 1:
+                added[element] = MEMBER
+                if mine:
+                    removed[element] = self._whole(mine[0], grain.element)
+            elif not mine:
+                added[element] = self._whole(theirs[0], grain.element)
+            elif not theirs:
+                removed[element] = self._whole(mine[0], grain.element)
+            elif mine[0] != theirs[0]:
+                self._both(element, mine[0], theirs[0], grain.element, removed, modified, added)
+        return Comparison(removed, modified, added)
+
+
+def _by_element(items: list[Any], grain: Grain) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        found.setdefault(grain.item_element(item), []).append(item)
+    return found
+
+
+def _document_value(value: Any, grain: Grain) -> Fields:
+    """A part of a document that has no counterpart: itself and all that is in it."""
+    below: Fields = {}
+    if type(value) is dict and grain.divides_maps:
+        below = {f"f:{name}": _document_value(item, grain.child(name)) for name, item in value.items()}
+    elif type(value) is list and grain.divides_lists:
+        for item in value:
+            element = grain.item_element(item)
+            below[element] = MEMBER if element in below else _document_value(item, grain.element)
+    return {SELF: MEMBER, **below} if below else MEMBER

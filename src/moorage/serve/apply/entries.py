@@ -1,0 +1,137 @@
+"""The entries of managedFields: read, told apart, put in order, kept to a number.
+
+In: `metadata.managedFields` as stored or as a client sent it. Out: a table from `Writer` to `Entry`, and back. A
+writer that updates has an entry for each version and subresource it writes; one that applies has one for each
+subresource. Kubernetes: apimachinery's managedfields/internal (managedfields, buildmanagerinfo, capmanagers). Differs:
+entries of another version than the object's are dropped, as upstream drops those of versions it does not know. Next:
+`updating`.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from moorage.serve.apply.field_set import Fields, decode, in_order, union
+
+Raw = dict[str, Any]
+
+APPLY: Final = "Apply"
+UPDATE: Final = "Update"
+MAX_UPDATERS: Final = 10
+_ANCIENT: Final = "ancient-changes"
+
+
+class Writer(NamedTuple):
+    """Whose entry it is. `api_version` is empty for those who apply."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+
+
+class Entry(NamedTuple):
+    """What a writer owns. `time` is RFC 3339 or empty."""
+
+    fields: Fields
+    api_version: str
+    time: str
+
+
+Managed = dict[Writer, Entry]
+
+
+def writer_of(manager: str, operation: str, api_version: str, subresource: str) -> Writer:
+    return Writer(manager or "unknown", operation, "" if operation == APPLY else api_version, subresource)
+
+
+def read_own(entries: Any) -> Managed:
+    """Entries that were stored: they are as `write` made them, so their sets are taken as they are."""
+    managed: Managed = {}
+    for entry in entries or ():
+        operation, version = entry["operation"], entry["apiVersion"]
+        writer = Writer(
+            entry.get("manager", ""), operation, "" if operation == APPLY else version, entry.get("subresource", "")
+        )
+        managed[writer] = Entry(entry.get("fieldsV1") or {}, version, entry.get("time") or "")
+    return managed
+
+
+def read_sent(entries: Any) -> Managed:
+    """Entries that a client sent. Raises ValueError for what cannot be read."""
+    managed: Managed = {}
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise ValueError(f"managed fields entry {index} is no object")
+        texts = {name: entry.get(name) or "" for name in ("manager", "operation", "apiVersion", "subresource", "time")}
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise ValueError(f"managed fields entry {index} has a field that is no text")
+        if texts["operation"] not in (APPLY, UPDATE):
+            raise ValueError("operation must be `Apply` or `Update`")
+        if not texts["apiVersion"]:
+            raise ValueError("apiVersion must not be empty")
+        fields_type = entry.get("fieldsType") or ""
+        if fields_type != "FieldsV1":
+            what = f'invalid fieldsType "{fields_type}"' if fields_type else "missing fieldsType"
+            raise ValueError(f"{what} in managed fields entry {index}")
+        fields = decode(entry.get("fieldsV1") or {})
+        version = "" if texts["operation"] == APPLY else texts["apiVersion"]
+        writer = Writer(texts["manager"], texts["operation"], version, texts["subresource"])
+        managed[writer] = Entry(fields, texts["apiVersion"], texts["time"])
+    return managed
+
+
+def of_version(managed: Managed, api_version: str) -> Managed:
+    """The entries that speak of the object's version."""
+    if all(entry.api_version == api_version for entry in managed.values()):
+        return managed
+    return {writer: entry for writer, entry in managed.items() if entry.api_version == api_version}
+
+
+def write(managed: Managed, stored: Any = ()) -> list[Raw]:
+    """The entries as objects carry them, in order: those who applied first, then by time and name.
+
+    Sets that `stored` entries hold are in order already.
+    """
+    ordered = {id(entry.get("fieldsV1")) for entry in stored or ()}
+    writers = sorted(managed, key=lambda writer: _order(writer, managed[writer]))
+    return [_written(writer, managed[writer], ordered) for writer in writers]
+
+
+def _order(writer: Writer, entry: Entry) -> tuple[str, ...]:
+    return (writer.operation, entry.time, writer.manager, entry.api_version, writer.subresource)
+
+
+def _written(writer: Writer, entry: Entry, ordered: set[int]) -> Raw:
+    written: Raw = {"manager": writer.manager, "operation": writer.operation, "apiVersion": entry.api_version}
+    if entry.time:
+        written["time"] = entry.time
+    written["fieldsType"] = "FieldsV1"
+    written["fieldsV1"] = entry.fields if id(entry.fields) in ordered else in_order(entry.fields)
+    if writer.subresource:
+        written["subresource"] = writer.subresource
+    return written
+
+
+def cap_updaters(managed: Managed) -> Managed:
+    """At most ten entries of writers that update: the oldest are merged into one of their version."""
+    updaters = [writer for writer in managed if writer.operation == UPDATE]
+    if len(updaters) <= MAX_UPDATERS:
+        return managed
+    capped = dict(managed)
+    updaters.sort(key=lambda writer: (managed[writer].time, writer))
+    excess = len(updaters) - MAX_UPDATERS
+    first_of_version: dict[str, Writer] = {}
+    for writer in updaters:
+        if not excess:
+            break
+        entry = managed[writer]
+        first = first_of_version.setdefault(entry.api_version, writer)
+        if first is writer:
+            continue
+        bucket = Writer(_ANCIENT, UPDATE, entry.api_version, "")
+        if bucket not in capped:
+            capped[bucket] = capped.pop(first)
+        fields = union(entry.fields, capped[bucket].fields)
+        capped.pop(writer, None)
+        capped[bucket] = Entry(fields, entry.api_version, entry.time)
+        excess -= 1
+    return capped

@@ -1,0 +1,222 @@
+"""Sets of field paths, kept in the very form in which objects carry them.
+
+In: FieldsV1 as decoded from JSON. Out: the same, joined, intersected, subtracted. A set is a tree of dicts whose names
+are path elements: `f:name` for a field, `k:{"name":"a"}` and `v:"a"` for an element of a list, `i:0` for a position.
+An empty dict is a member; `"."` makes an inner node a member as well. So what is stored needs no decoding, and what is
+computed needs no encoding but to be put in order. Trees are never changed once made: parts are shared freely. The root
+is nobody's: an empty root is the empty set. Kubernetes: structured-merge-diff, fieldpath. Differs: elements are equal
+if their text is. Next: `path_elements`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from moorage.serve.apply.path_elements import canonical_element, element_order
+
+Fields = dict[str, Any]
+
+NOTHING: Fields = {}
+MEMBER: Fields = {}
+SELF = "."
+
+
+def of_paths(*paths: tuple[str, ...]) -> Fields:
+    """The set of paths given as field names."""
+    tree: Fields = {}
+    for path in paths:
+        tree = union(tree, at_path([f"f:{name}" for name in path]))
+    return tree
+
+
+def at_path(elements: list[str]) -> Fields:
+    """The set with one path, which has at least one element."""
+    tree = MEMBER
+    for element in reversed(elements):
+        tree = {element: tree}
+    return tree
+
+
+def is_member(node: Fields) -> bool:
+    """Whether the path that led to this node is in the set."""
+    return not node or SELF in node
+
+
+def as_member(children: Fields) -> Fields:
+    """A node that is a member and has these children."""
+    return {SELF: MEMBER, **children} if children and SELF not in children else children
+
+
+def has(fields: Fields, path: tuple[str, ...]) -> bool:
+    node: Fields | None = fields
+    for element in path:
+        node = node.get(element) if node else None
+        if node is None:
+            return False
+    return node is not None and is_member(node)
+
+
+def union(one: Fields, other: Fields) -> Fields:
+    if not one or one is other:
+        return other
+    if not other:
+        return one
+    return _union(one, other)
+
+
+def _union(one: Fields, other: Fields) -> Fields:
+    if not one:
+        return as_member(other)
+    if not other:
+        return as_member(one)
+    joined = dict(one)
+    for element, node in other.items():
+        mine = joined.get(element)
+        joined[element] = node if mine is None else _union(mine, node)
+    return joined
+
+
+def difference(one: Fields, other: Fields) -> Fields:
+    """What is in `one` only. Taking away a parent leaves its children."""
+    if not one or not other:
+        return one
+    return _difference(one, other) or NOTHING
+
+
+def _difference(one: Fields, other: Fields) -> Fields | None:
+    """The node, or None if nothing is left of it."""
+    if not one:
+        return None if is_member(other) else one
+    if not other:
+        if SELF not in one:
+            return one
+        return {element: node for element, node in one.items() if element != SELF}
+    left: Fields = {}
+    for element, node in one.items():
+        theirs = other.get(element)
+        if theirs is None:
+            left[element] = node
+        else:
+            kept = _difference(node, theirs)
+            if kept is not None:
+                left[element] = kept
+    if not left:
+        return None
+    return MEMBER if len(left) == 1 and SELF in left else left
+
+
+def recursive_difference(one: Fields, other: Fields) -> Fields:
+    """What is in `one` and not in or below a member of `other`."""
+    if not one or not other:
+        return one
+    left: Fields = {}
+    for element, node in one.items():
+        theirs = other.get(element)
+        if theirs is None:
+            left[element] = node
+        elif not is_member(theirs):
+            kept = recursive_difference(node, theirs)
+            if kept or not node or SELF in node:  # their node is no member, so ours stays one
+                left[element] = kept
+    return MEMBER if len(left) == 1 and SELF in left else left
+
+
+def intersection(one: Fields, other: Fields) -> Fields:
+    if not one or not other:
+        return NOTHING
+    return _intersection(one, other) or NOTHING
+
+
+def _intersection(one: Fields, other: Fields) -> Fields | None:
+    if not one:
+        return MEMBER if is_member(other) else None
+    if not other:
+        return MEMBER if SELF in one else None
+    shared: Fields = {}
+    for element, node in one.items():
+        theirs = other.get(element)
+        if theirs is not None:
+            both = _intersection(node, theirs)
+            if both is not None:
+                shared[element] = both
+    if not shared:
+        return None
+    return MEMBER if len(shared) == 1 and SELF in shared else shared
+
+
+def intersects(one: Fields, other: Fields) -> bool:
+    """Whether some path is in both."""
+    return bool(one) and bool(other) and _intersects(one, other)
+
+
+def _intersects(one: Fields, other: Fields) -> bool:
+    if not one:
+        return is_member(other)
+    if not other:
+        return SELF in one
+    for element, node in one.items():
+        theirs = other.get(element)
+        if theirs is not None and _intersects(node, theirs):
+            return True
+    return False
+
+
+def includes(all_of: Fields, some: Fields) -> bool:
+    """Whether every path of `some` is in `all_of`."""
+    if not some:
+        return True
+    if not all_of:
+        return False
+    return _includes(all_of, some)
+
+
+def _includes(all_of: Fields, some: Fields) -> bool:
+    if not some:
+        return is_member(all_of)
+    if not all_of:
+        return len(some) == 1 and SELF in some
+    for element, node in some.items():
+        theirs = all_of.get(element)
+        if theirs is None or not _includes(theirs, node):
+            return False
+    return True
+
+
+def leaves(fields: Fields) -> Fields:
+    """The members that have no children."""
+    return {element: leaves(node) for element, node in fields.items() if element != SELF}
+
+
+def paths(fields: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every member in order: those of a level before those below it."""
+    elements = sorted((element for element in fields if element != SELF), key=element_order)
+    for element in elements:
+        if is_member(fields[element]):
+            yield (*prefix, element)
+    for element in elements:
+        if fields[element]:
+            yield from paths(fields[element], (*prefix, element))
+
+
+def in_order(fields: Fields) -> Fields:
+    """The same set, its elements in the order in which they are stored and shown."""
+    if len(fields) < 2:
+        return {element: in_order(node) if node else node for element, node in fields.items()}
+    names = sorted(fields)
+    if names[-1] > "g":  # elements of lists are ordered by their values, not their text
+        names.sort(key=element_order)
+    return {name: in_order(node) if (node := fields[name]) else MEMBER for name in names}
+
+
+def decode(value: Any) -> Fields:
+    """A set as a client sent it, put right. Unknown kinds of element are dropped; raises ValueError for nonsense."""
+    if not isinstance(value, dict):
+        raise ValueError("expected an object")
+    tree: Fields = {}
+    for element, node in value.items():
+        if element == SELF:
+            tree[SELF] = MEMBER
+            continue
+        known = canonical_element(element)
+        if known is not None:
+            tree[known] = decode(node)
+    return MEMBER if len(tree) == 1 and SELF in tree else tree

@@ -1,0 +1,197 @@
+"""How finely values are owned: a schema, prepared for the walks of this package.
+
+In: `moorage.model.schema`. Out: a `Grain` per type, made when first asked for. It says whether an object or a list is
+taken apart, by which keys, and what Go would leave out of a document or always write: the API server's own objects are
+structs, so a field that was never set may be there (`resources: {}`) and one that was set may not (`hostNetwork:
+false`). Kubernetes: the schema of structured-merge-diff, and the `omitempty` marks of k8s.io/api. Next: `ownership`.
+"""
+
+from functools import cache, cached_property
+from typing import Any, Final
+
+import msgspec
+
+from moorage.model.kinds import KindFacts
+from moorage.model.schema import UNTYPED, ListType, MapType, Scalar, SchemaType, StructType, Untyped, schema_of
+from moorage.model.view import View
+from moorage.serve.apply.path_elements import as_json, key_element, value_element
+
+_CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
+
+#: Fields that Go writes though they may be unset, beyond those that are structs themselves. Fields that no valid object
+#: lacks are left out.
+_ALWAYS_WRITTEN: Final[dict[str, tuple[str, ...]]] = {
+    "PodSpec": ("containers",),
+    "DeploymentSpec": ("selector",),
+    "ReplicaSetSpec": ("selector",),
+    "DaemonSetSpec": ("selector",),
+    "StatefulSetSpec": ("selector", "serviceName"),
+    "GRPCAction": ("service",),
+    "HTTPHeader": ("value",),
+    "ProjectedVolumeSource": ("sources",),
+    "ISCSIVolumeSource": ("lun",),
+    "ISCSIPersistentVolumeSource": ("lun",),
+    "AzureFilePersistentVolumeSource": ("secretNamespace",),
+    "CSINodeSpec": ("drivers",),
+    "CSINodeDriver": ("topologyKeys",),
+    "PodCondition": _CONDITION_TIMES,
+    "NodeCondition": ("lastHeartbeatTime", "lastTransitionTime"),
+    "NamespaceCondition": ("lastTransitionTime",),
+    "PersistentVolumeClaimCondition": _CONDITION_TIMES,
+    "DeploymentCondition": ("lastUpdateTime", "lastTransitionTime"),
+    "ReplicaSetCondition": ("lastTransitionTime",),
+    "StatefulSetCondition": ("lastTransitionTime",),
+    "DaemonSetCondition": ("lastTransitionTime",),
+    "JobCondition": _CONDITION_TIMES,
+    "Condition": ("lastTransitionTime", "reason", "message"),
+    "ContainerStatus": ("ready", "restartCount", "image", "imageID"),
+    "ContainerStateRunning": ("startedAt",),
+    "ContainerStateTerminated": ("exitCode", "startedAt", "finishedAt"),
+    "DaemonEndpoint": ("Port",),
+    "NodeSystemInfo": (
+        "machineID",
+        "systemUUID",
+        "bootID",
+        "kernelVersion",
+        "osImage",
+        "containerRuntimeVersion",
+        "kubeletVersion",
+        "kubeProxyVersion",
+        "operatingSystem",
+        "architecture",
+    ),
+    "ReplicaSetStatus": ("replicas",),
+    "StatefulSetStatus": ("replicas", "availableReplicas"),
+    "DaemonSetStatus": ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
+    "PodDisruptionBudgetStatus": ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+    "PriorityClass": ("value",),
+    "ServicePort": ("targetPort",),
+    "VolumeAttachmentStatus": ("attached",),
+    "Event": (
+        "eventTime",
+        "firstTimestamp",
+        "lastTimestamp",
+        "deprecatedFirstTimestamp",
+        "deprecatedLastTimestamp",
+    ),
+    "EventSeries": ("lastObservedTime",),
+}
+
+
+class Grain:
+    """A type as this package sees it.
+
+    `is_struct`: fields are known by name. `divides_maps` and `divides_lists`: such a value is owned in parts, otherwise
+    as a whole. `keys` tell the elements of a list apart; without any, the list is a set.
+    """
+
+    def __init__(self, type_: SchemaType) -> None:
+        self.type = type_
+        self.is_struct = isinstance(type_, StructType)
+        self.is_list = isinstance(type_, ListType)
+        self.is_scalar = isinstance(type_, Scalar)
+        self.is_untyped = isinstance(type_, Untyped)
+        self.divides_maps = self.is_untyped or (isinstance(type_, StructType | MapType) and not type_.atomic)
+        self.divides_lists = isinstance(type_, ListType) and type_.topology != "atomic"
+        self.keys: tuple[str, ...] = type_.keys if isinstance(type_, ListType) else ()
+        self.key_defaults = dict(type_.key_defaults) if isinstance(type_, ListType) else {}
+        self._sole_key = self.keys[0] if len(self.keys) == 1 else ""
+        self._sole_prefix = f'k:{{"{self._sole_key}":'
+
+    @cached_property
+    def fields(self) -> dict[str, "Grain"]:
+        """The known fields of a struct."""
+        if not isinstance(self.type, StructType):
+            return {}
+        return {name: grain_of_type(field.type) for name, field in self.type.fields.items()}
+
+    @cached_property
+    def element(self) -> "Grain":
+        """What is below, where it is the same for all that is below."""
+        if isinstance(self.type, MapType | ListType):
+            return grain_of_type(self.type.element)
+        return self if self.is_untyped else UNKNOWN
+
+    def child(self, name: str) -> "Grain":
+        """The grain of a member of an object."""
+        return self.fields.get(name, UNKNOWN) if self.is_struct else self.element
+
+    @cached_property
+    def always_written(self) -> frozenset[str]:
+        """Fields that the API server's own objects always have."""
+        if not isinstance(self.type, StructType):
+            return frozenset()
+        structs = (name for name, default in _defaults(self.type.view).items() if isinstance(default, View))
+        known = self.type.view.__struct_fields__
+        return frozenset([*structs, *(name for name in _ALWAYS_WRITTEN.get(self.type.name, ()) if name in known)])
+
+    @cached_property
+    def never_empty(self) -> frozenset[str]:
+        """Fields that Go leaves out if they are empty: neither pointers nor always written."""
+        if not isinstance(self.type, StructType):
+            return frozenset()
+        values = {name for name, default in _defaults(self.type.view).items() if default is not None}
+        return frozenset(values - self.always_written)
+
+    @cached_property
+    def empty_by_default(self) -> frozenset[str]:
+        """Fields that mean nothing if they are empty, in a struct that was there before."""
+        return self.never_empty | self.always_written
+
+    def item_element(self, item: Any) -> str:
+        """The path element of an element of a list. Raises ValueError where it cannot be told from others."""
+        if not self.keys:
+            return _set_element(item)
+        if not isinstance(item, dict):
+            what = "a null element" if item is None else "non-map elements"
+            raise ValueError(f"associative list with keys may not have {what}")
+        if self._sole_key and self._sole_key in item:
+            return f"{self._sole_prefix}{as_json(item[self._sole_key])}}}"
+        found = [(key, item[key] if key in item else self.key_defaults.get(key)) for key in self.keys]
+        present = [(key, value) for key, value in found if value is not None or key in item]
+        if not present:
+            names = " ".join(f'"{key}"' for key in self.keys)
+            raise ValueError(
+                f"associative list with keys has an element that omits all key fields [{names}] "
+                "(and doesn't have default values for any key fields)"
+            )
+        return key_element(present)
+
+
+def _set_element(item: Any) -> str:
+    if isinstance(item, dict):
+        raise ValueError("associative list without keys has an element that's a map type")
+    if isinstance(item, list):
+        raise ValueError("not supported: associative list with lists as elements")
+    if item is None:
+        raise ValueError("associative list without keys has an element that's an explicit null")
+    return value_element(item)
+
+
+def _defaults(view: type[View]) -> dict[str, Any]:
+    """The value that each field has when it is absent; None is a pointer's."""
+    return {
+        field.name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+        for field in msgspec.structs.fields(view)
+    }
+
+
+@cache
+def _grain_of_struct(type_: StructType) -> Grain:
+    return Grain(type_)
+
+
+def grain_of_type(type_: SchemaType) -> Grain:
+    """The grain of a type. Structs are shared, because types may contain themselves."""
+    if isinstance(type_, StructType):
+        return _grain_of_struct(type_)
+    return UNKNOWN if isinstance(type_, Untyped) else Grain(type_)
+
+
+UNKNOWN: Final = Grain(UNTYPED)
+
+
+@cache
+def grain_of(facts: KindFacts) -> Grain:
+    """The grain of a kind's documents."""
+    return grain_of_type(schema_of(facts))

@@ -1,0 +1,82 @@
+"""The annotation in which kubectl's client-side apply remembers what it applied.
+
+In: objects that were applied from the client's side before. Out: which conflicts are none, because the values are the
+same user's and were applied by the same kubectl; and the annotation, kept up to date so that the user may go back.
+Only for the field manager "kubectl": other names opt out. Kubernetes: managedfields/internal (lastappliedmanager,
+lastappliedupdater, lastapplied). Next: `managed_fields`.
+"""
+
+import json
+from typing import Any, Final
+
+from moorage.serve.apply.comparison import compare_documents
+from moorage.serve.apply.entries import Writer
+from moorage.serve.apply.field_set import NOTHING, Fields, difference
+from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.ownership import fields_of
+from moorage.serve.apply.path_elements import as_json
+from moorage.serve.apply.typed_check import check
+
+Raw = dict[str, Any]
+
+KUBECTL: Final = "kubectl"
+ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_MAX_ANNOTATIONS_SIZE = 256 * 1024
+
+
+def remaining_conflicts(conflicts: dict[Writer, Fields], live: Raw, grain: Grain) -> dict[Writer, Fields]:
+    """The conflicts that are left once those about the user's own former configuration are forgotten."""
+    allowed = _still_as_applied(live, grain)
+    left = {writer: difference(fields, allowed) for writer, fields in conflicts.items()}
+    return {writer: fields for writer, fields in left.items() if fields}
+
+
+def _still_as_applied(live: Raw, grain: Grain) -> Fields:
+    text = _annotations(live).get(ANNOTATION)
+    if not text:
+        return NOTHING
+    try:
+        last = json.loads(text)
+        if not isinstance(last, dict) or last.get("apiVersion") != live.get("apiVersion") or check(last, grain):
+            return NOTHING
+        differing = compare_documents(last, live, grain)
+    except (ValueError, RecursionError):
+        return NOTHING
+    fields = fields_of(last, grain)
+    for changed in differing:
+        fields = difference(fields, changed)
+    return fields
+
+
+def with_annotation(document: Raw, patch: Raw) -> Raw:
+    """The document, with the annotation telling of this patch if there was one before."""
+    annotations = _annotations(document)
+    if not annotations.get(ANNOTATION):
+        return document
+    annotations = {**annotations, ANNOTATION: _remembered(patch)}
+    if (
+        sum(len(name.encode()) + len(str(value).encode()) for name, value in annotations.items())
+        > _MAX_ANNOTATIONS_SIZE
+    ):
+        del annotations[ANNOTATION]
+    return {**document, "metadata": {**document["metadata"], "annotations": annotations}}
+
+
+def _remembered(patch: Raw) -> str:
+    metadata = patch.get("metadata") or {}
+    annotations = metadata.get("annotations")
+    if annotations is not None:
+        others = {name: value for name, value in annotations.items() if name != ANNOTATION}
+        patch = {**patch, "metadata": {**metadata, "annotations": others}}
+    return as_json(_sorted(patch)) + "\n"
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+def _annotations(document: Raw) -> Raw:
+    annotations = (document.get("metadata") or {}).get("annotations")
+    return annotations if isinstance(annotations, dict) else {}

@@ -1,0 +1,205 @@
+"""The front door: what each verb does to `metadata.managedFields`, and server-side apply.
+
+In: objects before and after, the facts of their kind, who writes (`manager`: the fieldManager parameter, or else the
+first part of the User-Agent) and when (RFC 3339). Out: for `on_create` and `on_update` the new object itself, its
+managedFields set in place; for `apply_patch` a new object that shares parts with the old one. Call them where the API
+server does: after defaulting, before admission plugins. Once all is said and done, `keep_times` undoes changes that
+are of times only. Kubernetes: apimachinery's managedfields/internal/fieldmanager and the handlers of create, update
+and patch. Differs: what does not fit the schema is the client's fault (400), not the server's (500). Next: the verbs.
+"""
+
+from typing import Any
+
+from moorage.model.api_error import bad_request
+from moorage.model.kinds import KindFacts
+from moorage.serve.apply.applying import Applied, Applier, apply
+from moorage.serve.apply.comparison import Comparison, compare_objects
+from moorage.serve.apply.conflicts import ApplyConflict
+from moorage.serve.apply.entries import APPLY, UPDATE, Entry, Managed, of_version, read_own, read_sent, write, writer_of
+from moorage.serve.apply.field_set import NOTHING, Fields, difference, recursive_difference
+from moorage.serve.apply.grain import grain_of
+from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
+from moorage.serve.apply.ownership import written_fields
+from moorage.serve.apply.removal import without_unset
+from moorage.serve.apply.reset_fields import NEVER_OWNED, reset_fields
+from moorage.serve.apply.typed_check import check, render_problems
+from moorage.serve.apply.updating import update_managers
+
+__all__ = ["ApplyConflict", "apply_patch", "created_fields", "entry_for", "keep_times", "on_create", "on_update"]
+
+Raw = dict[str, Any]
+
+_BEFORE_FIRST_APPLY = "before-first-apply"
+
+
+def created_fields(new: Raw, facts: KindFacts) -> Fields:
+    """What the creator of this object owns; the same for all objects made from one template. Raises ValueError."""
+    fields = recursive_difference(written_fields(new, grain_of(facts), new=False), reset_fields(facts, ""))
+    return difference(fields, NEVER_OWNED)
+
+
+def entry_for(fields: Fields, facts: KindFacts, manager: str, time: str) -> list[Raw]:
+    """The managedFields of an object that was just created, given `created_fields`."""
+    if not fields:
+        return []
+    return write({writer_of(manager, UPDATE, facts.api_version, ""): Entry(fields, facts.api_version, time)})
+
+
+def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
+    """POST: the writer owns all that it set. Entries that it sent along are kept: the object may come from a backup."""
+    metadata = new.setdefault("metadata", {})
+    sent = metadata.pop("managedFields", None)
+    try:
+        if sent:
+            managed = _sent_or_stored(sent, None)
+            changes = Comparison(NOTHING, NOTHING, _created(new, facts))
+            writer = writer_of(manager, UPDATE, facts.api_version, "")
+            managed = update_managers(of_version(managed, facts.api_version), changes, writer, facts.api_version, time)
+            entries = write(managed)
+        else:
+            entries = entry_for(created_fields(new, facts), facts, manager, time)
+    except ValueError:
+        return new  # what cannot be owned in parts (a list with elements that have no name) is owned by nobody
+    if entries:
+        metadata["managedFields"] = entries
+    return new
+
+
+def _created(new: Raw, facts: KindFacts) -> Fields:
+    return recursive_difference(written_fields(new, grain_of(facts), new=False), reset_fields(facts, ""))
+
+
+def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: str, time: str) -> Raw:
+    """PUT, and PATCH other than apply: the writer owns what it changed, and others own it no more."""
+    metadata = new.setdefault("metadata", {})
+    stored = old["metadata"].get("managedFields")
+    sent = metadata.pop("managedFields", None)
+    own = sent == stored or bool(subresource)
+    if own and not stored:
+        return new
+    try:
+        managed = read_own(stored) if own else _sent_or_stored(sent, stored)
+        if not managed:
+            return new
+        before = {
+            **old,
+            "metadata": {name: value for name, value in old["metadata"].items() if name != "managedFields"},
+        }
+        changes = compare_objects(before, new, grain_of(facts)).without(reset_fields(facts, subresource))
+        writer = writer_of(manager, UPDATE, facts.api_version, subresource)
+        after = update_managers(of_version(managed, facts.api_version), changes, writer, facts.api_version, time)
+    except ValueError:
+        return new
+    entries = stored if own and after is managed else write(after, stored)
+    if entries:
+        metadata["managedFields"] = entries
+    return new
+
+
+def _sent_or_stored(sent: Any, stored: Any) -> Managed:
+    """The entries to go by: clients may edit or reset them, but those that do not know them do not lose them."""
+    if sent in ([], [{}]):
+        return {}
+    try:
+        managed = read_sent(sent or ())
+    except (ValueError, TypeError, RecursionError):
+        managed = {}
+    return managed or read_own(stored)
+
+
+def apply_patch(
+    live: Raw | None, patch: Raw, facts: KindFacts, manager: str, force: bool, subresource: str, time: str
+) -> Raw:
+    """PATCH with application/apply-patch+yaml. `live` is None if the object does not exist yet.
+
+    Raises ApplyConflict, or ApiError for what cannot be applied. An apply that changes nothing gives what was there.
+    """
+    _check_patch(patch, facts)
+    grain = grain_of(facts)
+    metadata = (live or {}).get("metadata") or {}
+    stored = metadata.get("managedFields")
+    current: Raw = {"apiVersion": facts.api_version, "kind": facts.kind}
+    if live is not None:
+        current = {**live, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+    current = without_unset(current, grain)
+    managed = of_version(read_own(stored), facts.api_version)
+    ignored = reset_fields(facts, subresource)
+    writer = writer_of(manager, APPLY, facts.api_version, subresource)
+    applier = Applier(writer, facts.api_version, ignored, time, force)
+    try:
+        if not managed and live is not None:
+            fields = recursive_difference(written_fields(current, grain, new=False), ignored)
+            found = writer_of(_BEFORE_FIRST_APPLY, UPDATE, facts.api_version, subresource)
+            managed = update_managers({}, Comparison(NOTHING, NOTHING, fields), found, facts.api_version, time)
+        applied = _apply_as_kubectl(current, patch, managed, applier, facts)
+    except ValueError as error:
+        raise bad_request(f"failed to create typed live object ({_named(current)}): {error}") from None
+    entries = write(applied.managed, stored)
+    if not applied.changed and live is not None and manager != KUBECTL:
+        return _with_entries(live, entries)
+    document = without_unset(applied.document, grain) if applied.changed or live is None else live
+    if manager == KUBECTL:
+        document = with_annotation(document, patch)
+    return _with_entries(document, entries)
+
+
+def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier, facts: KindFacts) -> Applied:
+    """Apply; values that the same kubectl applied from the client's side are no conflicts."""
+    grain = grain_of(facts)
+    try:
+        return apply(live, patch, managed, applier, grain)
+    except ApplyConflict as conflict:
+        if applier.writer.manager != KUBECTL:
+            raise
+        left = remaining_conflicts(conflict.conflicts, live, grain)
+        if left:
+            raise ApplyConflict(left) from None
+    return apply(live, patch, managed, applier._replace(force=True), grain)
+
+
+def _check_patch(patch: Raw, facts: KindFacts) -> None:
+    if (patch.get("apiVersion"), patch.get("kind")) != (facts.api_version, facts.kind):
+        raise bad_request(f"invalid object type: {_kind_of(patch)}")
+    metadata = patch.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    problems = check(patch, grain_of(facts))
+    if problems:
+        raise bad_request(f"failed to create typed patch object ({_named(patch)}): {render_problems(problems)}")
+
+
+def _named(document: Raw) -> str:
+    metadata = document.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_kind_of(document)}"
+
+
+def _kind_of(document: Raw) -> str:
+    group, _, version = str(document.get("apiVersion") or "").rpartition("/")
+    return f"{group}/{version}, Kind={document.get('kind') or ''}"
+
+
+def _with_entries(document: Raw, entries: list[Raw]) -> Raw:
+    metadata = document.get("metadata") or {}
+    if (metadata.get("managedFields") or []) == entries:
+        return document
+    metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
+    return {**document, "metadata": {**metadata, "managedFields": entries} if entries else metadata}
+
+
+def keep_times(new: Raw, old: Raw) -> Raw:
+    """The object as it will be stored, with the times of old entries if nothing but times has changed.
+
+    For after admission; an object that is the same as before need not be written at all.
+    """
+    entries, stored = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+    if not entries or not stored or len(entries) != len(stored) or entries == stored:
+        return new
+    if [_timeless(entry) for entry in entries] != [_timeless(entry) for entry in stored]:
+        return new
+    candidate = {**new, "metadata": {**new["metadata"], "managedFields": stored}}
+    return candidate if candidate == old else new
+
+
+def _timeless(entry: Raw) -> Raw:
+    return {name: value for name, value in entry.items() if name != "time"}

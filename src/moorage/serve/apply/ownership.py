@@ -1,0 +1,127 @@
+"""Which fields a document sets.
+
+In: a document and the grain of its kind. Out: a set of fields. There are two answers. `fields_of` is for what somebody
+applies: exactly what the document says, named structs only by what is in them. `written_fields` is for what somebody
+creates: the document is read as the API server's own object, and whatever was not there before is listed with all its
+levels. Kubernetes: structured-merge-diff, typed (tofieldset, and compare with an empty object). Next: `comparison`.
+"""
+
+from typing import Any
+
+from moorage.serve.apply.field_set import MEMBER, SELF, Fields
+from moorage.serve.apply.grain import Grain
+
+Raw = dict[str, Any]
+
+
+def fields_of(document: Raw, grain: Grain) -> Fields:
+    """Every leaf, every member of a map and every element of a list that the document names."""
+    found: Fields = {}
+    for name, value in document.items():
+        below: Fields | None
+        if type(value) is dict and value:
+            child = grain.child(name)
+            if child.divides_maps:
+                below = fields_of(value, child)
+                if not grain.is_struct or name not in grain.fields:
+                    found[f"f:{name}"] = {SELF: MEMBER, **below} if below else MEMBER
+                elif below:
+                    found[f"f:{name}"] = below
+                continue
+        elif type(value) is list:
+            child = grain.child(name)
+            if child.divides_lists:
+                below = _elements_of(value, child)
+                if below:
+                    found[f"f:{name}"] = below
+                continue
+        found[f"f:{name}"] = MEMBER
+    return found
+
+
+def _elements_of(items: list[Any], grain: Grain) -> Fields:
+    found: Fields = {}
+    for item in items:
+        element = grain.item_element(item)
+        if element in found:
+            found[element] = MEMBER  # two elements of one name are owned as a whole
+        elif type(item) is dict and grain.element.divides_maps:
+            below = fields_of(item, grain.element)
+            found[element] = {SELF: MEMBER, **below} if below else MEMBER
+        else:
+            found[element] = MEMBER
+    return found
+
+
+def written_fields(document: Raw, grain: Grain, *, new: bool = True) -> Fields:
+    """The fields of an object or a part of one, as they are owned by who wrote it.
+
+    `new` objects were not there at all, so that whatever Go always writes is theirs. What existed as a struct of an
+    empty object before (`new=False`, the root and its structs) is not: only what is in it is.
+    """
+    found: Fields = {}
+    unset = grain.never_empty if new else grain.empty_by_default
+    for name, value in document.items():
+        if not value and (value is None or name in unset):
+            continue
+        kind = type(value)
+        if kind is dict:
+            child = grain.child(name)
+            if child.divides_maps:
+                there = not new and name in grain.always_written
+                below = written_fields(value, child, new=not there) if child.is_struct else _members(value, child)
+                if not there:
+                    found[f"f:{name}"] = {SELF: MEMBER, **below} if below else MEMBER
+                elif below:
+                    found[f"f:{name}"] = below
+                continue
+        elif kind is list:
+            child = grain.child(name)
+            if child.divides_lists:
+                below = written_elements(value, child)
+                there = not new and name in grain.always_written
+                if not there:
+                    found[f"f:{name}"] = {SELF: MEMBER, **below} if below else MEMBER
+                elif below:
+                    found[f"f:{name}"] = below
+                continue
+        found[f"f:{name}"] = MEMBER
+    if new:
+        for name in grain.always_written:
+            if document.get(name) is None:
+                found[f"f:{name}"] = _always_written(grain.child(name))
+    return found
+
+
+def _members(document: Raw, grain: Grain) -> Fields:
+    """The members of a map, all of which are owned, empty or not."""
+    element = grain.element
+    return {f"f:{name}": written_value(value, element) for name, value in document.items()}
+
+
+def _always_written(grain: Grain) -> Fields:
+    """What there is of a struct that nobody set."""
+    if not grain.is_struct or not grain.divides_maps:
+        return MEMBER
+    below = written_fields({}, grain)
+    return {SELF: MEMBER, **below} if below else MEMBER
+
+
+def written_elements(items: list[Any], grain: Grain) -> Fields:
+    """The elements of a list that is owned in parts."""
+    found: Fields = {}
+    for item in items:
+        name = grain.item_element(item)
+        found[name] = MEMBER if name in found else written_value(item, grain.element)
+    return found
+
+
+def written_value(value: Any, grain: Grain) -> Fields:
+    """A value that was not there before, itself and all that is in it."""
+    if type(value) is dict and grain.divides_maps:
+        below = written_fields(value, grain) if grain.is_struct else _members(value, grain)
+    elif type(value) is list and grain.divides_lists:
+        below = written_elements(value, grain)
+    else:
+        return MEMBER
+    return {SELF: MEMBER, **below} if below else MEMBER

@@ -1,0 +1,79 @@
+"""Fields taken out of an object, and the sets that say which.
+
+In: an object and a set of fields. Out: the object without them. What loses all its parts is null afterwards, and
+`without_nulls` drops that. Nothing that was handed in is changed.
+Kubernetes: structured-merge-diff, typed/remove, fieldpath's EnsureNamedFieldsAreMembers. Next: `applying`.
+"""
+
+from typing import Any
+
+from moorage.serve.apply.field_set import MEMBER, SELF, Fields, is_member
+from moorage.serve.apply.grain import UNKNOWN, Grain
+
+Raw = dict[str, Any]
+
+
+def remove_fields(value: Any, fields: Fields, grain: Grain) -> Any:
+    """The value without these fields; null if nothing is left of it."""
+    if not fields:
+        return value
+    if isinstance(value, dict):
+        return (_remove_members(value, fields, grain) if grain.divides_maps else None) or None
+    if isinstance(value, list):
+        return (_remove_elements(value, fields, grain) if grain.divides_lists else None) or None
+    return value
+
+
+def _remove_members(document: Raw, fields: Fields, grain: Grain) -> Raw:
+    left: Raw = {}
+    for name, value in document.items():
+        node = fields.get(f"f:{name}")
+        if node is None:
+            left[name] = value
+        elif not is_member(node):
+            left[name] = remove_fields(value, node, grain.child(name))
+    return left
+
+
+def _remove_elements(items: list[Any], fields: Fields, grain: Grain) -> list[Any]:
+    left: list[Any] = []
+    for item in items:
+        node = fields.get(grain.item_element(item))
+        if node is None:
+            left.append(item)
+        elif not is_member(node):
+            left.append(remove_fields(item, node, grain.element))
+    return left
+
+
+def with_structs(fields: Fields, grain: Grain) -> Fields:
+    """The set, in which every named field that has something below it is a member, too."""
+    complete: Fields = {}
+    for element, node in fields.items():
+        if not node:
+            complete[element] = node
+            continue
+        name = element[2:]
+        named = element.startswith("f:") and name in grain.fields
+        if element.startswith("f:"):
+            below = with_structs(node, grain.child(name))
+        else:
+            below = with_structs(node, grain.element if element.startswith("k:") and grain.is_list else UNKNOWN)
+        complete[element] = {SELF: MEMBER, **below} if named and SELF not in below else below
+    return complete
+
+
+def without_unset(value: Any, grain: Grain) -> Any:
+    """A document as the API server's own object would be written: without nulls and what Go leaves out if empty."""
+    if isinstance(value, dict) and grain.is_struct:
+        dropped = grain.never_empty
+        return {
+            name: without_unset(item, grain.child(name))
+            for name, item in value.items()
+            if item or (item is not None and name not in dropped)
+        }
+    if isinstance(value, dict) and grain.element.is_struct:
+        return {name: without_unset(item, grain.element) for name, item in value.items()}
+    if isinstance(value, list) and grain.element.is_struct:
+        return [without_unset(item, grain.element) for item in value]
+    return value

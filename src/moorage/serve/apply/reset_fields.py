@@ -1,0 +1,69 @@
+"""Which fields a write to a resource cannot set, whatever it says, and which no writer is ever said to own.
+
+In: a kind and a subresource. Out: sets of fields. Writes to a resource leave its status alone, and writes to its
+status leave all else alone, so neither side may come to own, or conflict about, what it cannot change. Kubernetes:
+GetResetFields of the strategies in pkg/registry, and managedfields/internal/stripmeta. Next: `updating`.
+"""
+
+from functools import cache
+from typing import Final
+
+from moorage.model.kinds import KindFacts
+from moorage.serve.apply.field_set import NOTHING, Fields, of_paths
+
+#: What identifies an object or is kept by the API server.
+NEVER_OWNED: Final = of_paths(
+    ("apiVersion",),
+    ("kind",),
+    ("metadata",),
+    *(
+        ("metadata", name)
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+
+_STATUS = of_paths(("status",))
+_ALL_BUT_STATUS: Final[dict[str, Fields]] = {
+    "Pod": of_paths(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
+    "Deployment": of_paths(("spec",), ("metadata", "labels")),
+    "VolumeAttachment": of_paths(("metadata",), ("spec",)),
+}
+_SPEC = of_paths(("spec",))
+_WITH_STATUS = frozenset(
+    {
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "Job",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "Pod",
+        "PodDisruptionBudget",
+        "ReplicaSet",
+        "Service",
+        "StatefulSet",
+        "VolumeAttachment",
+    }
+)
+
+
+@cache
+def reset_fields(facts: KindFacts, subresource: str) -> Fields:
+    """What a write to this resource has no say in."""
+    if facts.kind not in _WITH_STATUS:
+        return NOTHING
+    if subresource == "status":
+        return _ALL_BUT_STATUS.get(facts.kind, _SPEC)
+    return _STATUS

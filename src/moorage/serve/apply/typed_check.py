@@ -1,0 +1,99 @@
+"""Whether what somebody applies fits the schema.
+
+In: the document and the grain of its kind. Out: the reasons why not, each with its path; server-side apply has to know
+of every field what it is, so unlike other writes it takes no unknown ones. Kubernetes: structured-merge-diff,
+typed/validate. Next: `applying`.
+"""
+
+from typing import Any
+
+from moorage.model.schema import Scalar
+from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.path_elements import render_element
+
+_UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})
+
+
+def check(value: Any, grain: Grain) -> list[str]:
+    """What is wrong, as `path: reason`; empty if nothing is."""
+    return [f"{path}: {reason}" if path else reason for path, reason in _check(value, grain, "")]
+
+
+def render_problems(problems: list[str]) -> str:
+    if len(problems) == 1:
+        return problems[0]
+    return "\n".join(["errors:", *(f"  {problem}" for problem in problems)])
+
+
+def _check(value: Any, grain: Grain, path: str) -> list[tuple[str, str]]:
+    if value is None or grain.is_untyped:
+        return []
+    if grain.is_scalar:
+        reason = _scalar_problem(value, grain.type)
+        return [(path, reason)] if reason else []
+    if grain.is_list:
+        if not isinstance(value, list):
+            return [(path, f"expected list, got &{{{_go(value)}}}")]
+        return _check_elements(value, grain, path)
+    if not isinstance(value, dict):
+        return [(path, f"expected map, got &{{{_go(value)}}}")]
+    problems: list[tuple[str, str]] = []
+    for name in sorted(value):
+        if grain.is_struct and name not in grain.fields:
+            problems.append((f"{path}.{name}", "field not declared in schema"))
+        else:
+            problems += _check(value[name], grain.child(name), f"{path}.{name}")
+    return problems
+
+
+def _check_elements(items: list[Any], grain: Grain, path: str) -> list[tuple[str, str]]:
+    problems: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        where = f"{path}[{index}]"
+        if grain.divides_lists:
+            try:
+                element = grain.item_element(item)
+            except ValueError as error:
+                problems.append((path, f"element {index}: {error}"))
+                return problems
+            where = path + render_element(element)
+            if element in seen:
+                problems.append((path, f"duplicate entries for key {render_element(element)}"))
+            seen.add(element)
+        problems += _check(item, grain.element, where)
+    return problems
+
+
+def _scalar_problem(value: Any, type_: Any) -> str:
+    json_type = type_.json_type if isinstance(type_, Scalar) else ""
+    if isinstance(type_, Scalar) and type_.definition in _UNTYPED_SCALARS:
+        return f"expected any scalar, got &{{{_go(value)}}}" if isinstance(value, dict | list) else ""
+    if json_type in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"expected numeric (int or float), got {_go_type(value)}"
+    elif json_type == "boolean":
+        if not isinstance(value, bool):
+            return f"expected boolean, got &{{{_go(value)}}}"
+    elif not isinstance(value, str):
+        return f"expected string, got &value.valueUnstructured{{Value:{_go(value)}}}"
+    return ""
+
+
+def _go_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    return "map[string]interface {}" if isinstance(value, dict) else "[]interface {}"
+
+
+def _go(value: Any) -> str:
+    """A value as Go prints it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{_go(value[name])}' for name in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go, value))}]"
+    return "<nil>" if value is None else str(value)
