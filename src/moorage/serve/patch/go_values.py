@@ -48,7 +48,7 @@ def token(value: Any) -> Hashable:
     if isinstance(value, str):
         return value
     if isinstance(value, dict | list):
-        raise PatchError(f"runtime error: hash of unhashable type {go_type(value)}")
+        raise PatchError(f"elements and merge keys of lists that are merged cannot be of type {go_type(value)}")
     return (type(value), value)
 
 

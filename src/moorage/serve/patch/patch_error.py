@@ -60,4 +60,6 @@ def json_type_name(value: Any) -> str:
         return "bool"
     if isinstance(value, int | float):
         return "number"
-    return {dict: "object", list: "array", str: "string"}.get(type(value), "null")
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, dict) else "array"

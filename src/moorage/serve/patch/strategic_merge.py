@@ -1,10 +1,10 @@
 """Strategic merge patch: a merge patch that knows which lists have elements with names, and takes directives.
 
 In: a document, a patch, the merge schema of the kind. Out: the merged document, which shares what the patch does not
-mention. Directives: `$patch: replace|delete`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`, `$retainKeys`.
-Kubernetes: the strategicpatch package's mergeMap, with its messages. Differs: members that are null are dropped from all
-that is new, since no typed decoding follows which would; fields without a schema are merged as objects and replaced as
-lists. Next: `element_order`, which says how a merged list is ordered.
+mention. Directives: `$patch: replace|delete`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`,
+`$retainKeys`. Kubernetes: the strategicpatch package's mergeMap, with its messages. Differs: members that are null are
+dropped from all that is new, since no typed decoding follows which would; fields without a schema are merged as
+objects and replaced as lists. Next: `element_order`, which says how a merged list is ordered.
 """
 
 from collections.abc import Hashable
@@ -135,9 +135,11 @@ def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
         for item in changes:
             if not isinstance(item, dict):
                 raise wrong_type({}, item)
-        waiting = [item for item in changes if _DIRECTIVE not in item]
+        waiting = [item for item in changes if item.get(_DIRECTIVE) != "delete"]
     at = 0
     for item in order:
+        while at < len(waiting) and isinstance(waiting[at], dict) and _DIRECTIVE in waiting[at]:
+            at += 1
         if at == len(waiting):
             return
         if _same_element(waiting[at], item, merge_key):
@@ -267,11 +269,9 @@ def _list_name(directive: str, prefix: str, what: str) -> str:
 def _kind_name(element: SchemaType) -> str:
     if isinstance(element, StructType):
         return "struct"
-    return (
-        {"integer": "int64", "boolean": "bool"}.get(element.json_type, "string")
-        if isinstance(element, Scalar)
-        else "map"
-    )
+    if isinstance(element, Scalar):
+        return {"integer": "int64", "boolean": "bool"}.get(element.json_type, "string")
+    return "map"
 
 
 def _take(merged: Raw, name: str, value: Any) -> None:
