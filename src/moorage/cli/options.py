@@ -1,6 +1,11 @@
-"""Options that several commands have, said once. Next: `lint`, `plan`, `explain`."""
+"""Options that several commands have, said once. Next: `lint`, `plan`, `explain`, `up`."""
+
+from collections.abc import Callable
+from typing import Any
 
 import click
+
+Command = Callable[..., Any]
 
 gates_option = click.option(
     "--feature-gates",
@@ -27,3 +32,40 @@ colour_option = click.option(
     show_default=True,
     help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
 )
+bind_address_option = click.option(
+    "--bind-address", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all of them."
+)
+port_option = click.option(
+    "--port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="The port; 0 for any that is free."
+)
+
+
+def listen_options(function: Command) -> Command:
+    """Where to listen."""
+    return bind_address_option(port_option(function))
+
+
+def log_options(function: Command) -> Command:
+    """How much is logged, and in which form."""
+    function = click.option("-v", "verbosity", type=int, default=0, help="How much to log: 0 is little, 5 is a lot.")(
+        function
+    )
+    return click.option(
+        "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Lines of logs."
+    )(function)
+
+
+#: Components with gates of their own, as their options name them.
+COMPONENTS = ("apiserver", "scheduler", "controller-manager", "kubelet")
+
+
+def component_gates_options(function: Command) -> Command:
+    """`--scheduler-feature-gates` and its like, which override --feature-gates in one component."""
+    for name in reversed(COMPONENTS):
+        function = click.option(
+            f"--{name}-feature-gates",
+            multiple=True,
+            metavar="NAME=BOOL,...",
+            help=f"Feature gates of the {name} only. Repeatable.",
+        )(function)
+    return function

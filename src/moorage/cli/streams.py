@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from moorage.model.gates import GateSet
+    from moorage.model.gates import Component, GateSet
     from moorage.schedule.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = 2
@@ -40,6 +40,20 @@ def parsed_gates(given: tuple[str, ...]) -> GateSet:
         for text in given:
             settings.update(parse_feature_gates(text))
         return gates_from(settings)
+    except GateError as error:
+        raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
+
+
+def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, ...]]) -> dict[Component, GateSet]:
+    """The gates of all components: --feature-gates, and the options of single ones under click's names for them."""
+    from moorage.model.gates import Component, GateError, component_gates
+
+    named = {
+        component: only.get(f"{component.value.removeprefix('kube-').replace('-', '_')}_feature_gates", ())
+        for component in Component
+    }
+    try:
+        return component_gates(everywhere, named)
     except GateError as error:
         raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
 

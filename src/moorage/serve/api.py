@@ -48,10 +48,13 @@ class Api:
         clock: Callable[[], float] = time.time,
         new_uid: Callable[[], str] | None = None,
         new_suffix: Callable[[], str] | None = None,
+        collects_garbage: bool = False,
     ) -> None:
+        """`collects_garbage` says whether somebody takes away the finalizers that wait for dependents."""
         self.store = store
         self.gates = gates
         self.clock = clock
+        self.collects_garbage = collects_garbage
         self.directory = Directory()
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
@@ -72,25 +75,30 @@ class Api:
             self._second, self._second_text = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
         return self._second_text
 
-    def admit_new(self, facts: KindFacts, raw: Raw, namespace: str, manager: str) -> Admitted:
-        """The object as it is to be stored; `raw` is the caller's to give away. Raises ApiError."""
+    def admit_new(self, facts: KindFacts, raw: Raw, namespace: str, manager: str | None) -> Admitted:
+        """The object as it is to be stored; `raw` is the caller's to give away. Raises ApiError.
+
+        Without a manager the owners of its fields are in it already, as server-side apply puts them there.
+        """
         row = REGISTRY.get(facts.kind)
         if row is not None:
             _check_types(raw, facts)
             row.default(raw)
-        on_create(raw, facts, manager, self.now_text())
+        if manager is not None:
+            on_create(raw, facts, manager, self.now_text())
         request = Request(namespace or "default", self.new_suffix(), self.new_uid(), self.now_text())
         return _admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
 
     def admit_changed(
-        self, facts: KindFacts, new: Raw, old: Raw, manager: str, subresource: str = ""
+        self, facts: KindFacts, new: Raw, old: Raw, manager: str | None, subresource: str = ""
     ) -> Admitted:
         """The same for an object that replaces another, or its status. Raises ApiError."""
         row = REGISTRY.get(facts.kind)
         if row is not None:
             _check_types(new, facts)
             row.default(new)
-        on_update(new, old, facts, manager, subresource, self.now_text())
+        if manager is not None:
+            on_update(new, old, facts, manager, subresource, self.now_text())
         if subresource == "status":
             return _admitted(admit_status(new, old, self.gates))
         request = Request(old["metadata"].get("namespace") or "default")

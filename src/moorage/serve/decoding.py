@@ -1,8 +1,8 @@
 """The body of a request → a raw document of the kind that the path names, and what is odd about it.
 
-In: bytes, their content type, the kind, how strict to be. Out: the document and warnings, or ApiError 400 or 415. Fields
-that the kind does not have, and fields given twice, are an error (Strict), a warning (Warn) or nothing (Ignore).
-Kubernetes: the codecs with their strict decoding. Next: `verbs`.
+In: bytes, their content type, the kind, how strict to be. Out: the document and warnings, or ApiError 400 or 415.
+Fields that the kind does not have, and fields given twice, are an error (Strict), a warning (Warn) or nothing
+(Ignore). Kubernetes: the codecs with their strict decoding. Next: `verbs`.
 """
 
 import io
@@ -60,9 +60,7 @@ def decode_json(body: bytes) -> Any:
     return value
 
 
-def decode_object(
-    body: bytes, content_type: str, facts: KindFacts, validation: str
-) -> tuple[Raw, list[str]]:
+def decode_object(body: bytes, content_type: str, facts: KindFacts, validation: str) -> tuple[Raw, list[str]]:
     """A document of the kind, and warnings about its fields."""
     raw, twice = decode_body(body, content_type)
     check_kind(raw, facts)
@@ -73,7 +71,7 @@ def check_kind(raw: Raw, facts: KindFacts) -> None:
     """A document need not say what it is; if it does, it must be right."""
     version, kind = raw.get("apiVersion") or facts.api_version, raw.get("kind") or facts.kind
     if kind != facts.kind:
-        said = f"{kind} in version \"{version.rpartition('/')[2]}\"" if isinstance(version, str) else str(kind)
+        said = f'{kind} in version "{version.rpartition("/")[2]}"' if isinstance(version, str) else str(kind)
         raise bad_request(f"{said} cannot be handled as a {facts.kind}: the path names another kind")
     if version != facts.api_version:
         raise bad_request(
@@ -132,4 +130,3 @@ def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:
     if isinstance(document, DecodeError):
         raise bad_request(f"error converting YAML to JSON: {document.reason}")
     return document.raw, [f"duplicate field {msgspec.json.encode(d.path).decode()}" for d in document.duplicates]
-

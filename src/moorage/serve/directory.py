@@ -1,8 +1,8 @@
 """What admission looks up: namespaces, PriorityClasses, StorageClasses.
 
-In: what the store has at the start, and every write of one of those kinds after it. Out: the admission plugins that know
-them. All writes of one server pass through here before they are acknowledged, so whoever created a namespace can use it
-at once. Kubernetes: the informers that admission plugins have. Next: `moorage.admit.plugins`.
+In: what the store has at the start, and every write of one of those kinds after it. Out: the admission plugins that
+know them. All writes of one server pass through here before they are acknowledged, so whoever created a namespace can
+use it at once. Kubernetes: the informers that admission plugins have. Next: `moorage.admit.plugins`.
 """
 
 from typing import Any

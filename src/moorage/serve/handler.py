@@ -1,7 +1,7 @@
 """A request → an answer: who asks, what is meant, the verb, the form of the answer.
 
-In: `http.Request`s. Out: `Response`s and `Stream`s, or ApiError, which the connection renders. Kubernetes: the handler chain
-and the installer of API groups. Next: `verbs`.
+In: `http.Request`s. Out: `Response`s and `Stream`s, or ApiError, which the connection renders. Kubernetes: the handler
+chain and the installer of API groups. Next: `verbs`.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -146,9 +146,7 @@ class Handler:
         options = write_options(_query(request), _manager(request), "UpdateOptions")
         renderer = self._renderer(facts, request)
         raw, said = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
-        outcome = await replace(
-            self._api, facts, target.namespace, target.name, raw, options, target.subresource, said
-        )
+        outcome = await replace(self._api, facts, target.namespace, target.name, raw, options, target.subresource, said)
         return _written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request) -> Answer:
@@ -240,4 +238,3 @@ def _warning_headers(warnings: Any) -> tuple[tuple[str, str], ...]:
             break
         headers.append(("Warning", f'299 - "{quoted}"'))
     return tuple(headers)
-

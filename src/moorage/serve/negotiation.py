@@ -1,8 +1,8 @@
 """The Accept header → in which form the client wants its answer.
 
-In: the header. Out: a `Form`: the object itself, a table for people, or metadata only; as JSON or YAML; or ApiError 406.
-Of several the first that Moorage has is taken: clients that would rather have protobuf get JSON. Kubernetes: content
-negotiation with its `as=` parameters. Next: `rendering`.
+In: the header. Out: a `Form`: the object itself, a table for people, or metadata only; as JSON or YAML; or ApiError
+406. Of several the first that Moorage has is taken: clients that would rather have protobuf get JSON. Kubernetes:
+content negotiation with its `as=` parameters. Next: `rendering`.
 """
 
 from enum import Enum

@@ -1,8 +1,9 @@
 """Objects between the store and the wire: keys, stored bytes, and bytes with a resourceVersion in them.
 
-In: raw documents, or values from the store. Out: the other. A value is the object's JSON without its resourceVersion, and
-begins with its metadata, so that rendering it for a client needs no decoding: the revision is spliced in. Kubernetes:
-the codec and the versioner in front of etcd. Next: `verbs`, which read and write, and `rendering`, which frames.
+In: raw documents, or values from the store. Out: the other. A value is the object's JSON without its resourceVersion,
+and begins with its metadata, so that rendering it for a client needs no decoding: the revision is spliced in.
+Kubernetes: the codec and the versioner in front of etcd. Next: `verbs`, which read and write, and `rendering`, which
+frames.
 """
 
 from typing import Any

@@ -5,24 +5,25 @@ CreateOptions, PatchOptions and DeleteOptions with their validation. Next: `verb
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from moorage.admit.deletion import read_delete_options
 from moorage.model.api_error import ApiError, bad_request, failure
-from moorage.model.field_error import FieldError, invalid, not_supported, required
+from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go_text import go_quote
+from moorage.model.subresource import DeleteOptions
 
 Raw = dict[str, Any]
 Query = Mapping[str, str]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _LONGEST_MANAGER = 128
-_TRUE, _FALSE = {"1", "t", "T", "true", "TRUE", "True"}, {"0", "f", "F", "false", "FALSE", "False"}
+_FALSE = {"0", "f", "F", "false", "FALSE", "False"}
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
-ORPHAN, BACKGROUND, FOREGROUND = "Orphan", "Background", "Foreground"
 
 
 class ListOptions(msgspec.Struct, frozen=True):
@@ -47,20 +48,6 @@ class WriteOptions(msgspec.Struct, frozen=True):
     dry_run: bool = False
     validation: str = WARN
     force: bool | None = None
-
-
-class DeleteOptions(msgspec.Struct, frozen=True):
-    """How a delete is to be done; None means what the kind does by default."""
-
-    grace_seconds: int | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    propagation: str | None = None
-    orphan_dependents: bool | None = None
-    dry_run: bool = False
-
-
-NO_DELETE_OPTIONS = DeleteOptions()
 
 
 def list_options(query: Query) -> ListOptions:
@@ -96,80 +83,59 @@ def write_options(query: Query, manager: str, kind: str, *, applies: bool = Fals
     if applies and not named:
         errors.append(required("fieldManager", "is required for apply patch"))
     if not applies and force is not None and kind == "PatchOptions":
-        errors.append(_forbidden("force", "may not be specified for non-apply patch"))
+        errors.append(forbidden("force", "may not be specified for non-apply patch"))
     _refuse(kind, errors)
     return WriteOptions(named or manager, "dryRun" in query and bool(query["dryRun"]), validation, force)
 
 
 def delete_options(query: Query, body: Raw | None) -> DeleteOptions:
-    """The body counts, if there is one; else the query."""
-    if body:
-        kind = body.get("kind", "DeleteOptions")
-        if kind != "DeleteOptions":
-            raise bad_request(f"the body of a delete is a DeleteOptions, not a {kind}")
-        conditions = body.get("preconditions") or {}
-        given = {**body, **conditions} if isinstance(conditions, dict) else dict(body)
-        dry = body.get("dryRun") or []
-        query = query if not dry else {**query, "dryRun": ",".join(map(str, dry)) if isinstance(dry, list) else str(dry)}
-        options = DeleteOptions(
-            _typed(given, "gracePeriodSeconds", int),
-            _typed(given, "uid", str),
-            _typed(given, "resourceVersion", str),
-            _typed(given, "propagationPolicy", str),
-            _typed(given, "orphanDependents", bool),
-            bool(query.get("dryRun")),
-        )
-    else:
-        options = DeleteOptions(
-            grace_seconds=_integer(query, "gracePeriodSeconds"),
-            propagation=query.get("propagationPolicy") or None,
-            orphan_dependents=_boolean(query, "orphanDependents"),
-            dry_run=bool(query.get("dryRun")),
-        )
-    _refuse("DeleteOptions", [*_delete_errors(options), *_dry_run_errors(query)])
-    return options
+    """The body counts, if there is one; else the query. Raises ApiError."""
+    document: Raw = dict(body) if body else {}
+    if not body:
+        for name, value in (
+            ("gracePeriodSeconds", _integer(query, "gracePeriodSeconds")),
+            ("propagationPolicy", query.get("propagationPolicy")),
+            ("orphanDependents", _boolean(query, "orphanDependents")),
+        ):
+            if value is not None and value != "":
+                document[name] = value
+    elif body.get("kind", "DeleteOptions") != "DeleteOptions":
+        raise bad_request(f"the body of a delete is a DeleteOptions, not a {body['kind']}")
+    if query.get("dryRun") and not document.get("dryRun"):
+        document["dryRun"] = query["dryRun"].split(",")
+    return read_delete_options(document)
 
 
 def _list_errors(options: ListOptions) -> list[FieldError]:
     errors = []
     if options.watch:
         if options.continues:
-            errors.append(_forbidden("continue", "continue is forbidden for watch"))
+            errors.append(forbidden("continue", "continue is forbidden for watch"))
         if options.initial_events is not None and options.match != NOT_OLDER_THAN:
             why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            errors.append(_forbidden("resourceVersionMatch", why))
+            errors.append(forbidden("resourceVersionMatch", why))
         elif options.match and options.initial_events is None:
             why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            errors.append(_forbidden("resourceVersionMatch", why))
+            errors.append(forbidden("resourceVersionMatch", why))
         elif options.match and options.match not in (EXACT, NOT_OLDER_THAN):
             errors.append(not_supported("resourceVersionMatch", options.match, (NOT_OLDER_THAN,)))
         return errors
     if options.initial_events is not None:
-        errors.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if options.match:
         if options.continues:
             why = "resourceVersionMatch is forbidden when continue is provided"
-            errors.append(_forbidden("resourceVersionMatch", why))
+            errors.append(forbidden("resourceVersionMatch", why))
         if options.resource_version is None:
             why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-            errors.append(_forbidden("resourceVersionMatch", why))
+            errors.append(forbidden("resourceVersionMatch", why))
         if options.match not in (EXACT, NOT_OLDER_THAN):
             errors.append(not_supported("resourceVersionMatch", options.match, (EXACT, NOT_OLDER_THAN, "")))
         elif options.match == EXACT and options.resource_version == 0:
             why = 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
-            errors.append(_forbidden("resourceVersionMatch", why))
+            errors.append(forbidden("resourceVersionMatch", why))
     if options.continues and options.resource_version:
-        errors.append(_forbidden("resourceVersion", "specifying resource version is not allowed when using continue"))
-    return errors
-
-
-def _delete_errors(options: DeleteOptions) -> list[FieldError]:
-    errors = []
-    if options.propagation is not None and options.orphan_dependents is not None:
-        why = "orphanDependents and deletionPropagation cannot be both set"
-        errors.append(invalid("propagationPolicy", options.propagation, why))
-    if options.propagation is not None and options.propagation not in (FOREGROUND, BACKGROUND, ORPHAN):
-        errors.append(not_supported("propagationPolicy", options.propagation, (BACKGROUND, FOREGROUND, ORPHAN, "nil")))
+        errors.append(forbidden("resourceVersion", "specifying resource version is not allowed when using continue"))
     return errors
 
 
@@ -187,12 +153,6 @@ def _manager_errors(name: str) -> list[FieldError]:
     if not name.isprintable():
         errors.append(invalid("fieldManager", name, "should only contain printable characters"))
     return errors
-
-
-def _forbidden(path: str, why: str) -> FieldError:
-    from moorage.model.field_error import forbidden
-
-    return forbidden(path, why)
 
 
 def _refuse(kind: str, errors: list[FieldError]) -> None:
@@ -220,10 +180,15 @@ def _resource_version(query: Query) -> int | None:
     if not text:
         return None
     if not text.isascii() or not text.isdigit():
-        raise bad_request(f'resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: invalid syntax')
+        raise _no_revision(text, "invalid syntax")
     if int(text[:21]) >= 2**64:
-        raise bad_request(f'resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: value out of range')
+        raise _no_revision(text, "value out of range")
     return int(text)
+
+
+def _no_revision(text: str, why: str) -> ApiError:
+    said = go_quote(text)
+    return bad_request(f"resourceVersion: Invalid value: {said}: strconv.ParseUint: parsing {said}: {why}")
 
 
 def _boolean(query: Query, name: str) -> bool | None:
@@ -237,12 +202,3 @@ def _boolean(query: Query, name: str) -> bool | None:
 def _unreadable(function: str, text: str, why: str) -> ApiError:
     return bad_request(f"{function}: parsing {go_quote(text)}: {why}")
 
-
-def _typed(given: Raw, name: str, expected: Callable[..., Any]) -> Any:
-    value = given.get(name)
-    if value is None:
-        return None
-    if type(value) is not expected:
-        found = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}.get(type(value), "object")
-        raise bad_request(f"json: cannot unmarshal {found} into Go struct field DeleteOptions.{name}")
-    return value

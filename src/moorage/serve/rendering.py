@@ -1,7 +1,7 @@
 """Objects, pages and events → bodies, in the form that the client asked for.
 
-In: stored values and a `Form`. Out: bytes. The usual form, JSON objects, is never decoded on the way; tables, metadata and
-YAML are. Kubernetes: response transformers. Next: `http`, which sends them.
+In: stored values and a `Form`. Out: bytes. The usual form, JSON objects, is never decoded on the way; tables, metadata
+and YAML are. Kubernetes: response transformers. Next: `http`, which sends them.
 """
 
 from typing import Any
@@ -95,4 +95,3 @@ def as_yaml(response: Response) -> Response:
 
     text = yaml.dump(msgspec.json.decode(response.body), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
     return Response(response.status, text.encode(), "application/yaml", response.headers)
-

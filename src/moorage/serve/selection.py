@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.match.label_selector import LabelMatcher
+from moorage.match.label_selector import Selector
 from moorage.model.kinds import KindFacts
 from moorage.serve.selectors import FieldMatcher, compile_field_selector, compile_label_selector
 
@@ -17,7 +17,7 @@ Raw = dict[str, Any]
 class Selection(msgspec.Struct, frozen=True):
     """Which objects are wanted. `name` is the only name that can be, if there is only one."""
 
-    labels: LabelMatcher | None = None
+    labels: Selector | None = None
     fields: FieldMatcher | None = None
 
     @property
@@ -33,7 +33,7 @@ class Selection(msgspec.Struct, frozen=True):
         return self.labels is None and self.fields is not None and self.fields.is_only_name
 
     def wants(self, raw: Raw) -> bool:
-        if self.labels is not None and not self.labels.matches(raw["metadata"].get("labels") or {}):
+        if self.labels is not None and not self.labels.match(raw["metadata"].get("labels") or {}):
             return False
         return self.fields is None or self.fields.matches(raw)
 

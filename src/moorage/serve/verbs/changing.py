@@ -1,19 +1,24 @@
 """Change: what is stored → what it becomes, once for each revision that gets in between.
 
-In: the kind, the name, and a function from the old document to the new one. Out: the object, or ApiError. An object that
-somebody else changed meanwhile is read again and changed again, unless the caller meant one revision only. A change
-that changes nothing is not written. An object whose last finalizer goes while it is being deleted is gone.
-Kubernetes: GuaranteedUpdate and the generic registry's Update. Next: the store; `patching` has the ways to say a change.
+In: the kind, the name, and a function from the old document to the new one. Out: the object, or ApiError. An object
+that somebody else changed meanwhile is read again and changed again, unless the caller meant one revision only. A
+change that changes nothing is not written. An object whose last finalizer goes while it is being deleted is gone.
+Kubernetes: GuaranteedUpdate and the generic registry's Update. Next: the store; `patching` has the ways to say a
+change.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from moorage.admit.admission import Admitted
+from moorage.admit.deletion import is_finalized
 from moorage.admit.raw import copy_document
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
+from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.objects import decode, encode, key_of
 from moorage.serve.options import WriteOptions
 from moorage.serve.verbs.creating import check_namespace, create
@@ -49,12 +54,15 @@ async def change(
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(facts, name)
-        changed = make(decode(facts, stored))
+        old = decode(facts, stored)
+        changed = make(old)
+        if changed.expected not in (None, stored.revision):
+            raise stale(facts, name)
         value = encode(facts, changed.admitted.object)
         said = (*changed.warnings, *changed.admitted.warnings)
         if value == stored.value:
             return Outcome(stored, said)
-        is_over = _is_over(changed.admitted.object)
+        is_over = is_finalized(facts, changed.admitted.object, old)
         if dry_run:
             return Outcome(stored._replace(value=value, meaning=changed.admitted.view), said)
         try:
@@ -93,10 +101,10 @@ async def replace(
     if said and said != name:
         raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
     metadata["name"] = name
-    if not subresource and facts.kind in _CREATED_BY_UPDATE:
-        if await api.store.get(key_of(facts, namespace, name)) is None:
-            metadata.pop("resourceVersion", None)
-            return await create(api, facts, namespace, raw, options, warnings)
+    is_there = subresource or await api.store.get(key_of(facts, namespace, name)) is not None
+    if not is_there and facts.kind in _CREATED_BY_UPDATE:
+        metadata.pop("resourceVersion", None)
+        return await create(api, facts, namespace, raw, options, warnings)
     expected = expected_revision(facts, name, raw)
     if expected is None and not subresource and facts.kind in _ONLY_CONDITIONALLY:
         raise _revision_required(facts, name)
@@ -114,21 +122,23 @@ def admit_change(
     new: Raw,
     old: Raw,
     expected: int | None,
-    manager: str,
+    manager: str | None,
     subresource: str,
     warnings: Sequence[str] = (),
 ) -> Changed:
-    """The new document, admitted in the place of the old one. Raises ApiError."""
-    if expected is not None and str(expected) != old["metadata"]["resourceVersion"]:
-        raise stale(facts, name)
+    """The new document, admitted in the place of the old one. Raises ApiError.
+
+    Without a manager it says already who owns its fields.
+    """
+    if str(expected or "") not in ("", old["metadata"]["resourceVersion"]):
+        raise stale(facts, name)  # before anything is said about the document, which may be wrong for another reason
     uid, old_uid = new["metadata"].get("uid"), old["metadata"].get("uid")
     if uid and uid != old_uid:
-        raise conflict(
-            facts, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}"
-        )
+        raise conflict(facts, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}")
     new = copy_document(new)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     admitted = api.admit_changed(facts, new, old, manager, subresource)
+    admitted = msgspec.structs.replace(admitted, object=keep_times(admitted.object, old))
     if admitted.object == old:
         # Equal, though perhaps in another order: what is stored stays as it is, byte for byte.
         return Changed(Admitted(old, admitted.view, admitted.warnings), expected, warnings)
@@ -143,16 +153,6 @@ def expected_revision(facts: KindFacts, name: str, raw: Raw) -> int | None:
     if not isinstance(said, str) or not said.isascii() or not said.isdigit() or len(said) > 20:
         raise bad_request(f"metadata.resourceVersion: Invalid value: {said!r}: must be a decimal number")
     return int(said)
-
-
-def _is_over(raw: Raw) -> bool:
-    """Whether an object was only waiting for its finalizers, and those are gone."""
-    metadata = raw["metadata"]
-    if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
-        return False
-    if raw.get("kind") == "Namespace" and (raw.get("spec") or {}).get("finalizers"):
-        return False
-    return not metadata.get("deletionGracePeriodSeconds")
 
 
 def _revision_required(facts: KindFacts, name: str) -> ApiError:

@@ -20,16 +20,23 @@ _NAMES_TRIED = 8
 
 
 async def create(
-    api: Api, facts: KindFacts, namespace: str, raw: Raw, options: WriteOptions, warnings: Sequence[str] = ()
+    api: Api,
+    facts: KindFacts,
+    namespace: str,
+    raw: Raw,
+    options: WriteOptions,
+    warnings: Sequence[str] = (),
+    *,
+    is_owned: bool = False,
 ) -> Outcome:
-    """`raw` is given away. Raises ApiError."""
+    """`raw` is given away; if it `is_owned`, it says already who owns its fields. Raises ApiError."""
     metadata = raw["metadata"]
     check_namespace(facts, namespace, metadata)
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
     is_generated = not metadata.get("name") and metadata.get("generateName")
     for _ in range(_NAMES_TRIED if is_generated else 1):
-        admitted = api.admit_new(facts, raw, namespace, options.manager)
+        admitted = api.admit_new(facts, raw, namespace, None if is_owned else options.manager)
         name = admitted.object["metadata"]["name"]
         key = key_of(facts, namespace, name)
         said = (*warnings, *admitted.warnings)

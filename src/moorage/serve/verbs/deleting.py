@@ -5,15 +5,17 @@ dependents that must go first keep an object until somebody takes the finalizer 
 `moorage.admit.deletion`. Kubernetes: the generic registry's Delete and DeleteCollection. Next: the store.
 """
 
+from datetime import UTC, datetime
 from typing import Any
 
-from moorage.admit.deletion import Deletion, mark_for_deletion
+from moorage.admit.deletion import Deletion, decide_deletion
 from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
 from moorage.serve.objects import decode, encode, key_of, name_in
-from moorage.serve.options import DeleteOptions, ListOptions
+from moorage.model.subresource import DeleteOptions
+from moorage.serve.options import ListOptions
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
@@ -31,9 +33,17 @@ async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options:
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(facts, name)
-        deletion = mark_for_deletion(facts, decode(facts, stored), options, api.clock())
+        now = datetime.fromtimestamp(int(api.clock()), UTC)
+        deletion = decide_deletion(
+            facts,
+            decode(facts, stored),
+            options,
+            now,
+            str(stored.revision),
+            collects_garbage=api.collects_garbage,
+        )
         try:
-            return await _carry_out(api, facts, stored, deletion, options.dry_run)
+            return await _carry_out(api, facts, stored, deletion, bool(options.dryRun))
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
@@ -42,11 +52,11 @@ async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options:
 
 
 async def _carry_out(api: Api, facts: KindFacts, stored: Stored, deletion: Deletion, dry_run: bool) -> Outcome:
-    if not deletion.is_now:
-        if deletion.marked is None:
-            return Outcome(stored)  # it is being deleted already, and this changes nothing
-        view = convert_view(deletion.marked, facts.view)
-        value = encode(facts, deletion.marked)
+    if not deletion.removes:
+        if not deletion.changed:
+            return Outcome(stored)  # it is being deleted already, and this does not hasten it
+        view = convert_view(deletion.object, facts.view)
+        value = encode(facts, deletion.object)
         if dry_run:
             return Outcome(stored._replace(value=value, meaning=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
@@ -87,5 +97,3 @@ def deleted_status(facts: KindFacts, stored: Stored) -> Raw | None:
         "status": "Success",
         "details": {name: value for name, value in details.items() if value},
     }
-
-

@@ -1,7 +1,7 @@
 """Patch: a description of a change, in one of four languages → the change.
 
-In: the kind, the name, the patch and its content type. Out: the object, or ApiError. Server-side apply also creates what
-is not there. Kubernetes: the patch handler. Next: `changing`, which does it once for each revision in between.
+In: the kind, the name, the patch and its content type. Out: the object, or ApiError. Server-side apply also creates
+what is not there. Kubernetes: the patch handler. Next: `changing`, which does it once for each revision in between.
 """
 
 from typing import Any
@@ -14,9 +14,9 @@ from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import check_fields, check_kind, decode_body, decode_json, media_type
 from moorage.serve.objects import key_of
 from moorage.serve.options import WriteOptions
-from moorage.serve.patch.patch_error import PatchError, refusal
 from moorage.serve.patch.json_patch import apply_json_patch
 from moorage.serve.patch.merge_patch import apply_merge_patch
+from moorage.serve.patch.patch_error import PatchError, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.verbs.changing import Changed, admit_change, change, expected_revision
 from moorage.serve.verbs.creating import check_namespace, create
@@ -74,11 +74,11 @@ async def _apply(
     force = bool(options.force)
     if await api.store.get(key_of(facts, namespace, name)) is None and not subresource:
         made = apply_patch(None, patch, facts, options.manager, force, subresource, api.now_text())
-        return await create(api, facts, namespace, made, options, warnings)
+        return await create(api, facts, namespace, made, options, warnings, is_owned=True)
 
     def make(old: Raw) -> Changed:
         new = apply_patch(old, patch, facts, options.manager, force, subresource, api.now_text())
-        changed = _admit(api, facts, namespace, name, new, old, options, subresource)
+        changed = _admit(api, facts, namespace, name, new, old, options, subresource, is_owned=True)
         return changed._replace(warnings=warnings)
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
@@ -121,15 +121,19 @@ def _admit(
     old: Raw,
     options: WriteOptions,
     subresource: str,
+    *,
+    is_owned: bool = False,
 ) -> Changed:
     check_kind(new, facts)
     new = {**new, "metadata": dict(new["metadata"])}
     if new["metadata"].get("name") != name:
-        raise bad_request(f"the name of the object ({new['metadata'].get('name')}) does not match the name on the URL ({name})")
+        raise bad_request(
+            f"the name of the object ({new['metadata'].get('name')}) does not match the name on the URL ({name})"
+        )
     check_namespace(facts, namespace, new["metadata"])
     warnings = check_fields(new, facts, options.validation, [])
     # A patch that says nothing of the revision leaves the old one: it is meant for whichever is there.
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
     expected = None if is_same else expected_revision(facts, name, new)
-    return admit_change(api, facts, name, new, old, expected, options.manager, subresource, warnings)
-
+    manager = None if is_owned else options.manager
+    return admit_change(api, facts, name, new, old, expected, manager, subresource, warnings)

@@ -1,7 +1,8 @@
 """Read: one object, or a page of them as of one revision.
 
-In: the kind, names, list options. Out: stored values, and the token with which the next page continues at the same revision.
-Kubernetes: the get and list handlers, etcd3's GetList and its continue tokens. Next: `rendering`, which frames them.
+In: the kind, names, list options. Out: stored values, and the token with which the next page continues at the same
+revision. Kubernetes: the get and list handlers, etcd3's GetList and its continue tokens. Next: `rendering`, which
+frames them.
 """
 
 import base64
@@ -146,9 +147,7 @@ def _decode_token(text: str) -> _Token:
 
 
 def _expired_token(prefix: str, after: str) -> ApiError:
-    """The answer has a token that goes on at the newest revision, for clients that would rather have that than nothing."""
+    """The answer has a token that goes on at the newest revision, for clients who would rather have that."""
     error = expired(_CONTINUE_EXPIRED)
     error.status["metadata"] = {"continue": _encode_token(-1, after.removeprefix(prefix))}
     return error
-
-

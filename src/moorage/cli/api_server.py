@@ -1,0 +1,105 @@
+"""The API server as a running thing: store, certificates, the listening socket, and the file that lets clients in.
+
+In: `ApiServerSettings`. Out: an `ApiServer` that answers, until it is stopped. Whoever cannot start it gets
+`CannotStart`, with words for the user. Next: `up` and `apiserver`, which decide what runs beside it.
+"""
+
+import datetime
+import time
+from pathlib import Path
+
+import msgspec
+
+from moorage.model.gates import GateSet
+from moorage.serve.api import Api
+from moorage.serve.authentication import ADMIN, Authenticator
+from moorage.serve.bootstrap import bootstrap
+from moorage.serve.certificates import CertificateError
+from moorage.serve.credentials import Credentials, open_credentials, server_names
+from moorage.serve.handler import Handler
+from moorage.serve.http.server import Server
+from moorage.serve.kubeconfig_file import render_kubeconfig, server_url
+from moorage.serve.web_paths import Check, WebPaths
+from moorage.store.directory import StoreUnusable
+from moorage.store.memory import MemoryStore
+from moorage.store.protocol import Store
+from moorage.store.sqlite import SqliteStore
+from moorage.telemetry.apiserver_metrics import ApiServerMetrics
+from moorage.telemetry.metrics import Metrics
+
+_GRACE_SECONDS = 5.0
+
+
+class CannotStart(Exception):
+    """Why a component does not start: one line for the user."""
+
+
+class ApiServerSettings(msgspec.Struct, frozen=True):
+    """Where to listen and where to keep data; without a directory nothing is kept."""
+
+    gates: GateSet
+    data_dir: Path | None
+    bind_address: str = "127.0.0.1"
+    port: int = 0
+
+
+class ApiServer:
+    """Made by `start_api_server`. `api` is for components in this process, `url` for all others."""
+
+    def __init__(self, api: Api, server: Server, credentials: Credentials, url: str, metrics: Metrics) -> None:
+        self.api, self.url, self.metrics = api, url, metrics
+        self._server, self._credentials = server, credentials
+
+    def kubeconfig(self) -> str:
+        """The text of the administrator's kubeconfig."""
+        credentials = self._credentials
+        authority = credentials.authority.issued.certificate
+        return render_kubeconfig(
+            self.url, authority, user=ADMIN.name, token=credentials.token, client=credentials.admin
+        )
+
+    async def stop(self) -> None:
+        """Requests finish, watches end, accepted writes become durable."""
+        await self._server.stop(_GRACE_SECONDS)
+        await self.api.store.close()
+
+
+async def start_api_server(settings: ApiServerSettings) -> ApiServer:
+    """Raises CannotStart."""
+    metrics = Metrics()
+    store = await _open_store(settings.data_dir)
+    try:
+        credentials = _open_credentials(settings)
+        api = Api(store, settings.gates, clock=time.time)
+        await api.start()
+        paths = WebPaths((Check("ping", lambda: ""), Check("store", lambda: "")), metrics.render)
+        authenticator = Authenticator({credentials.token: ADMIN})
+        server = Server(Handler(api, authenticator, paths, ApiServerMetrics(metrics)))
+        await server.start(settings.bind_address, settings.port, credentials.server_context())
+        await bootstrap(api, server.port)
+    except OSError as error:
+        await store.close()
+        where = f"{settings.bind_address} port {settings.port}"
+        raise CannotStart(f"cannot listen on {where}: {error.strerror or error}") from None
+    except BaseException:
+        await store.close()
+        raise
+    return ApiServer(api, server, credentials, server_url(settings.bind_address, server.port), metrics)
+
+
+async def _open_store(data_dir: Path | None) -> Store:
+    if data_dir is None:
+        return MemoryStore()
+    try:
+        return await SqliteStore.open(data_dir)
+    except StoreUnusable as error:
+        raise CannotStart(str(error)) from None
+
+
+def _open_credentials(settings: ApiServerSettings) -> Credentials:
+    directory = None if settings.data_dir is None else settings.data_dir / "pki"
+    now = datetime.datetime.now(datetime.UTC)
+    try:
+        return open_credentials(directory, server_names(settings.bind_address), now)
+    except (CertificateError, OSError) as error:
+        raise CannotStart(f"certificates cannot be made: {error}") from None

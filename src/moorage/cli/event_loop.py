@@ -1,0 +1,65 @@
+"""One event loop for a component: start it, wait for a signal, stop it.
+
+In: something with `start` and `stop`. Out: nothing; returns when it has stopped cleanly. A second signal does not wait.
+Next: `up`, `apiserver`, `scheduler`, `kubelet`.
+"""
+
+import asyncio
+import contextlib
+import gc
+import signal
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+
+class Component(Protocol):
+    """What can run until somebody has had enough. `failed` is done, with the reason, if it cannot go on by itself."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def failure(self) -> BaseException: ...
+
+
+C = TypeVar("C", bound=Component)
+
+
+def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> None:
+    """Run on uvloop, where there is one. Raises what `start` raises, and what the component failed with."""
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        uvloop.run(_run(make, started))
+        return
+    asyncio.run(_run(make, started))
+
+
+async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    component = make()
+    try:
+        starting = asyncio.create_task(component.start())
+        waiting = asyncio.create_task(stop.wait())
+        await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+            return
+        starting.result()
+        # What is there now stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        started(component)
+        failing = asyncio.create_task(component.failure())
+        await asyncio.wait({failing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if failing.done():
+            raise failing.result()
+        failing.cancel()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        await component.stop()

@@ -1,0 +1,132 @@
+"""`moorage up`: a cluster, in one process, within a second.
+
+In: options. Out: an API server, a scheduler and simulated nodes on one event loop, a kubeconfig, and a line that says
+what to type next; until SIGINT or SIGTERM. Next: `control_plane` starts and stops the parts.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from moorage.cli.options import (
+    component_gates_options,
+    config_option,
+    gates_option,
+    listen_options,
+    log_options,
+)
+
+if TYPE_CHECKING:
+    from moorage.cli.control_plane import ControlPlane
+
+_CANNOT_START = 1
+
+
+@click.command(short_help="A cluster in one process, for kubectl and every other client.")
+@click.option("--nodes", type=click.IntRange(0, 100_000), default=3, show_default=True, help="Simulated nodes to make.")
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the cluster is kept.  [default: moorage in the user's state directory]",
+)
+@click.option("--ephemeral", is_flag=True, help="Keep nothing: the cluster is gone when the process ends.")
+@listen_options
+@click.option(
+    "--write-kubeconfig",
+    "kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the kubeconfig; the file appears once the cluster is ready.  [default: in the data directory]",
+)
+@click.option(
+    "--load",
+    "manifests",
+    multiple=True,
+    metavar="FILE",
+    help="Apply manifests at start: a file, a directory, or - for standard input. Repeatable.",
+)
+@click.option(
+    "--simulate/--no-simulate",
+    default=True,
+    show_default=True,
+    help="Whether nodes are simulated, those that are created through the API among them.",
+)
+@config_option
+@gates_option
+@component_gates_options
+@log_options
+def command(
+    nodes: int,
+    data_dir: Path | None,
+    ephemeral: bool,
+    bind_address: str,
+    port: int,
+    kubeconfig: Path | None,
+    manifests: tuple[str, ...],
+    simulate: bool,
+    config: str | None,
+    gates: tuple[str, ...],
+    verbosity: int,
+    log_format: str,
+    **component_gates: tuple[str, ...],
+) -> None:
+    """Start a cluster that kubectl, client libraries and operators can talk to.
+
+    Everything runs in this process: the API server with admission, the scheduler, and simulated nodes that run what is
+    bound to them. Objects are kept in SQLite and are there again at the next start.
+
+    \b
+    Try:
+      moorage up --nodes 5
+      moorage up --ephemeral --port 0 --write-kubeconfig cluster.yaml
+      moorage up --feature-gates=AllAlpha=true --load examples/
+    """
+    if ephemeral and data_dir is not None:
+        raise click.UsageError("--ephemeral keeps nothing, so it cannot have a --data-dir.")
+    from moorage.cli.control_plane import CannotStart, ControlPlane, Settings
+    from moorage.cli.streams import gates_of_components, read_configuration, say
+    from moorage.model.gates import Component
+    from moorage.telemetry.logs import configure
+
+    configure(verbosity=verbosity, log_format=log_format)
+    switched = gates_of_components(gates, component_gates)
+    settings = Settings(
+        gates=switched,
+        configuration=read_configuration(config, switched[Component.SCHEDULER]),
+        nodes=nodes if simulate else 0,
+        simulates=simulate,
+        data_dir=None if ephemeral else data_dir or default_data_dir(),
+        bind_address=bind_address,
+        port=port,
+        kubeconfig=kubeconfig,
+        manifests=manifests,
+    )
+    from moorage.cli.event_loop import run_until_signal
+
+    try:
+        run_until_signal(lambda: ControlPlane(settings), _announce)
+    except CannotStart as error:
+        say(str(error))
+        raise click.exceptions.Exit(_CANNOT_START) from None
+
+
+def default_data_dir() -> Path:
+    """The user's directory for state, as the XDG base directory specification has it."""
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state") / "moorage"
+
+
+def _announce(plane: ControlPlane) -> None:
+    kept = plane.settings.data_dir
+    click.echo(
+        f"\nThe cluster is ready at {plane.url}, with {plane.node_count} simulated nodes"
+        f"{f'; it is kept in {kept}' if kept else '; nothing is kept'}.\n\n"
+        f"  export KUBECONFIG={plane.kubeconfig_path}\n"
+        "  kubectl get nodes\n"
+        "  kubectl create deployment web --image=nginx --dry-run=client -o yaml | moorage plan -\n"
+        "  kubectl run web --image=nginx && kubectl get pods -o wide -w\n\n"
+        "Ctrl-C stops it."
+    )

@@ -1,0 +1,59 @@
+"""What every cluster has from its first second on: namespaces, the system's PriorityClasses, the API's own Service.
+
+In: an `Api`. Out: the same, with what was missing created; what is there stays as people made it. Kubernetes:
+kube-apiserver's post-start hooks. Next: `handler`; the cluster is ready.
+"""
+
+from typing import Any
+
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.serve.api import Api
+from moorage.serve.options import WriteOptions
+from moorage.serve.verbs.creating import create
+
+Raw = dict[str, Any]
+
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_PRIORITY_CLASSES = (
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+)
+_OPTIONS = WriteOptions("kube-apiserver")
+
+
+async def bootstrap(api: Api, port: int) -> None:
+    for name in NAMESPACES:
+        await _ensure(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    for name, value, description in _PRIORITY_CLASSES:
+        document = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+        await _ensure(api, {**document, "value": value, "description": description})
+    await _ensure(api, _api_service(port), "default")
+
+
+async def _ensure(api: Api, document: Raw, namespace: str = "") -> None:
+    try:
+        facts = KINDS[document["apiVersion"], document["kind"]]
+        await create(api, facts, namespace, document, _OPTIONS)
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise
+
+
+def _api_service(port: int) -> Raw:
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "kubernetes", "labels": labels},
+        "spec": {"type": "ClusterIP", "ports": ports, "sessionAffinity": "None"},
+    }

@@ -1,0 +1,82 @@
+"""What objects have below them besides their status: binding, eviction, log, scale, finalize.
+
+In: the target of a request and its body. Out: an answer. Kubernetes: the subresources of pkg/registry. Next: `verbs.pods`,
+`verbs.scaling`.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from moorage.model.api_error import bad_request
+from moorage.serve.api import Api
+from moorage.serve.decoding import decode_body, decode_object
+from moorage.serve.http.messages import Request, Response
+from moorage.serve.options import write_options
+from moorage.serve.rendering import json_response
+from moorage.serve.routes import Target
+from moorage.serve.verbs.namespaces import finalize
+from moorage.serve.verbs.patching import read_patch
+from moorage.serve.verbs.pods import bind, evict
+from moorage.serve.verbs.reading import get
+from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
+
+Raw = dict[str, Any]
+Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
+
+_SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+async def _bind(api: Api, target: Target, request: Request, manager: str) -> Response:
+    options = write_options(_query(request), manager, "CreateOptions")
+    await bind(api, target.namespace, target.name, _body(request), dry_run=options.dry_run)
+    return json_response(_SUCCESS, 201)
+
+
+async def _evict(api: Api, target: Target, request: Request, manager: str) -> Response:
+    options = write_options(_query(request), manager, "CreateOptions")
+    await evict(api, target.namespace, target.name, _body(request), dry_run=options.dry_run)
+    return json_response(_SUCCESS, 201)
+
+
+async def _log(api: Api, target: Target, request: Request, manager: str) -> Response:
+    """There is none, and saying so is better than an empty one."""
+    await get(api, target.resource.facts, target.namespace, target.name)
+    raise bad_request(
+        f'pod "{target.name}" has no log: Moorage simulates nodes, so containers are never run and write nothing'
+    )
+
+
+async def _scale(api: Api, target: Target, request: Request, manager: str) -> Response:
+    facts, where = target.resource.facts, (target.namespace, target.name)
+    if target.verb == "get":
+        return json_response(await get_scale(api, facts, *where))
+    if target.verb == "patch":
+        language, patch = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(_query(request), manager, "PatchOptions")
+        return json_response(await patch_scale(api, facts, *where, language, patch, options))
+    options = write_options(_query(request), manager, "UpdateOptions")
+    return json_response(await put_scale(api, facts, *where, _body(request), options))
+
+
+async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
+    facts = target.resource.facts
+    options = write_options(_query(request), manager, "UpdateOptions")
+    raw, _ = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
+    return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
+
+
+def _query(request: Request) -> dict[str, str]:
+    return {name: request.query.get(name) for name in request.query.names()}
+
+
+def _body(request: Request) -> Raw:
+    return decode_body(request.body, request.headers.get("content-type", ""))[0]
+
+
+SUBRESOURCES: dict[str, Subresource] = {
+    "binding": _bind,
+    "eviction": _evict,
+    "log": _log,
+    "scale": _scale,
+    "finalize": _finalize,
+}
