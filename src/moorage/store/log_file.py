@@ -26,7 +26,7 @@ ALL_PARTS = "*"
 #: The most rows of one transaction: four variables each, of the 32,766 that SQLite has room for.
 MOST_ROWS = 4_096
 #: The write-ahead log is brought home into the file when it has grown by so many bytes.
-CHECKPOINT_BYTES = 32 * 1024 * 1024
+CHECKPOINT_BYTES = 8 * 1024 * 1024
 #: When more than half of the file is free and that is more than so many pages, it is given back, piece by piece.
 FREE_PAGES, FREE_PIECE = 2_048, 512
 

@@ -47,12 +47,12 @@ class Partition:
         self._moved: set[str] = set()
         self._cooled = 0
 
-    def append(self, change: Change) -> None:
-        """Note a change that was just made to the values."""
+    def append(self, key: str, change: Change) -> None:
+        """Note a change of `key` that was just made to the values."""
         self.log.append(change)
-        old = change.old
-        if old is None or change.new is None:
-            self._moved.add(change.key)
+        _, old, new = change
+        if old is None or new is None:
+            self._moved.add(key)
         if old is not None:
             self.superseded_bytes += len(old.value)
 

@@ -9,6 +9,7 @@ Kubernetes: etcd's store and compactor, the API server's watch cache. Differs: e
 oldest revision, so a quiet one can be watched from long ago. Next: `reading`, this as a store; `watching`.
 """
 
+import gc
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,14 +126,15 @@ class State:
         values = self.values
         touched: dict[str, Partition] = {}
         for change in changes:
-            new = change.new
-            key = change.key
-            part = self.partition(key)
-            if new is None:
-                del values[key]
-            else:
+            _, old, new = change
+            if new is not None:
+                key = new.key
                 values[key] = new
-            part.append(change)
+            elif old is not None:
+                key = old.key
+                del values[key]
+            part = self.partition(key)
+            part.append(key, change)
             touched[part.name] = part
         self.revision = changes[-1].revision
         self._untrimmed += len(changes)
@@ -161,28 +163,37 @@ class State:
         self.floor = floor
         for name, until in compacted.items():
             self._partitions[name] = Partition(name, self.values, until)
+        collecting = gc.isenabled()
+        gc.disable()  # nothing here is garbage, and looking for some takes as long as all the rest
+        try:
+            unneeded, last = self._replay(rows)
+        finally:
+            if collecting:
+                gc.enable()
+        self.revision = max(revision, last, FIRST_REVISION)
+        return unneeded
+
+    def _replay(self, rows: Iterable[tuple[int, str, int, bytes | None]]) -> tuple[list[int], int]:
         values = self.values
         unneeded: list[int] = []
-        last = revision
-        for last, key, created, value in rows:
+        revision = 0
+        for revision, key, created, value in rows:
             part = self.partition(key)
             old = values.get(key)
-            new = None if value is None else Stored(key, value, last, created)
+            new = None if value is None else Stored(key, value, revision, created)
             if new is not None:
                 values[key] = new
             else:
                 values.pop(key, None)
-            if last > part.compacted:
-                if old is not None or new is not None:
-                    part.append(Change(last, old, new))
+            if revision > part.compacted:
+                part.append(key, Change(revision, old, new))
             else:
                 part.moved(key)
                 if old is not None:
                     unneeded.append(old.revision)
                 if new is None:
-                    unneeded.append(last)
-        self.revision = max(revision, last, FIRST_REVISION)
-        return unneeded
+                    unneeded.append(revision)
+        return unneeded, revision
 
     # Forgetting.
 
