@@ -5,7 +5,7 @@ Go's URL.Path is; names with a slash in them do not exist in Kubernetes. Next: `
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 if TYPE_CHECKING:
@@ -144,13 +144,6 @@ def split_target(target: str) -> tuple[str, str]:
     if "%" in path or not path.isascii():
         path = unquote_to_bytes(path.encode("latin-1", "replace")).decode("utf-8", "replace")
     return path, query
-
-
-async def close_chunks(chunks: Any) -> None:
-    """Let go of a stream's source: generators have a way to be told, plain iterators need none."""
-    close = getattr(chunks, "aclose", None)
-    if close is not None:
-        await close()
 
 
 _NO_QUERY = Query("")

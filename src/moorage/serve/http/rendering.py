@@ -18,6 +18,7 @@ _COMPRESS_LEVEL = 1
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
+_WITHOUT_BODY = frozenset({204, 304})
 
 
 def render_refusal(error: ApiError) -> Response:
@@ -25,18 +26,18 @@ def render_refusal(error: ApiError) -> Response:
     return Response(error.code, msgspec.json.encode(error.status), "application/json", error.headers)
 
 
-def render_head(request: Request, answer: Response | Stream, length: int | None, keep_alive: bool) -> bytes:
+def render_head(version: str, answer: Response | Stream, length: int | None, keep_alive: bool) -> bytes:
     """Status line and headers. A `length` of None is a body that is sent in chunks, or until the connection closes."""
     parts = [_prefix(answer.status, answer.content_type)]
     if answer.headers:
         parts.append(_render_headers(answer.headers))
     if length is not None:
         parts.append(b"Content-Length: %d\r\n" % length)
-    elif request.version != "1.0":
+    elif version != "1.0" and answer.status not in _WITHOUT_BODY:
         parts.append(b"Transfer-Encoding: chunked\r\n")
     if not keep_alive:
         parts.append(b"Connection: close\r\n")
-    elif request.version == "1.0":
+    elif version == "1.0":
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
     return b"".join(parts)

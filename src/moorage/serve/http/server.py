@@ -12,6 +12,7 @@ from collections.abc import Callable
 from moorage.serve.http.connection import Connection
 from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Handler, Request
+from moorage.serve.http.receiving import Gate
 from moorage.telemetry.logs import get_logger
 
 _HANDSHAKE_SECONDS = 10.0
@@ -26,10 +27,13 @@ class Server:
         self,
         handler: Handler,
         limits: Limits | None = None,
+        gate: Gate = lambda request: None,
         is_long_running: Callable[[Request], bool] = lambda request: "watch=" in request.query_text,
     ) -> None:
+        """`gate` sees the head of a request before its body is received, and may raise ApiError."""
         self.handler = handler
         self.limits = Limits() if limits is None else limits
+        self.gate = gate
         self.is_long_running = is_long_running
         self.log = get_logger("http")
         self.loop: asyncio.AbstractEventLoop = None  # type: ignore[assignment]  # until start
@@ -85,10 +89,10 @@ class Server:
 
     # ── what connections tell
 
-    def admit(self, connection: Connection) -> bool:
-        """Whether there is room for one more."""
+    def welcome(self, connection: Connection) -> int:
+        """How many there are with this one."""
         self.connections.add(connection)
-        return len(self.connections) <= self.limits.connections
+        return len(self.connections)
 
     def forget(self, connection: Connection) -> None:
         self.connections.discard(connection)

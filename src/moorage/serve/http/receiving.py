@@ -1,0 +1,197 @@
+"""Bytes → requests: llhttp's findings, held against the limits on what a client may send.
+
+In: what the transport receives. Out: whole `Request`s, or one refusal, after which nothing more is looked at. A request
+with a body passes the server's gate first, so that strangers cannot make the server keep what they send. Kubernetes:
+net/http's reading half. Next: `connection`, which answers.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+import httptools
+
+from moorage.model.api_error import ApiError, bad_request, failure, request_too_large
+from moorage.serve.http.limits import Limits
+from moorage.serve.http.messages import Peer, Request
+
+NEVER = float("inf")
+
+Gate = Callable[[Request], object]
+
+
+class Answerer(Protocol):
+    """The other half of a connection."""
+
+    def received(self, request: Request) -> None:
+        """A request is complete."""
+
+    def refuse(self, error: ApiError) -> None:
+        """The client sent something that cannot be let through; nothing follows."""
+
+    def expected(self) -> None:
+        """The client waits for leave to send the body."""
+
+
+class Receiver:
+    """One connection's receiving half. `due` is when what is being received must be there, `deaf` that nothing is."""
+
+    def __init__(
+        self, limits: Limits, gate: Gate, loop: asyncio.AbstractEventLoop, peer: Peer, answerer: Answerer
+    ) -> None:
+        self.due = loop.time() + limits.head_seconds
+        self.deaf = False
+        self.in_message = False
+        self._limits = limits
+        self._gate = gate
+        self._time = loop.time
+        self._peer = peer
+        self._answerer = answerer
+        self._parser = httptools.HttpRequestParser(self)
+        self._request: Request | None = None
+        self._url = b""
+        self._headers: dict[str, str] = {}
+        self._in_head = False
+        self._head_bytes = 0
+        self._unparsed_bytes = 0
+        self._header_count = 0
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+
+    def feed(self, data: bytes) -> bool:
+        """Look at more bytes. False if the client means to speak another protocol from here on: none is spoken here."""
+        if self._in_head:
+            self._unparsed_bytes += len(data)
+            if self._unparsed_bytes > self._limits.head_bytes:
+                self._refuse(_head_too_large())
+                return True
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.stop()
+            return False
+        except httptools.HttpParserError as error:
+            if not self.deaf:
+                self._refuse(bad_request(f"malformed HTTP request: {error}"))
+        return True
+
+    def stop(self) -> None:
+        """Whatever else the client sends is not looked at."""
+        self.deaf = True
+        self.in_message = False
+        self.due = NEVER
+        self._request = None
+        self._body = []
+
+    # ── llhttp's calls
+
+    def on_message_begin(self) -> None:
+        if self.deaf:
+            return
+        self.in_message = self._in_head = True
+        self.due = self._time() + self._limits.head_seconds
+        self._url = b""
+        self._headers = {}
+        self._head_bytes = self._unparsed_bytes = self._header_count = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._url = self._url + url if self._url else url
+        if len(self._url) > self._limits.request_line_bytes and not self.deaf:
+            message = f"the request's target is too long: limit is {self._limits.request_line_bytes}"
+            self._refuse(failure(414, "RequestURITooLong", message))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._header_count += 1
+        self._head_bytes += len(name) + len(value) + 4
+        if self.deaf:
+            return
+        if self._header_count > self._limits.header_count or self._head_bytes > self._limits.head_bytes:
+            self._refuse(_head_too_large())
+        elif self._in_head:  # after the body there can be trailers
+            key = _KNOWN_NAMES.get(name) or name.decode("latin-1").lower()
+            headers, text = self._headers, value.decode("latin-1")
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        if self.deaf:
+            return
+        headers, parser, limits = self._headers, self._parser, self._limits
+        version = parser.get_http_version()
+        if "host" not in headers and version != "1.0":
+            self._refuse(bad_request("missing required Host header"))
+            return
+        target = self._url.decode("latin-1")
+        method = parser.get_method().decode("latin-1")
+        request = Request(method, target, headers, b"", self._peer, version, parser.should_keep_alive())
+        self._request = request
+        length = headers.get("content-length")
+        if (length is None or length == "0") and "transfer-encoding" not in headers:
+            return
+        if length is not None and (len(length) > 18 or int(length) > limits.body_bytes):
+            self._refuse(_body_too_large(limits.body_bytes))
+            return
+        try:
+            self._gate(request)
+        except ApiError as error:
+            self._refuse(error)
+            return
+        self.due = self._time() + limits.body_seconds
+        if "expect" in headers:
+            if headers["expect"].lower() == "100-continue":
+                self._answerer.expected()
+            else:
+                self._refuse(failure(417, "ExpectationFailed", "the only expectation that is met is 100-continue"))
+
+    def on_body(self, data: bytes) -> None:
+        if self.deaf:
+            return
+        self._body_bytes += len(data)
+        if self._body_bytes > self._limits.body_bytes:
+            self._refuse(_body_too_large(self._limits.body_bytes))
+        else:
+            self._body.append(data)
+
+    def on_message_complete(self) -> None:
+        request = self._request
+        if request is None:
+            return
+        if self._body:
+            request.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+            self._body = []
+            self._body_bytes = 0
+        self._request = None
+        self.in_message = False
+        self.due = NEVER
+        if not request.keep_alive:
+            self.deaf = True
+        self._answerer.received(request)
+
+    def _refuse(self, error: ApiError) -> None:
+        self.stop()
+        self._answerer.refuse(error)
+
+
+def _head_too_large() -> ApiError:
+    return failure(431, "RequestHeaderFieldsTooLarge", "the request's header fields are too large")
+
+
+def _body_too_large(limit: int) -> ApiError:
+    return request_too_large(f"Request entity too large: limit is {limit}")
+
+
+_KNOWN_NAMES = {
+    spelling.encode(): name
+    for name in (
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    )
+    for spelling in (name, name.title())
+}
