@@ -353,6 +353,10 @@ class Storage:
             if not decision.volume and self._selected.pop(decision.claim, None) is not None:
                 self._replace_claim(decision.claim, _with_node(self.claims[decision.claim], None))
 
+    def settle(self, pod: str) -> None:
+        """The pod is on its node for good: what was decided for it stands by itself, and is not taken back any more."""
+        self._forget(pod)
+
     def _forget(self, pod: str) -> tuple[VolumeDecision, ...]:
         decisions = self.decisions.pop(pod, ())
         self._relied_on.subtract(map(_subject, decisions))

@@ -59,6 +59,7 @@ class Candidates:
         self.prepared = prepared
         self.filters = tuple(Filter(p, prepared[p]) for p in profile.filters if prepared[p].filters)
         self.scores = tuple(Score(p, prepared[p], weight) for p, weight in profile.scores if prepared[p].scores)
+        self.names = tuple(item.plugin.name for item in self.filters)
         self.prefilter = combine_prepared((p, prepared[p]) for p in profile.filters)
         self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
         self._only_nodes = self.prefilter.only_nodes

@@ -198,6 +198,11 @@ class Scheduler:
         if self.nominations.remove(key) is not None and pod is not None:
             self.queue.happened(Event(EventKind.POD_REMOVED, pod.record.pod), now)
 
+    def eviction_failed(self, victim: str, preemptor: str) -> None:
+        """A pod that was to make room could not be asked to leave: whoever waits for it had better look again."""
+        self._leaving.discard(victim)
+        self.queue.activate(preemptor)
+
     def bind_failed(self, action: Bind, now: float) -> None:
         """The pod could not be put on its node after all: it is tried again, after a while."""
         record = action.record

@@ -44,6 +44,7 @@ class EventKind(Enum):
     CSI_NODE_ADDED = auto()
     CSI_NODE_CHANGED = auto()
     STORAGE_CAPACITY = auto()  # there is more of it, or nobody counts it any more
+    ATTACHMENT_REMOVED = auto()
     TIME_IS_UP = auto()  # the pod has waited for so long that it is tried again whatever happened
 
 

@@ -14,6 +14,7 @@ no nodes at all waits for the first one instead of trying again and again.
 Next: `cycle` pops.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from math import inf
@@ -26,9 +27,10 @@ from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
 from moorage.schedule.requeue import RequeueTable
 from moorage.schedule.verdict import Verdict
-from moorage.schedule.waiting_pods import Place, QueuedPod, WaitingGroups
+from moorage.schedule.waiting_pods import Happening, Place, QueuedPod, WaitingGroup, WaitingGroups
 
 LONGEST_WAIT_SECONDS = 300.0
+Cause = Happening | EventKind
 
 
 class _Timers:
@@ -102,6 +104,8 @@ class SchedulingQueue:
         self._in_flight: dict[str, int] = {}  # the number of events before each
         self._events: list[Event] = []
         self._events_dropped = 0
+        # How many pods came to each place, and by what.
+        self.incoming: Counter[tuple[Place, Cause]] = Counter()
 
     # -- pods come, change and go ---------------------------------------------------------------------------------
 
@@ -109,7 +113,7 @@ class SchedulingQueue:
         """A pod without a node appeared."""
         self.remove(record.key)
         pod = self._pods[record.key] = QueuedPod(record, now)
-        self._enter(pod)
+        self._enter(pod, Happening.POD_ADDED)
 
     def update(self, record: PodRecord, now: float) -> None:
         """A pod without a node changed."""
@@ -124,14 +128,15 @@ class SchedulingQueue:
             self._unschedulable.remove(pod)
             pod.record = record
             self._unschedulable.add(pod)
-            if any(self._may_help(pod, event) for event in events):
-                self._wake(pod, now)
+            helpful = next((event for event in events if self._may_help(pod, event)), None)
+            if helpful is not None:
+                self._wake(pod, now, helpful.kind)
             return
         pod.record = record
         if pod.place is Place.IN_FLIGHT:
             self._events.extend(events)
         elif pod.place is Place.GATED or (pod.place is Place.ACTIVE and changed):
-            self._enter(pod)
+            self._enter(pod, Happening.POD_UPDATED)
 
     def remove(self, key: str) -> None:
         """The pod is gone, or has a node."""
@@ -147,12 +152,14 @@ class SchedulingQueue:
         """Why a pod may not be tried yet; None if it may."""
         return None if scheduler in self._ungated else self._gate(spec)
 
-    def _enter(self, pod: QueuedPod) -> None:
+    def _enter(self, pod: QueuedPod, cause: Cause) -> None:
         """To the active pods, unless a gate is closed."""
         if self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
             pod.place = Place.GATED
+            self.incoming[Place.GATED, cause] += 1
             return
         pod.place = Place.ACTIVE
+        self.incoming[Place.ACTIVE, cause] += 1
         heappush(self._active, (self._place(pod), pod))
 
     def _place(self, pod: QueuedPod) -> QueuePosition:
@@ -199,9 +206,10 @@ class SchedulingQueue:
         pod.since = now
         pod.backoff_until = now + self._backoff.seconds(pod.errors or pod.unschedulable)
         if not rejected_by or any(self._may_help(pod, event) for event in events):
-            self._requeue(pod, now)
+            self._requeue(pod, now, Happening.ATTEMPT_FAILED)
             return
         pod.place = Place.UNSCHEDULABLE
+        self.incoming[Place.UNSCHEDULABLE, Happening.ATTEMPT_FAILED] += 1
         self._unschedulable.add(pod)
         self._longest_waiting.push(now + self._longest_wait, self._place(pod), pod)
         self._longest_waiting.trim(len(self._pods))
@@ -220,7 +228,7 @@ class SchedulingQueue:
         if pod.place is Place.UNSCHEDULABLE:
             self._unschedulable.remove(pod)
         if pod.place in (Place.UNSCHEDULABLE, Place.BACKOFF):
-            self._enter(pod)
+            self._enter(pod, Happening.ACTIVATED)
         elif pod.place is Place.IN_FLIGHT:
             self._events.append(Event(EventKind.OWN_OTHER, of=key))
 
@@ -242,7 +250,7 @@ class SchedulingQueue:
                 if table.may_help(group.shape, group.rejected_by, event):
                     for pod in list(group.pods.values()):
                         if concerns(event, pod.key, pod.record.pod):
-                            self._wake(pod, now)
+                            self._wake(pod, now, event.kind)
 
     def _may_help(self, pod: QueuedPod, event: Event) -> bool:
         if not concerns(event, pod.key, pod.record.pod):
@@ -250,16 +258,17 @@ class SchedulingQueue:
         table = self._tables.get(pod.scheduler)
         return table is None or table.may_help(pod.record.shape, pod.rejected_by, event)
 
-    def _wake(self, pod: QueuedPod, now: float) -> None:
+    def _wake(self, pod: QueuedPod, now: float, cause: Cause) -> None:
         self._unschedulable.remove(pod)
-        self._requeue(pod, now)
+        self._requeue(pod, now, cause)
 
-    def _requeue(self, pod: QueuedPod, now: float) -> None:
+    def _requeue(self, pod: QueuedPod, now: float, cause: Cause) -> None:
         """To backoff for as long as it lasts, then to the active pods."""
         if now >= pod.backoff_until or self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
-            self._enter(pod)
+            self._enter(pod, cause)
             return
         pod.place = Place.BACKOFF
+        self.incoming[Place.BACKOFF, cause] += 1
         timers = self._in_backoff if pod.rejected_by else self._after_error
         timers.push(pod.backoff_until, self._place(pod), pod)
 
@@ -283,9 +292,9 @@ class SchedulingQueue:
     def _pass_time(self, now: float) -> None:
         for timers in (self._in_backoff, self._after_error):
             while (pod := timers.pop(now)) is not None:
-                self._enter(pod)
+                self._enter(pod, Happening.BACKED_OFF)
         while (pod := self._longest_waiting.pop(now)) is not None:
-            self._wake(pod, now)
+            self._wake(pod, now, Happening.WAITED_LONG)
 
     def _pop_active(self) -> QueuedPod | None:
         active = self._active
@@ -299,6 +308,13 @@ class SchedulingQueue:
 
     def get(self, key: str) -> QueuedPod | None:
         return self._pods.get(key)
+
+    def groups(self) -> Iterator[WaitingGroup]:
+        """The pods that no node was found for, those that wait for the same thing together."""
+        return iter(self._unschedulable)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._pods
 
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(self._pods.values())

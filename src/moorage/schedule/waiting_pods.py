@@ -23,12 +23,24 @@ class Place(Enum):
     NOWHERE = auto()
 
 
+class Happening(Enum):
+    """What moves a pod from one place to another, besides the events of the cluster; the values are Kubernetes'."""
+
+    POD_ADDED = "UnschedulablePodAdd"
+    POD_UPDATED = "UnschedulablePodUpdate"
+    ATTEMPT_FAILED = "ScheduleAttemptFailure"
+    BACKED_OFF = "BackoffComplete"
+    WAITED_LONG = "UnschedulableTimeout"
+    ACTIVATED = "ForceActivate"
+
+
 class QueuedPod:
     """A pod without a node: since when it waits, what was tried, and who said no."""
 
     __slots__ = (
         "attempts",
         "backoff_until",
+        "entered",
         "errors",
         "group",
         "key",
@@ -46,6 +58,7 @@ class QueuedPod:
         self.record = record
         self.scheduler = record.pod.spec.schedulerName or DEFAULT_SCHEDULER
         self.since = since
+        self.entered = since  # to the queue, before the first attempt
         self.place = Place.NOWHERE
         self.attempts = 0
         self.unschedulable = 0  # how often no node was found

@@ -47,7 +47,7 @@ class NodeVolumeLimits(Plugin[_Want]):
 
     name = "NodeVolumeLimits"
     requeue_on = (
-        on(EventKind.NODE_ADDED, EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
+        on(EventKind.NODE_ADDED, EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED, EventKind.ATTACHMENT_REMOVED),
         on(EventKind.POD_REMOVED, hint=_had_volumes),
         on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
     )

@@ -6,6 +6,7 @@ Differs: names the taint in the reason; Semver* and CEL behind their gates; eval
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ from moorage.schedule.verdict import Code, Verdict, unresolvable
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _SOFT = "PreferNoSchedule"
+NUMERIC_OPERATORS = frozenset({"Lt", "Gt"})
 
 
 def untolerated_reason(taint: Taint) -> str:
@@ -34,10 +36,12 @@ def untolerated_reason(taint: Taint) -> str:
 class _Want:
     """The compiled tolerations and, per taint set met so far, the first untolerated taint and the soft count."""
 
-    __slots__ = ("all", "first", "passes", "soft", "soft_counts")
+    __slots__ = ("_evaluations", "_numeric", "all", "first", "passes", "soft", "soft_counts")
 
-    def __init__(self, every: TolerationSet, soft: TolerationSet) -> None:
+    def __init__(self, every: TolerationSet, soft: TolerationSet, evaluations: Counter[tuple[str, str]]) -> None:
         self.all = every
+        self._evaluations = evaluations
+        self._numeric = [m for m in every.matchers if m.toleration.operator in NUMERIC_OPERATORS and not m.never]
         self.soft = soft
         self.first: list[Taint | None] = []
         self.passes: NDArray[np.bool_] = np.zeros(0, np.bool_)
@@ -48,11 +52,22 @@ class _Want:
         if len(self.first) == len(sets):
             return
         for taints in sets[len(self.first) :]:
+            if self._numeric:
+                self._count(taints)
             hard = (taint for taint in taints if taint.effect in _HARD)
             self.first.append(next((taint for taint in hard if not self.all.tolerates(taint)), None))
         self.passes = np.fromiter((taint is None for taint in self.first), np.bool_, len(sets))
         counts = [sum(t.effect == _SOFT and not self.soft.tolerates(t) for t in taints) for taints in sets]
         self.soft_counts = np.array(counts, np.int64)
+
+    def _count(self, taints: TaintSet) -> None:
+        """Count the comparisons of numbers by how they came out; each distinct list of taints is compared once."""
+        for taint in taints:
+            for matcher in self._numeric:
+                if matcher.concerns(taint):
+                    unreadable = matcher.unreadable(taint) is not None
+                    result = "unreadable" if unreadable else "match" if matcher.match(taint) else "no match"
+                    self._evaluations[matcher.toleration.operator, result] += 1
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
@@ -64,7 +79,7 @@ def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) 
 
 
 class TaintToleration(Plugin[_Want]):
-    """See the module."""
+    """See the module. `numeric_evaluations` counts by operator and result; `evaluation_failed` hears CEL's errors."""
 
     name = "TaintToleration"
     reads_pods = False
@@ -77,7 +92,10 @@ class TaintToleration(Plugin[_Want]):
 
     def __init__(self, gates: GateSet, programs: Any = None) -> None:
         self._gates = gates
-        self._programs = programs
+        self.programs = programs
+        self.numeric_evaluations: Counter[tuple[str, str]] = Counter()
+        self.evaluation_errors = 0
+        self.evaluation_failed: Callable[[str, Taint, str], None] = lambda expression, taint, error: None
         # Shapes that differ in all but their tolerations share what was learned about the taints of a cluster.
         self._wants: WeakKeyDictionary[Cluster, dict[tuple[Toleration, ...], _Want]] = WeakKeyDictionary()
 
@@ -88,10 +106,15 @@ class TaintToleration(Plugin[_Want]):
         if want is None:
             soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
             want = wants[tolerations] = _Want(
-                compile_tolerations(tolerations, self._gates, self._programs),
-                compile_tolerations(soft, self._gates, self._programs),
+                compile_tolerations(tolerations, self._gates, self.programs, self._failed),
+                compile_tolerations(soft, self._gates, self.programs, self._failed),
+                self.numeric_evaluations,
             )
         return Prepared(want)
+
+    def _failed(self, expression: str, taint: Taint, error: str) -> None:
+        self.evaluation_errors += 1
+        self.evaluation_failed(expression, taint, error)
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
         want.learn(cluster.nodes.taint_sets.sets)

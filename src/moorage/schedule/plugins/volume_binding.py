@@ -140,6 +140,7 @@ class VolumeBinding(Plugin[_Want]):
         on(EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
         on(EventKind.STORAGE_CLASS_ADDED, EventKind.STORAGE_CLASS_CHANGED),
         on(EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
+        on(EventKind.STORAGE_CAPACITY),
     )
 
     def __init__(self, gates: GateSet) -> None:

@@ -1,0 +1,50 @@
+"""Pods that were given a node which the watch has not confirmed yet.
+
+The cycle counts such a pod on its node from the moment of the decision. It stays there until the watch says where the
+pod is, or until it is certain that the API server did not bind it; whoever resolves it first takes it out, and the
+other finds it gone. Kubernetes: the scheduler cache's assumed pods. Differs: they never expire.
+Next: `pod_feed`, which hears of pods, and `binder`, which talks to the API server.
+"""
+
+from moorage.model.pod import Pod
+from moorage.schedule.actions import Bind
+
+
+class Assumption:
+    """One pod on its way to a node. `latest` is the newest that the watch said of it; the attempt `began` then."""
+
+    __slots__ = ("action", "began", "key", "latest", "uid")
+
+    def __init__(self, action: Bind, began: float) -> None:
+        record = action.record
+        self.action = action
+        self.began = began
+        self.key = record.key
+        self.uid = record.pod.metadata.uid
+        self.latest: Pod = record.pod
+
+
+class Assumptions:
+    """All of them, by the pod's key."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, Assumption] = {}
+
+    def make(self, action: Bind, began: float) -> Assumption:
+        made = Assumption(action, began)
+        self._by_key[made.key] = made
+        return made
+
+    def get(self, key: str) -> Assumption | None:
+        return self._by_key.get(key)
+
+    def holds(self, assumption: Assumption) -> bool:
+        """Whether nobody has resolved it yet."""
+        return self._by_key.get(assumption.key) is assumption
+
+    def resolve(self, key: str) -> Assumption | None:
+        """Take it out, if it is still there."""
+        return self._by_key.pop(key, None)
+
+    def __len__(self) -> int:
+        return len(self._by_key)

@@ -1,0 +1,196 @@
+"""What the cycle decided → calls to the API server, and what comes of them.
+
+In: `Bind` and `NoNode`. Out: bindings, conditions, evictions, events; and, where a binding certainly failed, the pod
+back in the queue. The cycle never waits for any of it. Safety rests on three rules:
+
+- a pod that was given a node counts there until the watch says where it is, or until it is certainly not bound;
+- after an answer that was lost, the server is asked; if the pod has no node, the *same* binding is sent again, since
+  the lost one may still arrive, and the server binds a pod once;
+- a refusal is believed only after a look at the pod: somebody may have bound it, which then counts at once.
+
+Kubernetes: bindingCycle, handleBindingCycleError and handleSchedulingFailure. Differs: after a lost answer the node is
+not given away. Next: `volume_binder` for pods with volumes to bind, `pod_status`, `evictions`.
+"""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum, auto
+from functools import partial
+
+from moorage.client.protocol import Client, Unreachable
+from moorage.columns.storage import VolumeDecision
+from moorage.model.api_error import ApiError
+from moorage.model.pod_status import PodCondition
+from moorage.schedule.actions import POD_SCHEDULED, Action, Bind, NoNode
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.diagnosis import event_note
+from moorage.schedule.live import recording
+from moorage.schedule.live.assumptions import Assumption, Assumptions
+from moorage.schedule.live.errands import Errands
+from moorage.schedule.live.evictions import Evictions
+from moorage.schedule.live.metrics import SchedulerMetrics
+from moorage.schedule.live.pod_feed import PodFeed
+from moorage.schedule.live.pod_status import POD, PodStatusWriter
+from moorage.schedule.live.recording import Recorder
+from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
+from moorage.telemetry.logs import get_logger
+
+BINDINGS_AT_ONCE = 512
+_LOG = get_logger("scheduler")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
+_SCHEDULER_ERROR = "SchedulerError"
+
+
+class _Found(Enum):
+    """What a look at the pod said."""
+
+    GONE = auto()
+    HERE = auto()  # it is on the node we wanted
+    ELSEWHERE = auto()
+    UNBOUND = auto()
+    UNKNOWN = auto()
+
+
+class Binder:
+    """See the module."""
+
+    def __init__(
+        self,
+        client: Client,
+        scheduler: Scheduler,
+        pods: PodFeed,
+        assumptions: Assumptions,
+        volumes: VolumeBinder,
+        recorder: Recorder,
+        metrics: SchedulerMetrics,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._client = client
+        self._scheduler = scheduler
+        self._pods = pods
+        self._assumptions = assumptions
+        self._volumes = volumes
+        self._recorder = recorder
+        self._metrics = metrics
+        self._clock = clock
+        self._sleep = sleep
+        self._wake = wake
+        self._bindings = Errands(BINDINGS_AT_ONCE)
+        self._waits = Errands(1 << 20)  # for volumes, which may take minutes
+        others = Errands(64)
+        self._errands = (self._bindings, self._waits, others)
+        self._status = PodStatusWriter(client, others, sleep)
+        self._evictions = Evictions(client, scheduler, self._status, recorder, others)
+
+    def carry_out(self, action: Action, began: float) -> None:
+        """Begin to do what was decided in an attempt that began then."""
+        if isinstance(action, Bind):
+            assumption = self._assumptions.make(action, began)
+            decisions = self._scheduler.cluster.storage.decisions.get(assumption.key) if action.record.claims else None
+            if decisions:
+                self._waits.send(partial(self._bind_with_volumes, assumption, decisions))
+            else:
+                self._bindings.send(partial(self._bind, assumption))
+        else:
+            self._no_node(action)
+
+    def _no_node(self, action: NoNode) -> None:
+        record = action.record
+        pod = record.pod
+        recording.failed_scheduling(self._recorder, record.key, pod.metadata.uid, action.note)
+        self._status.say(record.key, pod, action.condition, action.nominated)
+        if action.victims or action.demoted:
+            self._evictions.carry_out(action)
+        self._status.trim(self._scheduler.queue)
+
+    async def close(self) -> None:
+        """Stop everything that is under way; what has been sent may still happen."""
+        for errands in self._errands:
+            await errands.close()
+
+    @property
+    def under_way(self) -> int:
+        """The number of calls that have not come to an end."""
+        return sum(map(len, self._errands))
+
+    # -- bindings -----------------------------------------------------------------------------------------------------
+
+    async def _bind_with_volumes(self, assumption: Assumption, decisions: tuple[VolumeDecision, ...]) -> None:
+        record, node = assumption.action.record, assumption.action.node
+        self._status.say(assumption.key, record.pod, nominated=node)
+        try:
+            await self._volumes.bind(assumption, decisions)
+        except VolumesNotBound as error:
+            self._failed(assumption, f'running PreBind plugin "VolumeBinding": {error}')
+            return
+        await self._bind(assumption)
+
+    async def _bind(self, assumption: Assumption) -> None:
+        namespace, _, name = assumption.key.partition("/")
+        node, pause = assumption.action.node, _FIRST_PAUSE
+        while self._assumptions.holds(assumption):
+            began = self._clock()
+            try:
+                await self._client.bind(namespace, name, assumption.uid, node)
+            except Unreachable as error:
+                why, is_answer = str(error), False
+            except ApiError as error:
+                why, is_answer = error.message, error.code != 429
+            else:
+                self._metrics.bound(assumption, began, self._clock())
+                self._done(assumption)
+                return
+            _LOG.debug(2, "A binding failed", pod=assumption.key, node=node, err=why)
+            while (found := await self._look(assumption)) is _Found.UNKNOWN:
+                await self._sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            if found is _Found.HERE:
+                self._metrics.bound(assumption, began, self._clock())
+                self._done(assumption)
+                return
+            if found is not _Found.UNBOUND:
+                return
+            if is_answer:
+                self._failed(assumption, f'running Bind plugin "DefaultBinder": {why}')
+                return
+            await self._sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _look(self, assumption: Assumption) -> _Found:
+        """Ask the server what the pod is like, and believe it, unless the watch has said all there is meanwhile."""
+        namespace, _, name = assumption.key.partition("/")
+        try:
+            pod = (await self._client.get(POD, name, namespace)).view
+        except (Unreachable, ApiError) as error:
+            if not isinstance(error, ApiError) or error.code != 404:
+                return _Found.UNKNOWN
+            pod = None
+        if pod is None or pod.metadata.uid != assumption.uid:
+            if self._assumptions.holds(assumption):
+                self._pods.pod_gone(assumption.key, assumption.latest, self._clock())
+                self._wake()
+            return _Found.GONE
+        if not pod.spec.nodeName:
+            return _Found.UNBOUND
+        if self._assumptions.holds(assumption):
+            self._pods.pod_changed(assumption.key, pod, self._clock())
+            self._wake()
+        return _Found.HERE if pod.spec.nodeName == assumption.action.node else _Found.ELSEWHERE
+
+    def _done(self, assumption: Assumption) -> None:
+        self._status.forget(assumption.key)
+        recording.scheduled(self._recorder, assumption.key, assumption.uid, assumption.action.node)
+
+    def _failed(self, assumption: Assumption, why: str) -> None:
+        """The pod has no node, for certain."""
+        if not self._assumptions.holds(assumption):
+            return
+        record = assumption.action.record
+        _LOG.error("Error scheduling pod; retrying", pod=record.key, err=why)
+        self._metrics.failed(assumption.action)
+        self._pods.bind_failed(assumption, self._clock())
+        recording.failed_scheduling(self._recorder, record.key, assumption.uid, event_note(why))
+        condition = PodCondition(type=POD_SCHEDULED, status="False", reason=_SCHEDULER_ERROR, message=why)
+        self._status.say(record.key, record.pod, condition, "")
+        self._wake()

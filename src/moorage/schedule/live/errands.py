@@ -1,0 +1,51 @@
+"""Calls to the API server, many at once but not too many, that nobody waits for.
+
+In: functions that make a coroutine. Out: nothing; whoever sends an errand sees to it that its end is noticed. One task
+runs errands until there are none left, so that a burst costs as many tasks as may run at once, and no more.
+Next: `binder`, `pod_status` and `evictions` send them.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from moorage.telemetry.logs import get_logger
+
+Errand = Callable[[], Awaitable[None]]
+_LOG = get_logger("scheduler")
+
+
+class Errands:
+    """Errands of one sort, of which at most so many run at a time; the others wait for their turn."""
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once = at_once
+        self._waiting: deque[Errand] = deque()
+        self._runners: set[asyncio.Task[None]] = set()
+
+    def send(self, errand: Errand) -> None:
+        self._waiting.append(errand)
+        if len(self._runners) < self._at_once:
+            runner = asyncio.get_running_loop().create_task(self._run())
+            self._runners.add(runner)
+            runner.add_done_callback(self._runners.discard)
+
+    async def _run(self) -> None:
+        waiting = self._waiting
+        while waiting:
+            errand = waiting.popleft()
+            try:
+                await errand()
+            except Exception:
+                _LOG.exception("An errand failed")  # a mistake of ours: the others must go on
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._runners)
+
+    async def close(self) -> None:
+        """Drop what waits, and stop what runs."""
+        self._waiting.clear()
+        runners = list(self._runners)
+        for runner in runners:
+            runner.cancel()
+        await asyncio.gather(*runners, return_exceptions=True)

@@ -1,0 +1,110 @@
+"""Batches of informers → an inbox, emptied in slices, nodes and surroundings before pods.
+
+In: differences of all kinds that scheduling reads, as informers hand them over. Out: the same one by one to `pod_feed`
+and `surroundings_feed`, when the scheduler is ready for them and no more at once than it has time for. Between kinds
+nothing is in order anyway, so the most useful one is taken first: a pod is looked at when its node, its claims and its
+Service are known. Kubernetes: eventhandlers.go and the informers' processors.
+Next: `pod_feed` and `surroundings_feed`.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from moorage.client.informer import Difference
+from moorage.client.protocol import Object
+from moorage.model.kinds import KINDS, ConversionError, KindFacts
+from moorage.schedule.live.pod_feed import PodFeed
+from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.telemetry.logs import get_logger
+
+_LOG = get_logger("scheduler")
+# In the order in which they are looked at; pods come last.
+_WATCHED = (
+    ("v1", "Node"),
+    ("v1", "Namespace"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("storage.k8s.io/v1", "CSINode"),
+    ("storage.k8s.io/v1", "CSIDriver"),
+    ("storage.k8s.io/v1", "CSIStorageCapacity"),
+    ("v1", "PersistentVolume"),
+    ("v1", "PersistentVolumeClaim"),
+    ("storage.k8s.io/v1", "VolumeAttachment"),
+    ("v1", "Service"),
+    ("v1", "ReplicationController"),
+    ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "StatefulSet"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("v1", "Pod"),
+)
+#: The kinds that scheduling reads, as far as Moorage knows them.
+WATCHED_KINDS: tuple[KindFacts, ...] = tuple(KINDS[key] for key in _WATCHED if key in KINDS)
+_POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
+
+
+class Feed:
+    """See the module. `wake` is called when something arrives."""
+
+    def __init__(self, pods: PodFeed, surroundings: SurroundingsFeed, wake: Callable[[], None] = lambda: None) -> None:
+        self._pods = pods
+        self._surroundings = surroundings
+        self._wake = wake
+        self._inboxes: dict[KindFacts, deque[Difference]] = {facts: deque() for facts in WATCHED_KINDS}
+        self._arrived = 0
+
+    def handler(self, facts: KindFacts) -> Callable[[list[Difference]], None]:
+        """What an informer of this kind is to call."""
+        inbox = self._inboxes[facts]
+
+        def arrived(differences: list[Difference]) -> None:
+            inbox.extend(differences)
+            self._arrived += len(differences)
+            self._wake()
+
+        return arrived
+
+    def __bool__(self) -> bool:
+        """Whether anything waits to be looked at."""
+        return self._arrived > 0
+
+    def take(self, clock: Callable[[], float], until: float) -> int:
+        """Look at what arrived until the time is up, at least at one thing; how many there were."""
+        taken = 0
+        for facts, inbox in self._inboxes.items():
+            while inbox:
+                if taken and not taken & 7 and clock() >= until:
+                    self._arrived -= taken
+                    return taken
+                taken += 1
+                self._tell(facts, inbox.popleft(), clock())
+        self._arrived -= taken
+        return taken
+
+    def _tell(self, facts: KindFacts, difference: Difference, now: float) -> None:
+        old, new = difference
+        try:
+            if facts is _POD:
+                self._tell_pod(old, new, now)
+            elif facts is _NODE:
+                if new is not None:
+                    self._pods.node_changed(new.view, now)
+                elif old is not None:
+                    self._pods.node_gone(old.name, now)
+            elif new is not None:
+                self._surroundings.changed(facts.kind, _view(old), new.view, now)
+            elif old is not None:
+                self._surroundings.gone(facts.kind, old.view, now)
+        except ConversionError as error:
+            # Only a foreign API server has such objects. What it was before still holds.
+            key = (new or old or Object(facts, "", 0, b"{}")).key
+            _LOG.error("An object cannot be read and is left out", kind=facts.kind, key=key, err=str(error))
+
+    def _tell_pod(self, old: Object | None, new: Object | None, now: float) -> None:
+        if new is not None:
+            self._pods.pod_changed(new.key, new.view, now)
+        elif old is not None:
+            self._pods.pod_gone(old.key, old.view, now)
+
+
+def _view(found: Object | None) -> Any:
+    return found.view if found is not None else None

@@ -1,0 +1,152 @@
+"""The live scheduler: watches what there is, decides what is to be done, and has it done.
+
+In: a client, a configuration, gates. Out: pods on nodes. One task looks at what arrived, then lets the cycle step, in
+slices of about two milliseconds, between which everybody else on the event loop gets a turn. It sleeps when there is
+nothing to do, until something arrives, or until a pod has waited long enough.
+Kubernetes: Scheduler.Run, ScheduleOne and the queue's flushing goroutines. Differs: one task instead of many.
+Next: `feed` for what comes in, `binder` for what goes out; `moorage.cli.scheduler` runs it as a process.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from moorage.client.informer import Informer
+from moorage.client.protocol import Client
+from moorage.columns.cluster import Cluster
+from moorage.model.gates import GateSet
+from moorage.schedule.actions import Bind
+from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.default_selector import DefaultSelectors
+from moorage.schedule.live.assumptions import Assumptions
+from moorage.schedule.live.binder import Binder
+from moorage.schedule.live.feed import WATCHED_KINDS, Feed
+from moorage.schedule.live.metrics import SchedulerMetrics
+from moorage.schedule.live.pod_feed import PodFeed
+from moorage.schedule.live.recording import Recorder
+from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.schedule.live.taint_warnings import TaintWarnings
+from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
+from moorage.schedule.plugin_args import VolumeBindingArgs
+from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
+
+SLICE_SECONDS = 0.002
+_LOG = get_logger("scheduler")
+
+
+class LiveScheduler:
+    """See the module. `clock` is monotonic, and `sleep` sleeps by it; `seed` decides ties."""
+
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder,
+        gates: GateSet,
+        configuration: Configuration = DEFAULT_CONFIGURATION,
+        metrics: Metrics | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        seed: int = 0,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._sleep = sleep
+        self._wakened = asyncio.Event()
+        selectors = DefaultSelectors()
+        self.scheduler = configuration.make_scheduler(Cluster(seed), gates, selectors)
+        self.assumptions = Assumptions()
+        self.pods = PodFeed(self.scheduler, self.assumptions)
+        surroundings = SurroundingsFeed(self.scheduler, selectors)
+        self.feed = Feed(self.pods, surroundings, self._wakened.set)
+        volumes = VolumeBinder(
+            client, self.scheduler.cluster, surroundings, self.assumptions, gates, _timeouts(configuration)
+        )
+        self._metrics = SchedulerMetrics(metrics or Metrics(), self.scheduler, self.assumptions)
+        self._warnings = TaintWarnings(self.scheduler, gates)
+        self.binder = Binder(
+            client,
+            self.scheduler,
+            self.pods,
+            self.assumptions,
+            volumes,
+            recorder,
+            self._metrics,
+            clock,
+            sleep,
+            self._wakened.set,
+        )
+        self.informers = [Informer(client, facts, self.feed.handler(facts)) for facts in WATCHED_KINDS]
+
+    async def run(self) -> None:
+        """Watch and schedule until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for informer in self.informers:
+                    group.create_task(informer.run())
+                for informer in self.informers:
+                    await informer.synced()
+                _LOG.info("Caches are synced", nodes=len(self.scheduler.cluster.nodes))
+                await self.schedule()
+        finally:
+            await self.binder.close()
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether everything has been listed once."""
+        return all(informer.has_synced for informer in self.informers)
+
+    async def schedule(self) -> None:
+        """Work through what arrives until cancelled."""
+        while True:
+            self._wakened.clear()
+            if self.work(self._clock() + SLICE_SECONDS):
+                await asyncio.sleep(0)  # there is more to do; the others first
+            else:
+                await self._rest()
+
+    def work(self, until: float) -> bool:
+        """One slice: look at what arrived, then schedule, until the time is up; whether there is more to do."""
+        clock, feed, scheduler = self._clock, self.feed, self.scheduler
+        if feed:
+            feed.take(clock, until)
+        began = clock()
+        while True:
+            action = scheduler.step(began)
+            if action is None:
+                return bool(feed)
+            now = clock()
+            self._warnings.look(action.record)
+            if isinstance(action, Bind):
+                self._metrics.bind_chosen(action, now - began)
+            else:
+                self._metrics.no_node(action, now - began)
+            self.binder.carry_out(action, began)
+            began = clock()
+            if began >= until:
+                return True
+
+    async def _rest(self) -> None:
+        """Until something arrives, or until it is time for a pod that waits."""
+        seconds = self.scheduler.queue.next_time() - self._clock()
+        if seconds == float("inf"):
+            await self._wakened.wait()
+            return
+        timer = asyncio.ensure_future(self._sleep(max(seconds, 0.0)))
+        arrival = asyncio.ensure_future(self._wakened.wait())
+        try:
+            await asyncio.wait((timer, arrival), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+            arrival.cancel()
+
+
+def _timeouts(configuration: Configuration) -> dict[str, float]:
+    """How long each profile waits for volumes, by its name."""
+    timeouts = {}
+    for profile in configuration.profiles:
+        args = profile.args.get("VolumeBinding")
+        given = args.bindTimeoutSeconds if isinstance(args, VolumeBindingArgs) else None
+        timeouts[profile.name] = DEFAULT_TIMEOUT_SECONDS if given is None else float(given)
+    return timeouts

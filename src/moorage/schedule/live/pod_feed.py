@@ -1,0 +1,194 @@
+"""What watches say of pods and nodes → what the scheduler is told.
+
+In: pods and nodes as they come, change and go, in whatever order the two watches deliver them. Out: calls of the state
+machine. A pod on a node that is not known yet waits for the node; one that has finished leaves its node; pods of other
+schedulers count where they are and are otherwise let be. Something stale does no harm: a pod never loses the node that
+it has, and one of the same name with another uid is another pod.
+Kubernetes: eventhandlers.go and the scheduler cache. Next: `schedule.cycle`; `binder` for what comes of it.
+"""
+
+from operator import attrgetter
+
+from moorage.columns.cluster import PodRecord
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.live.assumptions import Assumption, Assumptions
+from moorage.schedule.live.shape_memo import ShapeMemo
+
+_FINISHED = frozenset({"Succeeded", "Failed"})
+# All that a shape is made of, except the node's name, which is no part of it.
+_SPEC = attrgetter(
+    "containers",
+    "initContainers",
+    "resources",
+    "overhead",
+    "tolerations",
+    "affinity",
+    "nodeSelector",
+    "topologySpreadConstraints",
+    "volumes",
+    "resourceClaims",
+    "schedulingGates",
+    "priority",
+    "preemptionPolicy",
+    "schedulerName",
+    "hostNetwork",
+)
+_NODE = attrgetter("metadata.labels", "spec.taints", "spec.unschedulable", "status.allocatable", "status.images")
+
+
+def are_alike(old: Pod, new: Pod) -> bool:
+    """Whether scheduling cannot tell the two states of a pod apart, the node aside."""
+    a, b = old.metadata, new.metadata
+    return (
+        a.labels == b.labels
+        and a.ownerReferences == b.ownerReferences
+        and (a.deletionTimestamp is None) is (b.deletionTimestamp is None)
+        and (old.spec is new.spec or _SPEC(old.spec) == _SPEC(new.spec))
+    )
+
+
+class PodFeed:
+    """See the module."""
+
+    def __init__(self, scheduler: Scheduler, assumptions: Assumptions) -> None:
+        self._scheduler = scheduler
+        self._cluster = scheduler.cluster
+        self._assumptions = assumptions
+        self._shapes = ShapeMemo(scheduler.cluster)
+        # Pods on nodes that are not known, by node; and the node of each.
+        self._homeless: dict[str, dict[str, PodRecord]] = {}
+        self._home: dict[str, str] = {}
+
+    # -- pods ---------------------------------------------------------------------------------------------------------
+
+    def pod_changed(self, key: str, pod: Pod, now: float) -> None:
+        """A pod came or changed."""
+        if pod.status.phase in _FINISHED:
+            self.pod_gone(key, pod, now)
+        elif pod.spec.nodeName:
+            self._bound(key, pod, pod.spec.nodeName, now)
+        else:
+            self._unbound(key, pod, now)
+
+    def pod_gone(self, key: str, pod: Pod, now: float) -> None:
+        """A pod is gone, or has finished. Of another pod with its name nothing is said."""
+        known = self._known(key)
+        if known is None or known.metadata.uid == pod.metadata.uid:
+            self._forget(key, now)
+
+    def _known(self, key: str) -> Pod | None:
+        """The pod of that name that the scheduler knows, wherever it is."""
+        record = self._cluster.pods.get(key)
+        if record is None and key in self._home:
+            record = self._homeless[self._home[key]][key]
+        if record is None:
+            queued = self._scheduler.queue.get(key)
+            record = queued.record if queued is not None else None
+        return record.pod if record is not None else None
+
+    def _unbound(self, key: str, pod: Pod, now: float) -> None:
+        scheduler = self._scheduler
+        queued = scheduler.queue.get(key)
+        if queued is None:
+            known = self._known(key)
+            if known is not None:
+                if known.metadata.uid == pod.metadata.uid:
+                    # It has a node. Either it is on its way there, or this is what it was like before.
+                    assumption = self._assumptions.get(key)
+                    if assumption is not None:
+                        assumption.latest = pod
+                    return
+                self._forget(key, now)
+            if scheduler.knows(pod.spec.schedulerName):
+                scheduler.add(self._shapes.record(key, pod), now)
+            return
+        old = queued.record.pod
+        if old.metadata.uid != pod.metadata.uid:
+            scheduler.delete(key, now)
+            scheduler.add(self._shapes.record(key, pod), now)
+        elif are_alike(old, pod):
+            queued.record.pod = pod
+        else:
+            scheduler.update(self._shapes.record(key, pod), now)
+
+    def _bound(self, key: str, pod: Pod, node: str, now: float) -> None:
+        scheduler, cluster = self._scheduler, self._cluster
+        slot = cluster.nodes.slot_of.get(node)
+        known = cluster.pods.get(key)
+        if known is not None and known.slot == slot and known.pod.metadata.uid == pod.metadata.uid:
+            if self._assumptions.resolve(key) is not None and known.claims:
+                cluster.storage.settle(key)
+            if are_alike(known.pod, pod):
+                known.pod = pod
+            else:
+                scheduler.pod_placed(self._shapes.record(key, pod), slot, now)
+            return
+        if self._assumptions.resolve(key) is not None:
+            cluster.storage.release(key)  # it is elsewhere than we thought
+        self._leave_homeless(key)
+        record = self._shapes.record(key, pod)
+        if slot is not None:
+            scheduler.pod_placed(record, slot, now)
+            return
+        if known is not None:
+            scheduler.pod_gone(key, now)
+        else:
+            scheduler.delete(key, now)
+        self._wait_for_node(record, node)
+
+    def _forget(self, key: str, now: float) -> None:
+        if self._assumptions.resolve(key) is not None:
+            self._cluster.storage.release(key)
+        self._leave_homeless(key)
+        if key in self._cluster.pods:
+            self._scheduler.pod_gone(key, now)
+        else:
+            self._scheduler.delete(key, now)
+
+    def bind_failed(self, assumption: Assumption, now: float) -> None:
+        """It is certain that the API server has not bound the pod, and will not because of us."""
+        if not self._assumptions.holds(assumption):
+            return
+        self._assumptions.resolve(assumption.key)
+        self._leave_homeless(assumption.key)
+        self._scheduler.bind_failed(assumption.action, now)
+        if assumption.latest is not assumption.action.record.pod:
+            self._unbound(assumption.key, assumption.latest, now)
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def node_changed(self, node: Node, now: float) -> None:
+        """A node came or changed."""
+        name = node.metadata.name
+        nodes = self._cluster.nodes
+        slot = nodes.slot_of.get(name)
+        if slot is not None:
+            if _NODE(nodes.node(slot)) == _NODE(node):
+                nodes.nodes[slot] = node  # a heartbeat
+            else:
+                self._scheduler.node_changed(node, now)
+            return
+        slot = self._scheduler.node_added(node, now)
+        for key, record in self._homeless.pop(name, {}).items():
+            del self._home[key]
+            self._scheduler.pod_placed(record, slot, now)
+
+    def node_gone(self, name: str, now: float) -> None:
+        """A node is gone; its pods are still said to be there, and count again should it come back."""
+        if name in self._cluster.nodes.slot_of:
+            for record in self._scheduler.node_gone(name, now):
+                self._wait_for_node(record, name)
+
+    def _wait_for_node(self, record: PodRecord, node: str) -> None:
+        self._homeless.setdefault(node, {})[record.key] = record
+        self._home[record.key] = node
+
+    def _leave_homeless(self, key: str) -> None:
+        node = self._home.pop(key, None)
+        if node is not None:
+            pods = self._homeless[node]
+            del pods[key]
+            if not pods:
+                del self._homeless[node]

@@ -1,0 +1,156 @@
+"""What the scheduler has to say in a pod's status: conditions and nominatedNodeName, written in order and once.
+
+In: a pod and what should be said of it. Out: strategic merge patches of its status, one at a time for each pod, and
+none if the status says the same already. A patch names the pod's uid: a pod that was replaced by another is let be.
+Kubernetes: updatePod and util.PatchPodStatus; podutil.UpdatePodCondition decides what is a change.
+Next: `binder` and `evictions` say things.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import msgspec
+
+from moorage.client.protocol import Client, Raw, Unreachable
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.pod import Pod
+from moorage.model.pod_status import PodCondition
+from moorage.schedule.live.errands import Errands
+from moorage.schedule.queue import SchedulingQueue
+from moorage.telemetry.logs import get_logger
+
+POD = KINDS["v1", "Pod"]
+_LOG = get_logger("scheduler")
+_PAUSES = (0.01, 0.05, 0.25, 1.0)  # between tries
+
+
+def _wall_clock() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class _Said(msgspec.Struct):
+    """What the server was told of a pod, or is about to be."""
+
+    uid: str
+    conditions: dict[str, PodCondition]
+    nominated: str
+    unsent: set[str] = msgspec.field(default_factory=set)  # types of conditions, and "" for the nomination
+    is_sending: bool = False
+
+
+class PodStatusWriter:
+    """See the module. What was said is remembered until the pod's own status can be believed again."""
+
+    def __init__(
+        self,
+        client: Client,
+        errands: Errands,
+        sleep: Callable[[float], Awaitable[None]],
+        wall_clock: Callable[[], str] = _wall_clock,
+    ) -> None:
+        self._client = client
+        self._errands = errands
+        self._sleep = sleep
+        self._wall_clock = wall_clock
+        self._said: dict[str, _Said] = {}
+
+    def say(self, key: str, pod: Pod, condition: PodCondition | None = None, nominated: str | None = None) -> bool:
+        """Have the status say so, from now on; whether it did not yet. None leaves that part as it is."""
+        said = self._said.get(key)
+        if said is None or said.uid != pod.metadata.uid:
+            conditions = {one.type: one for one in pod.status.conditions}
+            said = _Said(pod.metadata.uid, conditions, pod.status.nominatedNodeName)
+        news = set()
+        if condition is not None and (changed := self._changed(said.conditions.get(condition.type), condition, pod)):
+            said.conditions[condition.type] = changed
+            news.add(condition.type)
+        if nominated is not None and nominated != said.nominated:
+            said.nominated = nominated
+            news.add("")
+        if not news:
+            return False
+        self._said[key] = said
+        said.unsent |= news
+        if not said.is_sending:
+            said.is_sending = True
+            self._errands.send(partial(self._send, key, said))
+        return True
+
+    def forget(self, key: str) -> None:
+        """The pod has a node, or is gone: nothing more will be said of it."""
+        self._said.pop(key, None)
+
+    def trim(self, waiting: SchedulingQueue) -> None:
+        """Forget pods that do not wait any more, if there are many of them."""
+        if len(self._said) > 64 + 2 * len(waiting):
+            self._said = {key: said for key, said in self._said.items() if key in waiting or said.is_sending}
+
+    def _changed(self, old: PodCondition | None, new: PodCondition, pod: Pod) -> PodCondition | None:
+        if old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message):
+            return None
+        keeps_time = old is not None and old.status == new.status
+        return msgspec.structs.replace(
+            new,
+            observedGeneration=pod.metadata.generation,
+            lastTransitionTime=old.lastTransitionTime if keeps_time and old is not None else self._wall_clock(),
+        )
+
+    async def say_now(self, key: str, pod: Pod, condition: PodCondition) -> None:
+        """Have the status of a pod that does not wait say so, and return when it does. Raises what the client does."""
+        old = next((one for one in pod.status.conditions if one.type == condition.type), None)
+        changed = self._changed(old, condition, pod)
+        if changed is not None:
+            said = _Said(pod.metadata.uid, {changed.type: changed}, "")
+            await self._patch(key, _patch(said, {changed.type}))
+
+    async def _send(self, key: str, said: _Said) -> None:
+        while said.unsent:
+            unsent, said.unsent = said.unsent, set()
+            try:
+                await self._patch(key, _patch(said, unsent))
+            except (ApiError, Unreachable) as error:
+                if not isinstance(error, ApiError) or error.code != 404:
+                    _LOG.error("Error updating pod", pod=key, err=str(error))
+                self._said.pop(key, None)  # what the pod's own status says is as good as it gets
+                break
+        said.is_sending = False
+
+    async def _patch(self, key: str, patch: Raw) -> None:
+        namespace, _, name = key.partition("/")
+        pauses = iter(_PAUSES)
+        while True:
+            try:
+                await self._client.patch(POD, name, namespace, patch, subresource="status")
+                return
+            except (ApiError, Unreachable) as error:
+                retriable = not isinstance(error, ApiError) or error.code in (409, 429) or error.code >= 500
+                pause = next(pauses, None)
+                if not retriable or pause is None:
+                    raise
+            await self._sleep(pause)
+
+
+def _patch(said: _Said, unsent: set[str]) -> Raw:
+    status: Raw = {}
+    conditions = [_as_raw(said.conditions[kind]) for kind in sorted(unsent) if kind]
+    if conditions:
+        status["conditions"] = conditions
+    if "" in unsent:
+        status["nominatedNodeName"] = said.nominated or None
+    return {"metadata": {"uid": said.uid}, "status": status}
+
+
+def _as_raw(condition: PodCondition) -> Raw:
+    raw: Raw = {
+        "type": condition.type,
+        "status": condition.status,
+        "lastProbeTime": None,
+        "lastTransitionTime": condition.lastTransitionTime,
+        "reason": condition.reason,
+        "message": condition.message,
+    }
+    if condition.observedGeneration:
+        raw["observedGeneration"] = condition.observedGeneration
+    return raw

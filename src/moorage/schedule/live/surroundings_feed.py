@@ -1,0 +1,141 @@
+"""What watches say of everything but pods and nodes → what the scheduler is told.
+
+In: namespaces, volumes, claims, classes, drivers, budgets, Services and controllers as they come, change and go. Out:
+the cluster's storage, budgets and default selectors kept up to date, and the queue's events; a change that scheduling
+does not read makes none. `claims` and `volumes` are what the API server has, without what was promised to pods.
+Kubernetes: eventhandlers.go. Next: `schedule.cycle`; `volume_binder` waits for claims to be bound.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from moorage.columns.claims import ClaimKey
+from moorage.match.label_selector import compile_label_selector, compile_label_set
+from moorage.match.requirement import SelectorError
+from moorage.model.csi import CSIDriver, CSIStorageCapacity
+from moorage.model.namespace import Namespace
+from moorage.model.policy import PodDisruptionBudget
+from moorage.model.quantity import Quantity
+from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.default_selector import DefaultSelectors
+from moorage.schedule.events import Event, EventKind
+
+# Of each kind, what its coming and its changing are to those who wait; what is not here takes more than that to say.
+_EVENTS = {
+    "PersistentVolume": (EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
+    "PersistentVolumeClaim": (EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED),
+    "StorageClass": (EventKind.STORAGE_CLASS_ADDED, EventKind.STORAGE_CLASS_CHANGED),
+    "CSINode": (EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
+}
+_STORAGE = frozenset({*_EVENTS, "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"})
+_CONTROLLERS = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
+
+
+class SurroundingsFeed:
+    """See the module. `claims_changed` is called when a claim or volume is not what it was."""
+
+    def __init__(self, scheduler: Scheduler, selectors: DefaultSelectors) -> None:
+        self._scheduler = scheduler
+        self._storage = scheduler.cluster.storage
+        self._selectors = selectors
+        self.claims_changed: Callable[[], None] = lambda: None
+        self._selected_by: dict[tuple[str, str, str], Any] = {}
+        self.claims: dict[ClaimKey, PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+
+    def changed(self, kind: str, old: Any, new: Any, now: float) -> None:
+        """An object came (no `old`) or changed."""
+        if kind in _STORAGE:
+            self._storage_changed(kind, old, new, now)
+        elif isinstance(new, Namespace):
+            self._scheduler.namespace_changed(new.metadata.name, new.metadata.labels, now)
+        elif isinstance(new, PodDisruptionBudget):
+            if old is None or (old.spec, old.status) != (new.spec, new.status):
+                self._scheduler.budgets.set(new)
+        else:
+            self._select(kind, new.metadata.namespace, new.metadata.name, new.spec.selector)
+
+    def gone(self, kind: str, old: Any, now: float) -> None:
+        """An object is gone; `old` is what it was."""
+        if kind in _STORAGE:
+            self._storage_gone(kind, old, now)
+        elif isinstance(old, PodDisruptionBudget):
+            self._scheduler.budgets.remove(old.metadata.namespace, old.metadata.name)
+        elif not isinstance(old, Namespace):  # nothing is left in a namespace that is gone
+            self._select(kind, old.metadata.namespace, old.metadata.name, None)
+
+    # -- storage ------------------------------------------------------------------------------------------------------
+
+    def _storage_changed(self, kind: str, old: Any, new: Any, now: float) -> None:
+        self._storage.set(new)
+        if isinstance(new, PersistentVolumeClaim):
+            self.claims[new.metadata.namespace, new.metadata.name] = new
+            self.claims_changed()
+        elif isinstance(new, PersistentVolume):
+            self.volumes[new.metadata.name] = new
+            self.claims_changed()
+        kinds = _EVENTS.get(kind)
+        if kinds is not None:
+            self._scheduler.happened(Event(kinds[old is not None], old, new), now)
+        elif (isinstance(new, CSIStorageCapacity) and _has_more(old, new)) or (
+            isinstance(new, CSIDriver) and old is not None and _counted(old) and not _counted(new)
+        ):
+            self._scheduler.happened(Event(EventKind.STORAGE_CAPACITY, old, new), now)
+
+    def _storage_gone(self, kind: str, old: Any, now: float) -> None:
+        self._storage.remove(old)
+        if isinstance(old, PersistentVolumeClaim):
+            self.claims.pop((old.metadata.namespace, old.metadata.name), None)
+            self.claims_changed()
+        elif isinstance(old, PersistentVolume):
+            self.volumes.pop(old.metadata.name, None)
+            self.claims_changed()
+        elif kind == "VolumeAttachment":
+            self._scheduler.happened(Event(EventKind.ATTACHMENT_REMOVED, old), now)
+        elif isinstance(old, CSIDriver) and _counted(old):
+            self._scheduler.happened(Event(EventKind.STORAGE_CAPACITY, old), now)
+
+    # -- who belongs together -----------------------------------------------------------------------------------------
+
+    def _select(self, kind: str, namespace: str, name: str, selector: Any) -> None:
+        """Note a selector if it is another than before: status changes all the time, and whoever follows it looks."""
+        key = (kind, namespace, name)
+        if self._selected_by.get(key) == selector:
+            return
+        if selector is None:
+            del self._selected_by[key]
+        else:
+            self._selected_by[key] = selector
+        if kind == "Service":
+            self._selectors.set_service(namespace, name, selector)
+        elif kind in _CONTROLLERS:
+            self._selectors.set_controller(kind, namespace, name, _compile(selector))
+
+
+def _compile(selector: Any) -> Any:
+    if selector is None:
+        return None
+    if isinstance(selector, dict):
+        return compile_label_set(selector)
+    try:
+        return compile_label_selector(selector)
+    except SelectorError:
+        return None
+
+
+def _counted(driver: CSIDriver) -> bool:
+    """Whether what is left in the driver's pools counts."""
+    return bool(driver.spec.storageCapacity)
+
+
+def _limit(capacity: CSIStorageCapacity) -> Quantity | None:
+    return capacity.maximumVolumeSize if capacity.maximumVolumeSize is not None else capacity.capacity
+
+
+def _has_more(old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
+    """Whether a larger volume than before can be made."""
+    if old is None:
+        return True
+    before, after = _limit(old), _limit(new)
+    return after is not None and (before is None or after > before)

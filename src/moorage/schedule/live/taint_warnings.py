@@ -1,0 +1,109 @@
+"""Taint values that a pod's tolerations would compare but cannot read: a line in the log, once.
+
+In: pods as they are tried. Out: log lines that name node, taint and pod. A value that is no number is a warning, one
+that is no version an error; an expression that fails is told with its error. Each distinct taint is told once for each
+distinct list of tolerations, not once for each attempt. Kubernetes: none; the documents ask for it.
+Next: whoever reads logs; the FailedScheduling event has the reason as well.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.match.tolerations import ORDERED_OPERATORS, TolerationSet, compile_tolerations, describe_taint
+from moorage.model.gates import GateSet
+from moorage.model.scheduling import Taint
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
+from moorage.telemetry.logs import get_logger
+
+_LOG = get_logger("scheduler")
+_REMEMBERED = 4096
+
+
+class _Reader:
+    """One list of tolerations that compares values, and how many lists of taints it has seen."""
+
+    __slots__ = ("seen", "tolerations")
+
+    def __init__(self, tolerations: TolerationSet) -> None:
+        self.tolerations = tolerations
+        self.seen = 0
+
+
+class TaintWarnings:
+    """See the module."""
+
+    def __init__(self, scheduler: Scheduler, gates: GateSet) -> None:
+        self._cluster: Cluster = scheduler.cluster
+        self._gates = gates
+        self._readers: dict[int, _Reader | None] = {}  # by the shape's number
+        self._by_tolerations: dict[Any, _Reader] = {}
+        self._told: set[tuple[str, ...]] = set()
+        for engine in scheduler.engines.values():
+            for plugin in engine.profile.filters:
+                if isinstance(plugin, TaintToleration):
+                    plugin.evaluation_failed = self._expression_failed
+
+    def look(self, record: PodRecord) -> None:
+        """A pod is tried: is there anything new that it cannot read?"""
+        number = record.shape.number
+        if number in self._readers:
+            reader = self._readers[number]
+        else:
+            reader = self._readers[number] = self._make(record)
+        if reader is not None and reader.seen < len(self._cluster.nodes.taint_sets.sets):
+            self._read(reader, record)
+
+    def _make(self, record: PodRecord) -> _Reader | None:
+        tolerations = tuple(record.shape.spec.tolerations)
+        if not any(toleration.operator in ORDERED_OPERATORS for toleration in tolerations):
+            return None
+        reader = self._by_tolerations.get(tolerations)
+        if reader is None:
+            reader = self._by_tolerations[tolerations] = _Reader(compile_tolerations(tolerations, self._gates))
+        return reader
+
+    def _read(self, reader: _Reader, record: PodRecord) -> None:
+        sets = self._cluster.nodes.taint_sets.sets
+        for code in range(reader.seen, len(sets)):
+            for taint in sets[code]:
+                for matcher in reader.tolerations.matchers:
+                    why = matcher.unreadable(taint)
+                    if why is not None:
+                        self._tell(taint, matcher.toleration.operator, why, code, record)
+                        break
+        reader.seen = len(sets)
+
+    def _tell(self, taint: Taint, operator: str, why: str, code: int, record: PodRecord) -> None:
+        nodes = self._cluster.nodes
+        slots = np.flatnonzero((nodes.taints == code) & nodes.alive).tolist()
+        if not slots or not self._is_new("taint", taint.key, taint.value, taint.effect, operator):
+            return
+        facts: dict[str, Any] = {"node": nodes.node(slots[0]).metadata.name}
+        if len(slots) > 1:
+            facts["moreNodes"] = len(slots) - 1
+        facts |= {"taint": f"{describe_taint(taint)}:{taint.effect}", "pod": record.key, "err": why}
+        if operator in NUMERIC_OPERATORS:
+            _LOG.warning("A taint's value is not a number and matches no toleration that compares it", **facts)
+        else:
+            _LOG.error("A taint's value is not a version and matches no toleration that compares it", **facts)
+
+    def _expression_failed(self, expression: str, taint: Taint, error: str) -> None:
+        if self._is_new("expression", expression, taint.key, taint.value, taint.effect):
+            said = f"{describe_taint(taint)}:{taint.effect}"
+            _LOG.error(
+                "A toleration's expression failed: the taint is not tolerated",
+                expression=expression,
+                taint=said,
+                err=error,
+            )
+
+    def _is_new(self, *about: str) -> bool:
+        if about in self._told:
+            return False
+        if len(self._told) >= _REMEMBERED:
+            self._told.clear()
+        self._told.add(about)
+        return True

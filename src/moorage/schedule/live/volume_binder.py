@@ -1,0 +1,168 @@
+"""Volumes before the pod: what was decided for its claims is written down, then its claims have to be bound.
+
+In: a pod's `VolumeDecision`s. Out: PersistentVolumes that name their claim, claims that name the node for which a
+volume is to be made; and, once the volume controller has bound all of them, leave to bind the pod. What was written
+stays written if the pod does not get its node after all: the next try finds it. Kubernetes: volumebinding/binder.go,
+BindPodVolumes. Differs: looks when a claim or volume changes, not every second. Next: `binder`.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from moorage.client.protocol import Client, Object, Raw, Unreachable
+from moorage.columns.claims import BIND_COMPLETED, SELECTED_NODE
+from moorage.columns.cluster import Cluster
+from moorage.columns.storage import VolumeDecision
+from moorage.match.node_selector import compile_node_selector
+from moorage.model.api_error import ApiError
+from moorage.model.gates import GateSet
+from moorage.model.go_text import go_quote
+from moorage.model.kinds import KINDS
+from moorage.model.storage import PersistentVolume
+from moorage.schedule.live.assumptions import Assumption, Assumptions
+from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+
+DEFAULT_TIMEOUT_SECONDS = 600.0
+_VOLUME, _CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
+_BINDING = "binding volumes: "
+_BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+
+
+class VolumesNotBound(Exception):
+    """A pod's volumes could not be bound; the text says why."""
+
+
+class VolumeBinder:
+    """See the module. `timeouts` has seconds by scheduler name."""
+
+    def __init__(
+        self,
+        client: Client,
+        cluster: Cluster,
+        surroundings: SurroundingsFeed,
+        assumptions: Assumptions,
+        gates: GateSet,
+        timeouts: Mapping[str, float],
+    ) -> None:
+        self._client = client
+        self._cluster = cluster
+        self._surroundings = surroundings
+        surroundings.claims_changed = self._look_again
+        self._assumptions = assumptions
+        self._gates = gates
+        self._timeouts = timeouts
+        self._changed = asyncio.Event()
+
+    def _look_again(self) -> None:
+        """Those who wait for a claim had better look."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def bind(self, assumption: Assumption, decisions: tuple[VolumeDecision, ...]) -> None:
+        """Returns when all claims are bound, or when nobody needs them any more. Raises VolumesNotBound."""
+        seen: set[VolumeDecision] = set()  # whose traces the watch has brought back to us
+        try:
+            for decision in sorted(decisions, key=lambda decision: not decision.volume):
+                await self._write(decision)
+        except (ApiError, Unreachable) as error:
+            raise VolumesNotBound(str(error)) from None
+        timeout = self._timeouts.get(assumption.action.pod.scheduler, DEFAULT_TIMEOUT_SECONDS)
+        try:
+            async with asyncio.timeout(timeout):
+                while self._assumptions.holds(assumption):
+                    changed = self._changed
+                    bound = [self._is_bound(decision, seen) for decision in decisions]
+                    if all(bound):
+                        return
+                    await changed.wait()
+        except TimeoutError:
+            raise VolumesNotBound(f"{_BINDING}context deadline exceeded") from None
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    async def _write(self, decision: VolumeDecision) -> None:
+        namespace, name = decision.claim
+        if not decision.volume:
+            claim = await self._client.get(_CLAIM, name, namespace)
+            annotations = _metadata(claim).get("annotations") or {}
+            if annotations.get(SELECTED_NODE) != decision.node:
+                await self._annotate(claim, {SELECTED_NODE: decision.node}, {})
+            return
+        claim = await self._client.get(_CLAIM, name, namespace)
+        volume = await self._client.get(_VOLUME, decision.volume)
+        reference = (volume.raw.get("spec") or {}).get("claimRef")
+        wanted = {
+            "kind": "PersistentVolumeClaim",
+            "namespace": namespace,
+            "name": name,
+            "uid": _metadata(claim).get("uid", ""),
+            "apiVersion": "v1",
+            "resourceVersion": str(claim.revision),
+        }
+        if reference is None:
+            await self._annotate(volume, {_BOUND_BY_CONTROLLER: "yes"}, {"claimRef": wanted})
+        elif (reference.get("namespace"), reference.get("name")) != decision.claim:
+            raise VolumesNotBound(f"persistentvolume {go_quote(decision.volume)} was taken by another claim")
+        elif reference.get("uid", "") != wanted["uid"]:
+            if reference.get("uid"):
+                raise VolumesNotBound(f"persistentvolume {go_quote(decision.volume)} was taken by another claim")
+            await self._annotate(volume, {}, {"claimRef": wanted})
+
+    async def _annotate(self, found: Object, annotations: Raw, spec: Raw) -> None:
+        """Write annotations and parts of the spec, if nobody has written since."""
+        metadata = {**_metadata(found), "resourceVersion": str(found.revision)}
+        if annotations:
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
+        document = {**found.raw, "metadata": metadata, "spec": {**(found.raw.get("spec") or {}), **spec}}
+        document.setdefault("apiVersion", found.facts.api_version)
+        document.setdefault("kind", found.facts.kind)
+        await self._client.update(found.facts, document)
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    def _is_bound(self, decision: VolumeDecision, seen: set[VolumeDecision]) -> bool:
+        """Whether a claim is bound by now; raises if it never will be, for this node."""
+        node, (namespace, name) = decision.node, decision.claim
+        slot = self._cluster.nodes.slot_of.get(node)
+        if slot is None:
+            raise VolumesNotBound(f"{_BINDING}failed to get node {go_quote(node)}: node {go_quote(node)} not found")
+        claim = self._surroundings.claims.get((namespace, name))
+        if claim is None:
+            raise VolumesNotBound(
+                f"{_BINDING}failed to check binding: persistentvolumeclaim {go_quote(name)} not found"
+            )
+        volume = self._surroundings.volumes.get(decision.volume or claim.spec.volumeName)
+        if decision.volume:
+            if volume is None:
+                missing = f"persistentvolume {go_quote(decision.volume)} not found"
+                raise VolumesNotBound(f"{_BINDING}failed to check binding: {missing}")
+            is_written, undone = (
+                volume.spec.claimRef is not None,
+                f"ClaimRef got reset for pv {go_quote(decision.volume)}",
+            )
+        else:
+            is_written = claim.metadata.annotations.get(SELECTED_NODE) == node
+            undone = f"provisioning failed for PVC {go_quote(name)}"
+        if not is_written:
+            if decision in seen:
+                raise VolumesNotBound(f"{_BINDING}{undone}")
+            return False
+        seen.add(decision)
+        if volume is not None:
+            self._check_reach(volume, node, slot)
+        return bool(claim.spec.volumeName) and BIND_COMPLETED in claim.metadata.annotations
+
+    def _check_reach(self, volume: PersistentVolume, node: str, slot: int) -> None:
+        affinity = volume.spec.nodeAffinity
+        if affinity is None or affinity.required is None:
+            return
+        labels = self._cluster.nodes.node(slot).metadata.labels
+        if not compile_node_selector(affinity.required, self._gates).match(labels, ""):
+            name = go_quote(volume.metadata.name)
+            said = "no matching NodeSelectorTerms"
+            raise VolumesNotBound(f"{_BINDING}pv {name} node affinity doesn't match node {go_quote(node)}: {said}")
+
+
+def _metadata(found: Object) -> dict[str, Any]:
+    return found.raw.get("metadata") or {}
