@@ -7,6 +7,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# The end-to-end tests use the real kubectl: the machine's own, or else one that is put beside our Python.
+KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-slow check format lock bench clean
@@ -21,15 +23,18 @@ $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
+$(BIN)/kubectl: $(READY) tests/e2e/install_kubectl.py
+	$(PYTHON) tests/e2e/install_kubectl.py $@
+
 setup: $(READY) ## make .venv with the package and the development tools
 
 run: $(READY) ## set up, lint examples/ and show the findings
 	@$(BIN)/moorage lint --feature-gates=AllAlpha=true --exit-zero examples
 
-test: $(READY) check ## set up and run all tests
+test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(READY) ## the long fuzzing runs and full-size inputs
+test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs and full-size inputs
 	$(BIN)/python -m pytest -n auto -m slow
 
 check: $(READY) ## formatting, lints, types, layers
