@@ -1,0 +1,170 @@
+"""Kinds → definitions: every type that their documents are made of, as OpenAPI writes types.
+
+In: views, by way of their merge schemas. Out: a dictionary of definitions, with what clients need beyond plain OpenAPI:
+group, version and kind, how lists are merged, which objects are atomic. One code path makes both versions; they differ
+in where references point, and in how a reference may have a description. Kubernetes: the definitions that openapi-gen
+makes of Go comments. Next: `paths`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from moorage.model.kinds import KindFacts
+from moorage.model.schema import Field, ListType, MapType, Scalar, SchemaType, StructType
+from moorage.model.schema import struct_type as schema_of_view
+from moorage.model.view import View
+from moorage.serve.openapi.definition_names import LIST_META, SCALAR_DEFINITIONS, definition_name
+from moorage.serve.openapi.descriptions import describe_field, describe_type, values_of
+from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
+
+Raw = dict[str, Any]
+
+_LIST_META_FIELDS: Raw = {
+    "continue": {"description": "Where the next page of the list starts; opaque to clients.", "type": "string"},
+    "remainingItemCount": {
+        "description": "How many items come after this page, where the server knows.",
+        "format": "int64",
+        "type": "integer",
+    },
+    "resourceVersion": {
+        "description": "The revision that the list is a snapshot of. A watch may start there.",
+        "type": "string",
+    },
+    "selfLink": {"description": "No longer set.", "type": "string"},
+}
+_SCALAR_TEXTS = {
+    "IntOrString": "A whole number, or a text such as a percentage or the name of a port.",
+    "MicroTime": "A time with microseconds, in the form 2006-01-02T15:04:05.000000Z.",
+    "Quantity": "An amount of a resource, such as 500m, 2, 1.5Gi or 10e6.",
+    "Time": "A time in the form 2006-01-02T15:04:05Z.",
+}
+
+
+class Definitions:
+    """The definitions that have been asked for, and all that they refer to."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.found: dict[str, Raw] = {}
+        self._prefix = "#/definitions/" if version == 2 else "#/components/schemas/"
+
+    def add_kinds(self, kinds: Iterable[KindFacts]) -> None:
+        """Add kinds and the kinds of their lists."""
+        for facts in kinds:
+            self.add_type(facts.view)
+            definition = self.found[definition_name(facts.view)]
+            definition["x-kubernetes-group-version-kind"] = [group_version_kind(facts)]
+            self.found[f"{definition_name(facts.view)}List"] = self._list_of(facts)
+        self.found.setdefault(
+            LIST_META, {"description": describe_type("ListMeta"), "properties": _LIST_META_FIELDS, "type": "object"}
+        )
+
+    def add_type(self, view: type[View]) -> str:
+        """Add a view and what it is made of. Returns the reference to it."""
+        name = definition_name(view)
+        if name not in self.found:
+            definition: Raw = {"description": describe_type(view.__name__)}
+            self.found[name] = definition  # before its fields, which may lead back here
+            schema = schema_of_view(view)
+            definition["properties"] = {
+                field: self._property(schema, field, facts) for field, facts in sorted(schema.fields.items())
+            }
+            required = REQUIRED_FIELDS.get(view.__name__)
+            if required:
+                definition["required"] = list(required)
+            definition["type"] = "object"
+            if schema.atomic:
+                definition["x-kubernetes-map-type"] = "atomic"
+        return self.reference(name)
+
+    def reference(self, name: str) -> str:
+        return f"{self._prefix}{name}"
+
+    def _list_of(self, facts: KindFacts) -> Raw:
+        fields: Raw = {
+            "apiVersion": {"description": describe_field("TypeMeta", "apiVersion"), "type": "string"},
+            "items": {
+                "description": f"The objects of kind {facts.kind}.",
+                "items": {"$ref": self.reference(definition_name(facts.view))},
+                "type": "array",
+            },
+            "kind": {"description": describe_field("TypeMeta", "kind"), "type": "string"},
+            "metadata": self._with_text(self.reference(LIST_META), "What is true of the list as a whole."),
+        }
+        return {
+            "description": f"A list of objects of kind {facts.kind}.",
+            "properties": fields,
+            "required": ["items"],
+            "type": "object",
+            "x-kubernetes-group-version-kind": [{**group_version_kind(facts), "kind": f"{facts.kind}List"}],
+        }
+
+    def _property(self, schema: StructType, name: str, field: Field) -> Raw:
+        text = describe_field(schema.name, name)
+        made = self._type(field.type)
+        if "$ref" in made:
+            made = self._with_text(made["$ref"], text)
+        else:
+            made["description"] = text
+        values = values_of(schema.name, name)
+        if values and self.version == 3:
+            made["enum"] = list(values)
+        made.update(_merging(field))
+        return made
+
+    def _type(self, found: SchemaType) -> Raw:
+        if isinstance(found, Scalar):
+            if found.definition:
+                return {"$ref": self._scalar(found)}
+            return {"format": found.format, "type": found.json_type} if found.format else {"type": found.json_type}
+        if isinstance(found, ListType):
+            return {"items": self._type(found.element), "type": "array"}
+        if isinstance(found, MapType):
+            return {"additionalProperties": self._type(found.element), "type": "object"}
+        if isinstance(found, StructType):
+            return {"$ref": self.add_type(found.view)}
+        return {"type": "object"}
+
+    def _scalar(self, found: Scalar) -> str:
+        name = SCALAR_DEFINITIONS[found.definition]
+        if name not in self.found:
+            definition: Raw = {"description": _SCALAR_TEXTS[found.definition]}
+            if found.format:
+                definition["format"] = found.format
+            if self.version == 3 and found.definition in ("IntOrString", "Quantity"):
+                other = "integer" if found.definition == "IntOrString" else "number"
+                definition["oneOf"] = [{"type": "string"}, {"type": other}]
+            else:
+                definition["type"] = found.json_type
+            self.found[name] = definition
+        return self.reference(name)
+
+    def _with_text(self, reference: str, text: str) -> Raw:
+        """A reference with a description, which version 3 only allows around it."""
+        if self.version == 2:
+            return {"$ref": reference, "description": text}
+        return {"allOf": [{"$ref": reference}], "description": text}
+
+
+def group_version_kind(facts: KindFacts) -> Raw:
+    return {"group": facts.group, "kind": facts.kind, "version": facts.api_version.rpartition("/")[2]}
+
+
+def _merging(field: Field) -> Raw:
+    """What clients that make patches themselves must know."""
+    made: Raw = {}
+    if isinstance(field.type, ListType):
+        made["x-kubernetes-list-type"] = field.type.topology
+        if field.type.keys:
+            made["x-kubernetes-list-map-keys"] = list(field.type.keys)
+    elif isinstance(field.type, MapType) and field.type.atomic:
+        made["x-kubernetes-map-type"] = "atomic"
+    elif isinstance(field.type, StructType) and field.type.atomic != schema_of_view(field.type.view).atomic:
+        made["x-kubernetes-map-type"] = "atomic" if field.type.atomic else "granular"
+    strategies = [field.patch_strategy, "retainKeys" if field.retain_keys else ""]
+    strategy = ",".join(strategy for strategy in strategies if strategy)
+    if strategy:
+        made["x-kubernetes-patch-strategy"] = strategy
+    if field.patch_merge_key:
+        made["x-kubernetes-patch-merge-key"] = field.patch_merge_key
+    return made
