@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from moorage.serve.apply.field_set import MEMBER, NOTHING, SELF, Fields, recursive_difference, union
 from moorage.serve.apply.grain import Grain
-from moorage.serve.apply.ownership import written_fields, written_value
+from moorage.serve.apply.ownership import written_value
 
 Raw = dict[str, Any]
 
@@ -72,44 +72,21 @@ class _Walk:
             before = old.get(name)
             if value == before or (not value and (value is None or name in never_empty)):
                 continue
-            if not before and (before is None or name in never_empty):
-                if name in always:
-                    self._from_nothing(name, value, grain.child(name), modified, added)
-                else:
-                    added[f"f:{name}"] = self._whole(value, grain.child(name))
-            else:
+            if before or (before is not None and name not in never_empty):
                 self._both(f"f:{name}", before, value, grain.child(name), removed, modified, added)
+            elif name not in always:
+                added[f"f:{name}"] = self._whole(value, grain.child(name))
+            elif value or name not in grain.empty_by_default:
+                self._both(f"f:{name}", None, value, grain.child(name), removed, modified, added)
         for name, before in old.items():
             if before is None or (not before and name in never_empty):
                 continue
             value = new.get(name)
             if value is None or (not value and name in never_empty):
-                if name in always:
-                    self._to_nothing(name, before, grain.child(name), removed, modified)
-                else:
+                if name not in always:
                     removed[f"f:{name}"] = self._whole(before, grain.child(name))
-
-    def _from_nothing(self, name: str, value: Any, child: Grain, modified: Fields, added: Fields) -> None:
-        """A field that Go always writes was at its zero value."""
-        if type(value) is dict and child.divides_maps:
-            below = written_fields(value, child, new=False)
-        elif type(value) is list and child.divides_lists:
-            below = self._whole(value, child)
-            below = {element: node for element, node in below.items() if element != SELF}
-        else:
-            if value:
-                modified[f"f:{name}"] = MEMBER
-            return
-        if below:
-            added[f"f:{name}"] = below
-
-    def _to_nothing(self, name: str, before: Any, child: Grain, removed: Fields, modified: Fields) -> None:
-        if (type(before) is dict and child.divides_maps) or (type(before) is list and child.divides_lists):
-            lost: Fields = {}
-            self._from_nothing(name, before, child, modified, lost)
-            removed.update(lost)
-        elif before:
-            modified[f"f:{name}"] = MEMBER
+                elif before or name not in grain.empty_by_default:
+                    self._both(f"f:{name}", before, None, grain.child(name), removed, modified, added)
 
     def _maps(self, old: Raw, new: Raw, grain: Grain, removed: Fields, modified: Fields, added: Fields) -> None:
         for name, value in new.items():
@@ -175,9 +152,9 @@ def _by_element(items: list[Any], grain: Grain) -> dict[str, list[Any]]:
 def _document_value(value: Any, grain: Grain) -> Fields:
     """A part of a document that has no counterpart: itself and all that is in it."""
     below: Fields = {}
-    if type(value) is dict and grain.divides_maps:
+    if isinstance(value, dict) and grain.divides_maps:
         below = {f"f:{name}": _document_value(item, grain.child(name)) for name, item in value.items()}
-    elif type(value) is list and grain.divides_lists:
+    elif isinstance(value, list) and grain.divides_lists:
         for item in value:
             element = grain.item_element(item)
             below[element] = MEMBER if element in below else _document_value(item, grain.element)

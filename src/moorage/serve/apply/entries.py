@@ -92,20 +92,25 @@ def write(managed: Managed, stored: Any = ()) -> list[Raw]:
     Sets that `stored` entries hold are in order already.
     """
     ordered = {id(entry.get("fieldsV1")) for entry in stored or ()}
-    writers = sorted(managed, key=lambda writer: _order(writer, managed[writer]))
-    return [_written(writer, managed[writer], ordered) for writer in writers]
+    written: list[Raw] = []
+    for writer in sorted(managed, key=lambda writer: _order(writer, managed[writer])):
+        entry = managed[writer]
+        known = id(entry.fields) in ordered
+        written.append(write_entry(writer, entry if known else entry._replace(fields=in_order(entry.fields))))
+    return written
 
 
 def _order(writer: Writer, entry: Entry) -> tuple[str, ...]:
     return (writer.operation, entry.time, writer.manager, entry.api_version, writer.subresource)
 
 
-def _written(writer: Writer, entry: Entry, ordered: set[int]) -> Raw:
+def write_entry(writer: Writer, entry: Entry) -> Raw:
+    """One entry, whose set is in order."""
     written: Raw = {"manager": writer.manager, "operation": writer.operation, "apiVersion": entry.api_version}
     if entry.time:
         written["time"] = entry.time
     written["fieldsType"] = "FieldsV1"
-    written["fieldsV1"] = entry.fields if id(entry.fields) in ordered else in_order(entry.fields)
+    written["fieldsV1"] = entry.fields
     if writer.subresource:
         written["subresource"] = writer.subresource
     return written

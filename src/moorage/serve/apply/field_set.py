@@ -202,7 +202,7 @@ def in_order(fields: Fields) -> Fields:
     if len(fields) < 2:
         return {element: in_order(node) if node else node for element, node in fields.items()}
     names = sorted(fields)
-    if names[-1] > "g":  # elements of lists are ordered by their values, not their text
+    if names[-2] > "g":  # elements of lists are ordered by their values, not their text
         names.sort(key=element_order)
     return {name: in_order(node) if (node := fields[name]) else MEMBER for name in names}
 

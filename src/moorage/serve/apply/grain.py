@@ -14,7 +14,7 @@ import msgspec
 from moorage.model.kinds import KindFacts
 from moorage.model.schema import UNTYPED, ListType, MapType, Scalar, SchemaType, StructType, Untyped, schema_of
 from moorage.model.view import View
-from moorage.serve.apply.path_elements import as_json, key_element, value_element
+from moorage.serve.apply.path_elements import key_element, value_element
 
 _CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
 
@@ -93,10 +93,10 @@ class Grain:
         self.is_untyped = isinstance(type_, Untyped)
         self.divides_maps = self.is_untyped or (isinstance(type_, StructType | MapType) and not type_.atomic)
         self.divides_lists = isinstance(type_, ListType) and type_.topology != "atomic"
-        self.keys: tuple[str, ...] = type_.keys if isinstance(type_, ListType) else ()
+        self.keys: tuple[str, ...] = tuple(sorted(type_.keys)) if isinstance(type_, ListType) else ()
+        self.declared_keys: tuple[str, ...] = type_.keys if isinstance(type_, ListType) else ()
         self.key_defaults = dict(type_.key_defaults) if isinstance(type_, ListType) else {}
-        self._sole_key = self.keys[0] if len(self.keys) == 1 else ""
-        self._sole_prefix = f'k:{{"{self._sole_key}":'
+        self.json_type = type_.json_type if isinstance(type_, Scalar) and not type_.definition else ""
 
     @cached_property
     def fields(self) -> dict[str, "Grain"]:
@@ -126,17 +126,16 @@ class Grain:
         return frozenset([*structs, *(name for name in _ALWAYS_WRITTEN.get(self.type.name, ()) if name in known)])
 
     @cached_property
-    def never_empty(self) -> frozenset[str]:
-        """Fields that Go leaves out if they are empty: neither pointers nor always written."""
+    def empty_by_default(self) -> frozenset[str]:
+        """Fields that mean nothing if they are empty, in a struct that was there before: all but pointers."""
         if not isinstance(self.type, StructType):
             return frozenset()
-        values = {name for name, default in _defaults(self.type.view).items() if default is not None}
-        return frozenset(values - self.always_written)
+        return frozenset(name for name, default in _defaults(self.type.view).items() if default is not None)
 
     @cached_property
-    def empty_by_default(self) -> frozenset[str]:
-        """Fields that mean nothing if they are empty, in a struct that was there before."""
-        return self.never_empty | self.always_written
+    def never_empty(self) -> frozenset[str]:
+        """Fields that Go leaves out if they are empty: neither pointers nor always written."""
+        return self.empty_by_default - self.always_written
 
     def item_element(self, item: Any) -> str:
         """The path element of an element of a list. Raises ValueError where it cannot be told from others."""
@@ -145,12 +144,13 @@ class Grain:
         if not isinstance(item, dict):
             what = "a null element" if item is None else "non-map elements"
             raise ValueError(f"associative list with keys may not have {what}")
-        if self._sole_key and self._sole_key in item:
-            return f"{self._sole_prefix}{as_json(item[self._sole_key])}}}"
-        found = [(key, item[key] if key in item else self.key_defaults.get(key)) for key in self.keys]
-        present = [(key, value) for key, value in found if value is not None or key in item]
+        present = [
+            (key, item[key] if key in item else self.key_defaults[key])
+            for key in self.keys
+            if key in item or key in self.key_defaults
+        ]
         if not present:
-            names = " ".join(f'"{key}"' for key in self.keys)
+            names = " ".join(f'"{key}"' for key in self.declared_keys)
             raise ValueError(
                 f"associative list with keys has an element that omits all key fields [{names}] "
                 "(and doesn't have default values for any key fields)"

@@ -15,12 +15,23 @@ from moorage.model.kinds import KindFacts
 from moorage.serve.apply.applying import Applied, Applier, apply
 from moorage.serve.apply.comparison import Comparison, compare_objects
 from moorage.serve.apply.conflicts import ApplyConflict
-from moorage.serve.apply.entries import APPLY, UPDATE, Entry, Managed, of_version, read_own, read_sent, write, writer_of
-from moorage.serve.apply.field_set import NOTHING, Fields, difference, recursive_difference
+from moorage.serve.apply.entries import (
+    APPLY,
+    UPDATE,
+    Entry,
+    Managed,
+    of_version,
+    read_own,
+    read_sent,
+    write,
+    write_entry,
+    writer_of,
+)
+from moorage.serve.apply.field_set import NOTHING, Fields, difference, in_order, recursive_difference
+from moorage.serve.apply.filling import emptied, filled
 from moorage.serve.apply.grain import grain_of
 from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
 from moorage.serve.apply.ownership import written_fields
-from moorage.serve.apply.removal import without_unset
 from moorage.serve.apply.reset_fields import NEVER_OWNED, reset_fields
 from moorage.serve.apply.typed_check import check, render_problems
 from moorage.serve.apply.updating import update_managers
@@ -34,15 +45,14 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 
 def created_fields(new: Raw, facts: KindFacts) -> Fields:
     """What the creator of this object owns; the same for all objects made from one template. Raises ValueError."""
-    fields = recursive_difference(written_fields(new, grain_of(facts), new=False), reset_fields(facts, ""))
-    return difference(fields, NEVER_OWNED)
+    return in_order(difference(_created(new, facts), NEVER_OWNED))
 
 
 def entry_for(fields: Fields, facts: KindFacts, manager: str, time: str) -> list[Raw]:
     """The managedFields of an object that was just created, given `created_fields`."""
     if not fields:
         return []
-    return write({writer_of(manager, UPDATE, facts.api_version, ""): Entry(fields, facts.api_version, time)})
+    return [write_entry(writer_of(manager, UPDATE, facts.api_version, ""), Entry(fields, facts.api_version, time))]
 
 
 def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
@@ -121,7 +131,6 @@ def apply_patch(
     current: Raw = {"apiVersion": facts.api_version, "kind": facts.kind}
     if live is not None:
         current = {**live, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
-    current = without_unset(current, grain)
     managed = of_version(read_own(stored), facts.api_version)
     ignored = reset_fields(facts, subresource)
     writer = writer_of(manager, APPLY, facts.api_version, subresource)
@@ -131,13 +140,13 @@ def apply_patch(
             fields = recursive_difference(written_fields(current, grain, new=False), ignored)
             found = writer_of(_BEFORE_FIRST_APPLY, UPDATE, facts.api_version, subresource)
             managed = update_managers({}, Comparison(NOTHING, NOTHING, fields), found, facts.api_version, time)
-        applied = _apply_as_kubectl(current, patch, managed, applier, facts)
+        applied = _apply_as_kubectl(filled(current, grain), patch, managed, applier, facts)
     except ValueError as error:
         raise bad_request(f"failed to create typed live object ({_named(current)}): {error}") from None
     entries = write(applied.managed, stored)
     if not applied.changed and live is not None and manager != KUBECTL:
         return _with_entries(live, entries)
-    document = without_unset(applied.document, grain) if applied.changed or live is None else live
+    document = emptied(applied.document, grain) if applied.changed or live is None else live
     if manager == KUBECTL:
         document = with_annotation(document, patch)
     return _with_entries(document, entries)

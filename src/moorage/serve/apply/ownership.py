@@ -19,7 +19,7 @@ def fields_of(document: Raw, grain: Grain) -> Fields:
     found: Fields = {}
     for name, value in document.items():
         below: Fields | None
-        if type(value) is dict and value:
+        if isinstance(value, dict) and value:
             child = grain.child(name)
             if child.divides_maps:
                 below = fields_of(value, child)
@@ -28,7 +28,7 @@ def fields_of(document: Raw, grain: Grain) -> Fields:
                 elif below:
                     found[f"f:{name}"] = below
                 continue
-        elif type(value) is list:
+        elif isinstance(value, list):
             child = grain.child(name)
             if child.divides_lists:
                 below = _elements_of(value, child)
@@ -45,7 +45,7 @@ def _elements_of(items: list[Any], grain: Grain) -> Fields:
         element = grain.item_element(item)
         if element in found:
             found[element] = MEMBER  # two elements of one name are owned as a whole
-        elif type(item) is dict and grain.element.divides_maps:
+        elif isinstance(item, dict) and grain.element.divides_maps:
             below = fields_of(item, grain.element)
             found[element] = {SELF: MEMBER, **below} if below else MEMBER
         else:

@@ -6,6 +6,7 @@ In: names of fields and elements of lists. Out: `f:replicas`, `k:{"name":"a"}`, 
 """
 
 import json
+from functools import lru_cache
 from typing import Any
 
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -21,12 +22,24 @@ def as_json(value: Any) -> str:
 
 def value_element(value: Any) -> str:
     """An element of a set."""
-    return "v:" + as_json(value)
+    return "v:" + _scalar(value)
 
 
 def key_element(keys: list[tuple[str, Any]]) -> str:
-    """An element of a list that is told apart by keys."""
-    return "k:" + as_json(dict(sorted(keys)))
+    """An element of a list that is told apart by keys, which are given in order."""
+    return "k:{" + ",".join([f'"{name}":{_scalar(value)}' for name, value in keys]) + "}"
+
+
+def _scalar(value: Any) -> str:
+    """JSON of what is nearly always a short text or a number."""
+    if type(value) is str:
+        return _text(value)
+    return str(value) if type(value) is int else as_json(value)
+
+
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    return as_json(value)
 
 
 def canonical_element(text: str) -> str | None:
@@ -44,7 +57,7 @@ def canonical_element(text: str) -> str | None:
         keys = json.loads(rest)
         if not isinstance(keys, dict):
             raise ValueError(f"expected an object: {text}")
-        return key_element(list(keys.items()))
+        return "k:" + as_json(dict(sorted(keys.items())))
     if kind == "i:":
         return f"i:{int(rest)}"
     return None

@@ -1,7 +1,7 @@
 """Fields taken out of an object, and the sets that say which.
 
-In: an object and a set of fields. Out: the object without them. What loses all its parts is null afterwards, and
-`without_nulls` drops that. Nothing that was handed in is changed.
+In: an object and a set of fields. Out: the object without them. What loses all its parts is null afterwards. Nothing
+that was handed in is changed.
 Kubernetes: structured-merge-diff, typed/remove, fieldpath's EnsureNamedFieldsAreMembers. Next: `applying`.
 """
 
@@ -61,19 +61,3 @@ def with_structs(fields: Fields, grain: Grain) -> Fields:
             below = with_structs(node, grain.element if element.startswith("k:") and grain.is_list else UNKNOWN)
         complete[element] = {SELF: MEMBER, **below} if named and SELF not in below else below
     return complete
-
-
-def without_unset(value: Any, grain: Grain) -> Any:
-    """A document as the API server's own object would be written: without nulls and what Go leaves out if empty."""
-    if isinstance(value, dict) and grain.is_struct:
-        dropped = grain.never_empty
-        return {
-            name: without_unset(item, grain.child(name))
-            for name, item in value.items()
-            if item or (item is not None and name not in dropped)
-        }
-    if isinstance(value, dict) and grain.element.is_struct:
-        return {name: without_unset(item, grain.element) for name, item in value.items()}
-    if isinstance(value, list) and grain.element.is_struct:
-        return [without_unset(item, grain.element) for item in value]
-    return value
