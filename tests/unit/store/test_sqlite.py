@@ -1,0 +1,170 @@
+"""The file: what a restart finds, what is removed from it, and that it stops growing."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from moorage.store.log_file import CHECKPOINT_BYTES
+from moorage.store.protocol import Change, Compacted
+from moorage.store.sqlite import FILE_NAME, SqliteStore
+from moorage.store.state import Bounds
+
+
+def _with_store(path: Path, scenario: Callable[[SqliteStore], Awaitable[None]], bounds: Bounds | None = None) -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(path, bounds=bounds)
+        try:
+            await scenario(store)
+        finally:
+            await store.close()
+
+    asyncio.run(main())
+
+
+def _rows(path: Path) -> list[tuple[int, str]]:
+    connection = sqlite3.connect(path / FILE_NAME)
+    try:
+        return connection.execute("SELECT revision, key FROM log ORDER BY revision").fetchall()
+    finally:
+        connection.close()
+
+
+def test_values_and_history_survive_a_restart(tmp_path: Path) -> None:
+    seen: list[list[Change]] = []
+
+    async def write(store: SqliteStore) -> None:
+        pod = await store.create("/pods/default/a", b"1")
+        await store.create("/nodes/a", b"1")
+        pod = await store.update("/pods/default/a", b"2", pod.revision)
+        await store.delete("/pods/default/a", pod.revision)
+        await store.create("/pods/default/b", b"3")
+        seen.append(await store.watch("/", 0).next())
+
+    async def read(store: SqliteStore) -> None:
+        seen.append(await store.watch("/", 0).next())
+        assert store.revision == 6
+        listing = await store.list("/")
+        assert [(stored.key, stored.value, stored.created) for stored in listing.items] == [
+            ("/nodes/a", b"1", 3),
+            ("/pods/default/b", b"3", 6),
+        ]
+        assert [stored.value for stored in (await store.list("/pods/", revision=4)).items] == [b"2"]
+
+    _with_store(tmp_path, write)
+    _with_store(tmp_path, read)
+    assert seen[0] == seen[1]
+
+
+def test_revisions_go_on_even_if_nothing_is_left(tmp_path: Path) -> None:
+    async def churn(store: SqliteStore) -> None:
+        for _ in range(5):
+            stored = await store.create("/pods/default/a", b"")
+            await store.delete("/pods/default/a", stored.revision)
+        await store.compact(store.revision)
+
+    async def look(store: SqliteStore) -> None:
+        assert (store.revision, store.oldest) == (11, 11)
+        assert (await store.create("/pods/default/a", b"")).revision == 12
+        with pytest.raises(Compacted):
+            store.watch("/pods/", 10)
+
+    _with_store(tmp_path, churn)
+    assert _rows(tmp_path) == []
+    _with_store(tmp_path, look)
+
+
+def test_what_is_compacted_is_removed_from_the_file_and_forgotten_for_good(tmp_path: Path) -> None:
+    async def churn(store: SqliteStore) -> None:
+        await store.create("/nodes/a", b"")
+        lease = await store.create("/leases/a", b"")
+        for _ in range(3_000):
+            lease = await store.update("/leases/a", b"x" * 100, lease.revision)
+
+    async def look(store: SqliteStore) -> None:
+        store.watch("/nodes/", 1)
+        with pytest.raises(Compacted):
+            store.watch("/leases/", 1)
+        with pytest.raises(Compacted):
+            await store.list("/leases/", revision=store.oldest - 1)
+        past = await store.list("/leases/", revision=store.oldest)
+        assert [stored.revision for stored in past.items] == [store.oldest]
+        changes: list[Change] = []
+        watch = store.watch("/leases/", store.oldest)
+        while watch.at < store.revision:
+            changes += await watch.next()
+        assert [change.revision for change in changes] == list(range(store.oldest + 1, store.revision + 1))
+
+    _with_store(tmp_path, churn, Bounds(changes=100))
+    rows = _rows(tmp_path)
+    assert rows[0] == (2, "/nodes/a")
+    assert len(rows) < 1_000
+    _with_store(tmp_path, look)
+
+
+def test_rows_that_a_removal_left_behind_are_removed_by_the_next_start(tmp_path: Path) -> None:
+    async def churn(store: SqliteStore) -> None:
+        lease = await store.create("/leases/a", b"")
+        for _ in range(10):
+            lease = await store.update("/leases/a", b"", lease.revision)
+        await store.delete("/leases/a", lease.revision)
+
+    async def nothing(store: SqliteStore) -> None:
+        assert await store.count("/") == 0
+        assert store.revision == 13
+
+    _with_store(tmp_path, churn)
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.execute("INSERT INTO compacted VALUES ('/leases/', 13)")
+    connection.commit()
+    connection.close()
+    assert len(_rows(tmp_path)) == 12
+    _with_store(tmp_path, nothing)
+    assert _rows(tmp_path) == []
+    _with_store(tmp_path, nothing)
+
+
+def test_neither_file_nor_write_ahead_log_grow_under_churn(tmp_path: Path) -> None:
+    sizes: list[tuple[int, int]] = []
+
+    async def churn(store: SqliteStore) -> None:
+        value = b"x" * 50_000
+        leases = [await store.create(f"/leases/{number}", value) for number in range(50)]
+        for _ in range(6):
+            for _ in range(10):
+                leases = await asyncio.gather(*(store.update(one.key, value, one.revision) for one in leases))
+            wal = tmp_path / f"{FILE_NAME}-wal"
+            sizes.append(((tmp_path / FILE_NAME).stat().st_size, wal.stat().st_size))
+
+    _with_store(tmp_path, churn, Bounds(changes=50))
+    assert max(wal for _, wal in sizes) < 4 * CHECKPOINT_BYTES
+    # 6 rounds write 25 MB each.
+    assert max(file for file, _ in sizes) < 100_000_000
+    assert (tmp_path / FILE_NAME).stat().st_size < 80_000_000
+    assert not (tmp_path / f"{FILE_NAME}-wal").exists()
+
+
+def test_more_at_once_than_fit_into_one_transaction(tmp_path: Path) -> None:
+    async def crowd(store: SqliteStore) -> None:
+        await asyncio.gather(*(store.create(f"/pods/{number}", b"") for number in range(10_000)))
+
+    async def look(store: SqliteStore) -> None:
+        assert await store.count("/pods/") == 10_000
+        assert store.revision == 10_001
+
+    _with_store(tmp_path, crowd)
+    _with_store(tmp_path, look)
+
+
+def test_a_store_that_nobody_closes_does_not_keep_the_process(tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(tmp_path)
+        await store.create("/pods/a", b"")
+        # The loop ends with a write on its way: the writer finds nobody to tell, and that is all.
+        writing = asyncio.ensure_future(store.create("/pods/b", b""))
+        await asyncio.sleep(0)
+        writing.cancel()
+
+    asyncio.run(main())
