@@ -86,7 +86,7 @@ class Handler:
             raw, _ = decode_body(request.body, request.headers.get("content-type", ""))
             return json_response(await virtual(self._api, target, raw, user), 201)
         if target.subresource and target.subresource != "status":
-            answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
+            answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
         else:
             answer = await self._verbs[target.verb](target, request)
         if isinstance(answer, Response) and negotiate(request.headers.get("accept", "")).is_yaml:

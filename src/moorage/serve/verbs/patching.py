@@ -8,7 +8,7 @@ from typing import Any
 
 from moorage.model.api_error import bad_request, unsupported_media_type
 from moorage.model.kinds import KindFacts
-from moorage.model.schema import schema_of
+from moorage.model.schema import StructType, schema_of
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import check_fields, check_kind, decode_body, decode_json, media_type
@@ -59,7 +59,7 @@ async def patch_object(
         return await _apply(api, facts, namespace, name, patch, options, subresource)
 
     def make(old: Raw) -> Changed:
-        new = _patched(old, language, patch, facts)
+        new = patched(old, language, patch, schema_of(facts))
         return _admit(api, facts, namespace, name, new, old, options, subresource)
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
@@ -97,14 +97,15 @@ def _check_applied(patch: Raw, facts: KindFacts, namespace: str, name: str) -> N
         raise bad_request("metadata.managedFields must be nil")
 
 
-def _patched(old: Raw, language: str, patch: Any, facts: KindFacts) -> Raw:
+def patched(old: Raw, language: str, patch: Any, schema: StructType) -> Raw:
+    """What a patch other than apply makes of a document; they share what stays the same. Raises ApiError."""
     try:
         if language == JSON_PATCH:
             new = apply_json_patch(old, patch)
         elif language == MERGE_PATCH:
             new = apply_merge_patch(old, patch)
         else:
-            new = apply_strategic_merge(old, patch, schema_of(facts))
+            new = apply_strategic_merge(old, patch, schema)
     except PatchError as error:
         raise refusal(error) from None
     if not isinstance(new, dict):

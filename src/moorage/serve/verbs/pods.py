@@ -1,24 +1,31 @@
 """What only pods have: they are bound to a node, and evicted from it if that is allowed.
 
-In: a namespace, a pod's name, a Binding or an Eviction. Out: nothing, or ApiError. Kubernetes: BindingREST and EvictionREST.
-Next: `moorage.admit.binding` and `moorage.admit.eviction`, which decide.
+In: a namespace, a pod's name, a Binding or an Eviction. Out: nothing, or ApiError. Kubernetes: BindingREST and
+EvictionREST. Next: `moorage.admit.binding` and `moorage.admit.eviction`, which decide.
 """
 
 from typing import Any
 
+import msgspec
+
 from moorage.admit.binding import bind_pod, bound_view, read_binding
+from moorage.admit.eviction import decide_eviction, marked_for_eviction, read_eviction, still_processed
 from moorage.model.api_error import not_found, stale
 from moorage.model.conversion import convert_view
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.pod import Pod
+from moorage.model.policy import PodDisruptionBudget
 from moorage.model.subresource import Binding
 from moorage.serve.api import Api
-from moorage.serve.objects import decode, encode, key_of
+from moorage.serve.objects import decode, encode, key_of, prefix_of
+from moorage.serve.verbs.deleting import delete
+from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 Raw = dict[str, Any]
 
 POD = KINDS["v1", "Pod"]
+_BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 _TRIES = 100
 
 
@@ -54,3 +61,37 @@ def _view(stored: Stored, bound: Raw) -> Pod:
     return convert_view(bound, Pod)
 
 
+async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
+    """Delete a pod if no PodDisruptionBudget minds. Raises ApiError 429 if one does."""
+    options = read_eviction({"metadata": {"name": name}, **document}, name)
+    dry_run = dry_run or bool(options.dryRun)
+    for _ in range(_TRIES):
+        stored = await get(api, POD, namespace, name)
+        pod = decode(POD, stored)
+        verdict = decide_eviction(convert_view(pod, Pod), await _budgets(api, namespace), api.now_text())
+        if dry_run:
+            return
+        try:
+            if verdict.budget is not None:
+                await _store(api, _BUDGET, namespace, verdict.budget)
+            marked = marked_for_eviction(pod, api.now_text())
+            await api.store.update(stored.key, encode(POD, marked), stored.revision, convert_view(marked, Pod))
+        except RevisionMismatch:
+            continue  # the pod or its budget is not what it was: decide again
+        except KeyMissing:
+            raise not_found(POD, name) from None
+        await delete(api, POD, namespace, name, msgspec.structs.replace(options, dryRun=()))
+        return
+    raise still_processed(name)
+
+
+async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBudget]]:
+    listing = await api.store.list(prefix_of(_BUDGET, namespace))
+    budgets = [decode(_BUDGET, item) for item in listing.items]
+    return [(raw, convert_view(raw, PodDisruptionBudget)) for raw in budgets]
+
+
+async def _store(api: Api, facts: KindFacts, namespace: str, raw: Raw) -> None:
+    metadata = raw["metadata"]
+    key, revision = key_of(facts, namespace, metadata["name"]), int(metadata["resourceVersion"])
+    await api.store.update(key, encode(facts, raw), revision, convert_view(raw, facts.view))
