@@ -21,6 +21,7 @@ from moorage.admit.registry import KindRow, row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
 from moorage.admit.status import bad_request_status, forbidden_status, invalid_status
 from moorage.admit.warnings import name_warnings, pod_warnings
+from moorage.model.api_error import ApiError
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, KindFacts, TypeProblem, kind_of, view_of
@@ -32,15 +33,23 @@ STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """The object as it would be stored, and its view, so that nobody need convert it again."""
+    """The object as it would be stored, and its view, so that nobody need convert it again.
+
+    `rest` is the JSON of all of the object but its metadata, if somebody has made that already: it begins with a comma
+    and ends with the object.
+    """
 
     object: Raw
     view: View | None
     warnings: tuple[str, ...] = ()
+    rest: bytes = b""
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """Why not: field errors (422), a plugin's refusal (403), or fields of the wrong type (400); never two of them."""
+    """Why not: field errors (422), a plugin's refusal (403 or what it says), fields of the wrong type (400).
+
+    Never two of them.
+    """
 
     kind: KindFacts
     name: str
@@ -50,10 +59,13 @@ class Rejected(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     object: Raw | None = None
     view: View | None = None
+    refusal: Raw | None = None
 
     @property
     def status(self) -> Raw:
         """The `Status` that a client of the API gets."""
+        if self.refusal is not None:
+            return self.refusal
         if self.problems:
             return bad_request_status(self.kind, [problem.reason for problem in self.problems])
         if self.forbidden:
@@ -92,6 +104,8 @@ def admit(
         _complete(raw, old, gates, facts, row, plugins, request)
     except Forbidden as refusal:
         return Rejected(facts, _name_to_be(new), forbidden=str(refusal), object=raw)
+    except ApiError as error:
+        return Rejected(facts, _name_to_be(new), object=raw, refusal=error.status)
     view, old_view = view_of(raw), None if old is None else view_of(old)
     options = row.options(gates, old_view)
     if request is not None and request.allow_privileged:
@@ -105,6 +119,8 @@ def admit(
             plugin.validate(facts.kind, raw, old)
     except Forbidden as refusal:
         return Rejected(facts, _name_to_be(new), forbidden=str(refusal), warnings=warnings, object=raw, view=view)
+    except ApiError as error:
+        return Rejected(facts, _name_to_be(new), warnings=warnings, object=raw, view=view, refusal=error.status)
     if row.has_generation and old_view is not None and _spec_changed(view, old_view):
         part(raw, "metadata")["generation"] = _generation(old_view) + 1
         view = view_of(raw)

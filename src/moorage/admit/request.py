@@ -9,7 +9,7 @@ import msgspec
 
 from moorage.admit.raw import Raw, part
 
-_LONGEST_GENERATED_BASE = 58
+LONGEST_GENERATED_BASE = 58
 #: Fields of the old object that an update which leaves them out does not mean to clear.
 _KEPT_IF_ABSENT = ("uid", "resourceVersion", "deletionGracePeriodSeconds")
 #: Fields that no update changes, whatever it says.
@@ -41,7 +41,7 @@ def complete_metadata(new: Raw, old: Raw | None, request: Request, *, namespaced
         return
     base = metadata.get("generateName")
     if base and not metadata.get("name"):
-        metadata["name"] = base[:_LONGEST_GENERATED_BASE] + request.name_suffix
+        metadata["name"] = base[:LONGEST_GENERATED_BASE] + request.name_suffix
     metadata["uid"] = request.uid
     if request.timestamp:
         metadata["creationTimestamp"] = request.timestamp

@@ -1,8 +1,9 @@
 """Admission plugins: what clusters add to pods beyond the API's own defaults.
 
-In: a raw pod, the old one on update. Out: the pod, changed in place, or `Forbidden`. Kubernetes:
-plugin/pkg/admission, of which Moorage has the two that matter to scheduling. Next: `moorage.admit.admission` runs
-them after the defaults and before the strategy (`moorage.admit.mutate`), and once more after validation.
+In: a raw object, the old one on update. Out: the object, changed in place, or `Forbidden`, or any other ApiError.
+Kubernetes: plugin/pkg/admission, of which Moorage has those that matter to scheduling, and for a server those without
+which objects would be nowhere. Next: `moorage.admit.admission` runs them after the defaults and before the strategy
+(`moorage.admit.mutate`), and once more after validation.
 """
 
 from moorage.admit.raw import Raw
@@ -13,7 +14,13 @@ class Forbidden(Exception):
 
 
 class Plugin:
-    """One admission plugin; it sees every object and decides by its kind. Both methods may raise `Forbidden`."""
+    """One admission plugin; it sees every object and decides by its kind. Both methods may raise `Forbidden`.
+
+    `live`: it changes nothing and its answer may be another for the same object a moment later, so that it is asked
+    each time even where the rest of admission is remembered (`moorage.admit.template_memo`).
+    """
+
+    live = False
 
     def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
         """Change the object in place, before it is validated."""
