@@ -63,7 +63,8 @@ class Evictions:
             return
         _LOG.debug(2, "Preemptor Pod preempted victim Pod", **facts)
         by = recording.reference_to(preemptor.key, preemptor.pod.metadata.uid)
-        recording.preempted(self._recorder, victim.key, pod, by, action.nominated)
+        whom = recording.reference_to(victim.key, pod.metadata.uid)
+        recording.preempted(self._recorder, whom, by, action.nominated)
 
     def _failed(self, victim: str, preemptor: str, why: str, facts: dict[str, str]) -> None:
         _LOG.error("Tried to preempted pod", err=why, **facts)

@@ -69,7 +69,6 @@ class _Profile:
         f = families
         results = ("scheduled", "unschedulable", "error")
         self.attempts = {result: f.attempts.labels(result, name) for result in results}
-        self.also_attempts = {result: f.also_attempts.labels(result, name) for result in results}
         self.duration = {result: f.duration.labels(result, name) for result in results}
         self.found = f.point_duration.labels("Filter", _SUCCESS, name)
         self.not_found = f.point_duration.labels("Filter", Code.UNSCHEDULABLE.value, name)
@@ -87,8 +86,6 @@ class SchedulerMetrics:
         results = ("result", "profile")
         said = "Attempts to find pods a node and bind them to it, by result and profile."
         self.attempts = metrics.counter("scheduler_schedule_attempts_total", said, results)
-        said = "The same as scheduler_schedule_attempts_total, under the name that the documents use."
-        self.also_attempts = metrics.counter("scheduler_scheduling_attempts_total", said, results)
         seconds = exponential_buckets(0.001, 2, 15)
         said = "Seconds that an attempt took, from the queue to the answer about the binding."
         self.duration = metrics.histogram("scheduler_scheduling_attempt_duration_seconds", said, results, seconds)
@@ -142,7 +139,6 @@ class SchedulerMetrics:
         self.algorithm.observe(seconds)
         profile.not_found.observe(seconds)
         profile.attempts["unschedulable"].value += 1
-        profile.also_attempts["unschedulable"].value += 1
         profile.duration["unschedulable"].observe(seconds)
         if action.victims:
             self.victims.observe(len(action.victims))
@@ -163,7 +159,6 @@ class SchedulerMetrics:
         profile = self._profiles[pod.scheduler]
         profile.bind.observe(now - began)
         profile.attempts["scheduled"].value += 1
-        profile.also_attempts["scheduled"].value += 1
         profile.duration["scheduled"].observe(now - assumption.began)
         self.tries.observe(pod.attempts)
         self._sli[min(pod.attempts, 15) - 1].observe(now - pod.entered)
@@ -174,7 +169,6 @@ class SchedulerMetrics:
         """The pod could not be bound."""
         profile = self._profiles[action.pod.scheduler]
         profile.attempts["error"].value += 1
-        profile.also_attempts["error"].value += 1
 
     def _counts_numbers(self, shape: Shape) -> bool:
         kept = self._has_numbers.get(shape.number)
@@ -207,6 +201,9 @@ class SchedulerMetrics:
 
     def _read_elsewhere(self, metrics: Metrics) -> None:
         gauge, counter = metrics.gauge_function, metrics.counter_function
+        said = "The same as scheduler_schedule_attempts_total, under the names that the documents use."
+        for name in ("scheduler_scheduling_attempts", "scheduler_scheduling_attempts_total"):
+            counter(name, said, self._attempts, ("result", "profile"))
         gauge("scheduler_pending_pods", "Pods that wait, by where in the queue.", self._pending, ("queue",))
         said = "Pods for which no node was found, by each plugin that refused."
         gauge("scheduler_unschedulable_pods", said, self._unschedulable, ("plugin", "profile"))
@@ -225,6 +222,13 @@ class SchedulerMetrics:
         for what in ("hits", "misses", "evictions"):
             said = f"The cache of compiled toleration expressions: {what}."
             counter(f"scheduler_cel_cache_{what}_total", said, partial(self._cel_cache, what))
+
+    def _attempts(self) -> Mapping[Labels, float]:
+        return {
+            (result, name): count.value
+            for name, profile in self._profiles.items()
+            for result, count in profile.attempts.items()
+        }
 
     def _pending(self) -> Mapping[Labels, float]:
         counted = Counter(pod.place for pod in self._scheduler.queue)

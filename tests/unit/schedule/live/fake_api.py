@@ -14,7 +14,6 @@ from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, 
 from moorage.model import api_error
 from moorage.model.api_error import ApiError, stale
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import ObjectReference
 
 POD = KINDS["v1", "Pod"]
 
@@ -244,16 +243,10 @@ class FakeApi:
 
     # -- the recorder -------------------------------------------------------------------------------------------------
 
-    def record(
-        self,
-        regarding: ObjectReference,
-        type_: str,
-        reason: str,
-        action: str,
-        note: str,
-        related: ObjectReference | None = None,
+    def report(
+        self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None
     ) -> None:
-        self.recorded.append((regarding.name, reason, note))
+        self.recorded.append((regarding["name"], reason, note))
 
 
 __all__ = ["POD", "ApiError", "FakeApi", "Fate"]

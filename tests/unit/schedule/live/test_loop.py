@@ -1,27 +1,38 @@
 """The live scheduler as a whole, over a fake API."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
-from tests.unit.schedule.live.running import Clock, running, settle
+from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
 
 from moorage.schedule.live.loop import LiveScheduler
 
-Story = Callable[[FakeApi, LiveScheduler, Clock], Awaitable[None]]
+Story = Callable[[LiveScheduler], Awaitable[None]]
 
 
 def play(api: FakeApi, story: Story) -> None:
     async def whole() -> None:
-        clock = Clock()
-        async with running(api, clock) as live:
-            await story(api, live, clock)
+        async with running(api) as live:
+            await story(live)
 
-    asyncio.run(whole())
+    run_in_virtual_time(whole())
+
+
+def condition(api: FakeApi, name: str, kind: str = "PodScheduled") -> tuple[str, str, str]:
+    found = next(one for one in api.raw(f"default/{name}")["status"]["conditions"] if one["type"] == kind)
+    return found["status"], found.get("reason", ""), found.get("message", "")
+
+
+def reasons(api: FakeApi, name: str) -> list[str]:
+    return [reason for of, reason, _ in api.recorded if of == name]
 
 
 def test_pods_get_nodes_and_say_so() -> None:
-    async def story(api: FakeApi, live: LiveScheduler, clock: Clock) -> None:
+    api = FakeApi()
+    api.node("n1")
+    api.pod("early")
+
+    async def story(live: LiveScheduler) -> None:
         assert api.nodes_of_pods() == {"early": "n1"}
         api.pod("late")
         await settle()
@@ -29,37 +40,181 @@ def test_pods_get_nodes_and_say_so() -> None:
         assert ("late", "Scheduled", "Successfully assigned default/late to n1") in api.recorded
         assert len(live.assumptions) == 0
 
-    async def prepared() -> None:
-        api = FakeApi()
-        api.node("n1")
-        api.pod("early")
-        async with running(api, clock := Clock()) as live:
-            await story(api, live, clock)
-
-    asyncio.run(prepared())
+    play(api, story)
 
 
 def test_a_pod_without_a_node_says_why_once_and_goes_when_there_is_room() -> None:
-    async def whole() -> None:
-        api = FakeApi()
-        api.node("n1", cpu="1")
-        api.pod("big", cpu="2")
-        async with running(api, clock := Clock()):
-            await settle()
-            text = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
-            failures = [note for name, reason, note in api.recorded if reason == "FailedScheduling"]
-            assert failures and failures[0].startswith("0/1 nodes are available: 1 Insufficient cpu."), text
-            condition = api.raw("default/big")["status"]["conditions"][0]
-            assert (condition["type"], condition["status"], condition["reason"]) == (
-                "PodScheduled",
-                "False",
-                "Unschedulable",
-            )
-            assert condition["message"] == failures[0]
-            assert [call for call in api.calls if call[0] == "patch"] == [("patch", "default/big")]
-            api.node("n2", cpu="2")
-            await settle()
-            await clock.pass_time(20)
-            assert api.nodes_of_pods() == {"big": "n2"}
+    api = FakeApi()
+    api.node("n1", cpu="1")
+    api.pod("big", cpu="2")
 
-    asyncio.run(whole())
+    async def story(live: LiveScheduler) -> None:
+        note = next(note for _, reason, note in api.recorded if reason == "FailedScheduling")
+        assert note.startswith("0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: ")
+        assert condition(api, "big") == ("False", "Unschedulable", note)
+        assert [call for call in api.calls if call[0] == "patch"] == [("patch", "default/big")]
+        api.node("n2", cpu="2")
+        await settle()
+        assert api.nodes_of_pods() == {"big": "n2"}
+
+    play(api, story)
+
+
+def test_pods_of_others_count_and_are_let_be() -> None:
+    api = FakeApi()
+    api.node("n1", cpu="2")
+    api.pod("theirs", cpu="2", schedulerName="another", nodeName="n1")
+    api.pod("waiting", schedulerName="another")
+    api.pod("ours", cpu="1")
+
+    async def story(live: LiveScheduler) -> None:
+        assert api.nodes_of_pods() == {"theirs": "n1", "waiting": "", "ours": ""}
+        assert reasons(api, "waiting") == []
+        document = {**api.raw("default/theirs"), "status": {"phase": "Succeeded"}}
+        api.put(POD, document)
+        await settle()
+        assert api.nodes_of_pods()["ours"] == "n1"
+
+    play(api, story)
+
+
+def test_a_pod_on_an_unknown_node_counts_when_the_node_comes() -> None:
+    api = FakeApi()
+    api.pod("first", cpu="3", nodeName="n1")
+    api.pod("second", cpu="3")
+
+    async def story(live: LiveScheduler) -> None:
+        api.node("n1")
+        await settle()
+        assert api.nodes_of_pods() == {"first": "n1", "second": ""}
+        api.drop(POD, "default/first")
+        await settle(20)
+        assert api.nodes_of_pods() == {"second": "n1"}
+
+    play(api, story)
+
+
+def test_a_lost_answer_is_asked_about_and_the_node_is_not_given_away() -> None:
+    api = FakeApi()
+    api.node("n1", cpu="1")
+    fates = [Fate.UNANSWERED]
+    api.fate = lambda verb, key: fates.pop() if verb == "bind" and fates else Fate.OK
+    api.holds = True
+    api.release()
+    api.pod("a")
+    api.pod("b")
+
+    async def story(live: LiveScheduler) -> None:
+        await settle(30)
+        bound = api.nodes_of_pods()
+        assert sorted(bound.values()) == ["", "n1"]
+        name = next(name for name, node in bound.items() if node)
+        assert reasons(api, name) == ["Scheduled"]
+        assert [call for call in api.calls if call[0] == "bind"] == [("bind", f"default/{name}")]
+
+    play(api, story)
+
+
+def test_a_binding_that_never_arrived_is_sent_again_to_the_same_node() -> None:
+    api = FakeApi()
+    api.node("n1")
+    fates = [Fate.LOST, Fate.LOST]
+    api.fate = lambda verb, key: fates.pop() if verb == "bind" and fates else Fate.OK
+    api.pod("a")
+
+    async def story(live: LiveScheduler) -> None:
+        await settle(5)
+        assert api.nodes_of_pods() == {"a": "n1"}
+        assert reasons(api, "a") == ["Scheduled"]
+
+    play(api, story)
+
+
+def test_whoever_was_bound_by_somebody_else_counts_where_it_is() -> None:
+    api = FakeApi()
+    api.node("n1", cpu="1")
+    api.node("n2", cpu="1", unschedulable=True)
+
+    def fate(verb: str, key: str) -> Fate:
+        if verb == "bind" and key == "default/a" and not api.nodes_of_pods()["a"]:
+            api.bind_now(key, "", "n2")
+        return Fate.OK
+
+    api.fate = fate
+    api.holds = True
+    api.release()
+    api.pod("a")
+
+    async def story(live: LiveScheduler) -> None:
+        assert api.nodes_of_pods() == {"a": "n2"}
+        record = live.scheduler.cluster.pods["default/a"]
+        assert record.slot == live.scheduler.cluster.nodes.slot_of["n2"]
+        api.pod("b")
+        api.release()
+        await settle()
+        assert api.nodes_of_pods() == {"a": "n2", "b": "n1"}
+
+    play(api, story)
+
+
+def test_a_refused_binding_is_told_and_tried_again_later() -> None:
+    api = FakeApi()
+    api.node("n1")
+    fates = [Fate.ERROR]
+    api.fate = lambda verb, key: fates.pop() if verb == "bind" and fates else Fate.OK
+    api.pod("a")
+
+    async def story(live: LiveScheduler) -> None:
+        assert api.nodes_of_pods() == {"a": ""}
+        text = 'running Bind plugin "DefaultBinder": Internal error occurred: the disk is full'
+        assert condition(api, "a") == ("False", "SchedulerError", text)
+        await settle(2)
+        assert api.nodes_of_pods() == {"a": "n1"}
+        assert reasons(api, "a") == ["FailedScheduling", "Scheduled"]
+
+    play(api, story)
+
+
+def test_a_pod_that_matters_more_makes_room_for_itself() -> None:
+    api = FakeApi()
+    api.node("n1", cpu="1")
+    api.pod("low", priority=1, nodeName="n1")
+    high = api.pod("high", priority=10)
+
+    async def story(live: LiveScheduler) -> None:
+        await settle()
+        assert api.nodes_of_pods() == {"high": "n1"}
+        note = f"Preempted by pod {high.uid} on node n1"
+        assert ("low", "Preempted", note) in api.recorded
+        said = [
+            one
+            for facts, event in api.history
+            if facts is POD and event.object.key == "default/low"
+            for one in event.object.raw.get("status", {}).get("conditions", [])
+        ]
+        assert said[0]["type"] == "DisruptionTarget"
+        assert said[0]["reason"] == "PreemptionByScheduler"
+        assert said[0]["message"] == "default-scheduler: preempting to accommodate a higher priority pod"
+        assert any(
+            event.object.raw.get("status", {}).get("nominatedNodeName") == "n1"
+            for facts, event in api.history
+            if facts is POD and event.object.key == "default/high"
+        )
+
+    play(api, story)
+
+
+def test_a_pod_that_was_replaced_by_another_of_its_name_is_another() -> None:
+    api = FakeApi()
+    api.node("n1", cpu="1")
+    api.pod("a")
+
+    async def story(live: LiveScheduler) -> None:
+        assert api.nodes_of_pods() == {"a": "n1"}
+        api.drop(POD, "default/a")
+        api.pod("a")
+        await settle()
+        assert api.nodes_of_pods() == {"a": "n1"}
+        assert reasons(api, "a") == ["Scheduled", "Scheduled"]
+
+    play(api, story)
