@@ -13,6 +13,7 @@ import msgspec
 from moorage.model.api_error import bad_request, unsupported_media_type
 from moorage.model.decode_error import DecodeError
 from moorage.model.documents import read_documents
+from moorage.model.go_text import go_quote
 from moorage.model.json_text import json_duplicates
 from moorage.model.kinds import KindFacts
 from moorage.model.unknown_fields import unknown_fields
@@ -22,6 +23,7 @@ from moorage.serve.patch.patch_error import MOST_LEVELS, PatchError, check_depth
 Raw = dict[str, Any]
 
 JSON, YAML = "application/json", "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
 _MOST_WARNINGS = 100
 
@@ -31,18 +33,21 @@ def media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
-def decode_body(body: bytes, content_type: str, what: str = "object") -> tuple[Raw, list[str]]:
-    """Any JSON or YAML object, and the fields that are in it twice."""
+def decode_body(body: bytes, content_type: str, facts: KindFacts) -> tuple[Raw, list[str]]:
+    """Any object, and the fields that are in it twice. Only protobuf needs to be told what to expect."""
     kind = media_type(content_type)
+    twice: list[str] = []
     if kind in ("", JSON, "*/*") or kind.endswith("+json"):
         raw = decode_json(body)
-        twice = [f"duplicate field {msgspec.json.encode(path).decode()}" for path in _repeated(body, raw)]
+        twice = [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
     elif kind in (YAML, "application/apply-patch+yaml", "text/yaml", "application/x-yaml"):
         raw, twice = _decode_yaml(body)
+    elif kind == PROTOBUF:
+        raw = _decode_protobuf(body, facts)
     else:
-        raise unsupported_media_type(kind, f"{JSON}, {YAML}")
+        raise unsupported_media_type(kind, f"{JSON}, {YAML}, {PROTOBUF}")
     if not isinstance(raw, dict):
-        raise bad_request(f"the {what} provided is unrecognized: it is no object")
+        raise bad_request("the object provided is unrecognized: it is no object")
     return raw, twice
 
 
@@ -62,7 +67,7 @@ def decode_json(body: bytes) -> Any:
 
 def decode_object(body: bytes, content_type: str, facts: KindFacts, validation: str) -> tuple[Raw, list[str]]:
     """A document of the kind, and warnings about its fields."""
-    raw, twice = decode_body(body, content_type)
+    raw, twice = decode_body(body, content_type, facts)
     check_kind(raw, facts)
     return raw, check_fields(raw, facts, validation, twice)
 
@@ -122,6 +127,16 @@ def _count_keys(value: Any) -> int:
     return 0
 
 
+def _decode_protobuf(body: bytes, facts: KindFacts) -> Raw:
+    from moorage.serve.protobuf.reader import read_object
+    from moorage.serve.protobuf.wire import WireError
+
+    try:
+        return read_object(body, facts)
+    except WireError as error:
+        raise bad_request(f"the object provided is unrecognized (must be of type {facts.kind}): {error}") from None
+
+
 def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:
     found = list(read_documents(io.BytesIO(body), "body"))
     if len(found) != 1:
@@ -129,4 +144,4 @@ def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:
     document = found[0]
     if isinstance(document, DecodeError):
         raise bad_request(f"error converting YAML to JSON: {document.reason}")
-    return document.raw, [f"duplicate field {msgspec.json.encode(d.path).decode()}" for d in document.duplicates]
+    return document.raw, [f"duplicate field {go_quote(found.path)}" for found in document.duplicates]

@@ -9,7 +9,8 @@ Differs: what Moorage does not serve (pods/exec, serviceaccounts/token, …) is 
 from typing import NamedTuple
 
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.view import View
+from moorage.model.reviews import SelfSubjectAccessReview, SelfSubjectReview
+from moorage.model.subresource import Binding
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -115,9 +116,11 @@ _CREATE_ONLY = _Row(verbs=("create",))
 
 #: Questions and orders: they are posted and answered, never stored, so they are no kinds of the model.
 VIRTUAL_KINDS: tuple[KindFacts, ...] = (
-    KindFacts("v1", "Binding", "bindings", True, View),
-    KindFacts("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False, View),
-    KindFacts("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, View),
+    KindFacts("v1", "Binding", "bindings", True, Binding),
+    KindFacts("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False, SelfSubjectReview),
+    KindFacts(
+        "authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, SelfSubjectAccessReview
+    ),
 )
 
 

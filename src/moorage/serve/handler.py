@@ -10,6 +10,7 @@ from typing import Any
 
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.kinds import KindFacts
+from moorage.model.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
 from moorage.serve.authentication import Authenticator, User
 from moorage.serve.decoding import decode_body, decode_object
@@ -42,6 +43,7 @@ _METRIC_VERBS = {
     "delete": "DELETE",
     "deletecollection": "DELETECOLLECTION",
 }
+_DELETE_OPTIONS = KindFacts("v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
 _INCLUDE = ("None", "Metadata", "Object")
 _LONGEST_WARNING = 4096
 _MOST_WARNING_BYTES = 16 * 1024
@@ -83,7 +85,7 @@ class Handler:
     async def _answer(self, target: Target, request: Request, user: User) -> Answer:
         virtual = VIRTUAL.get(target.resource.facts.kind)
         if virtual is not None:
-            raw, _ = decode_body(request.body, request.headers.get("content-type", ""))
+            raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.resource.facts)
             return json_response(await virtual(self._api, target, raw, user), 201)
         if target.subresource and target.subresource != "status":
             answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
@@ -152,7 +154,7 @@ class Handler:
     async def _patch(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
         renderer = self._renderer(facts, request)
-        language, patch = read_patch(request.body, request.headers.get("content-type", ""))
+        language, patch = read_patch(request.body, request.headers.get("content-type", ""), facts)
         options = write_options(_query(request), _manager(request), "PatchOptions", applies=language == APPLY)
         outcome = await patch_object(
             self._api, facts, target.namespace, target.name, language, patch, options, target.subresource
@@ -213,7 +215,7 @@ def _query(request: Request) -> dict[str, str]:
 def _delete_body(request: Request) -> Raw | None:
     if not request.body.strip():
         return None
-    return decode_body(request.body, request.headers.get("content-type", ""))[0]
+    return decode_body(request.body, request.headers.get("content-type", ""), _DELETE_OPTIONS)[0]
 
 
 def _manager(request: Request) -> str:

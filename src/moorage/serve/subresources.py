@@ -1,13 +1,15 @@
 """What objects have below them besides their status: binding, eviction, log, scale, finalize.
 
-In: the target of a request and its body. Out: an answer. Kubernetes: the subresources of pkg/registry. Next: `verbs.pods`,
-`verbs.scaling`.
+In: the target of a request and its body. Out: an answer. Kubernetes: the subresources of pkg/registry. Next:
+`verbs.pods`, `verbs.scaling`.
 """
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from moorage.model.api_error import bad_request
+from moorage.model.kinds import KindFacts
+from moorage.model.subresource import Binding, Eviction, Scale
 from moorage.serve.api import Api
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response
@@ -23,18 +25,21 @@ from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
 Raw = dict[str, Any]
 Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
 
+BINDING = KindFacts("v1", "Binding", "bindings", True, Binding)
+EVICTION = KindFacts("policy/v1", "Eviction", "evictions", True, Eviction)
+SCALE = KindFacts("autoscaling/v1", "Scale", "scales", True, Scale)
 _SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 async def _bind(api: Api, target: Target, request: Request, manager: str) -> Response:
     options = write_options(_query(request), manager, "CreateOptions")
-    await bind(api, target.namespace, target.name, _body(request), dry_run=options.dry_run)
+    await bind(api, target.namespace, target.name, _body(request, BINDING), dry_run=options.dry_run)
     return json_response(_SUCCESS, 201)
 
 
 async def _evict(api: Api, target: Target, request: Request, manager: str) -> Response:
     options = write_options(_query(request), manager, "CreateOptions")
-    await evict(api, target.namespace, target.name, _body(request), dry_run=options.dry_run)
+    await evict(api, target.namespace, target.name, _body(request, EVICTION), dry_run=options.dry_run)
     return json_response(_SUCCESS, 201)
 
 
@@ -51,11 +56,11 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
     if target.verb == "get":
         return json_response(await get_scale(api, facts, *where))
     if target.verb == "patch":
-        language, patch = read_patch(request.body, request.headers.get("content-type", ""))
+        language, patch = read_patch(request.body, request.headers.get("content-type", ""), SCALE)
         options = write_options(_query(request), manager, "PatchOptions")
         return json_response(await patch_scale(api, facts, *where, language, patch, options))
     options = write_options(_query(request), manager, "UpdateOptions")
-    return json_response(await put_scale(api, facts, *where, _body(request), options))
+    return json_response(await put_scale(api, facts, *where, _body(request, SCALE), options))
 
 
 async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
@@ -69,8 +74,8 @@ def _query(request: Request) -> dict[str, str]:
     return {name: request.query.get(name) for name in request.query.names()}
 
 
-def _body(request: Request) -> Raw:
-    return decode_body(request.body, request.headers.get("content-type", ""))[0]
+def _body(request: Request, facts: KindFacts) -> Raw:
+    return decode_body(request.body, request.headers.get("content-type", ""), facts)[0]
 
 
 SUBRESOURCES: dict[str, Subresource] = {

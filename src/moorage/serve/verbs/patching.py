@@ -30,13 +30,13 @@ APPLY = "application/apply-patch+yaml"
 PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY)
 
 
-def read_patch(body: bytes, content_type: str) -> tuple[str, Any]:
+def read_patch(body: bytes, content_type: str, facts: KindFacts) -> tuple[str, Any]:
     """The language of a patch, and the patch itself. Raises ApiError 400 and 415."""
     language = media_type(content_type)
     if language not in PATCHES:
         raise unsupported_media_type(language, ", ".join(PATCHES))
     if language == APPLY:
-        return language, decode_body(body, APPLY)[0]
+        return language, decode_body(body, APPLY, facts)[0]
     patch = decode_json(body)
     wanted = list if language == JSON_PATCH else dict
     if not isinstance(patch, wanted):

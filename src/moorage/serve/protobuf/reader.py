@@ -1,0 +1,166 @@
+"""A protobuf body → the raw document that the same object would be in JSON.
+
+In: bytes with Kubernetes' magic in front. Out: a document with apiVersion and kind. The views know every field's type,
+so only its number is needed here. Go writes fields without pointers even if they are empty; JSON leaves them out, and
+so does this. Kubernetes: the protobuf serializer. Differs: fields that no view has are not known by number, and are
+dropped. Next: `moorage.serve.decoding`.
+"""
+
+import base64
+import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from moorage.model.kinds import KindFacts
+from moorage.model.shapes import (
+    AnyShape,
+    BytesShape,
+    IntOrStringShape,
+    ListShape,
+    MapShape,
+    QuantityShape,
+    ScalarShape,
+    Shape,
+    StructShape,
+    TimeShape,
+    struct_shape,
+)
+from moorage.model.view import View
+from moorage.serve.protobuf.field_numbers import FIELD_NUMBERS
+from moorage.serve.protobuf.wire import WireError, as_bytes, as_double, as_signed, as_text, read_fields
+
+Raw = dict[str, Any]
+
+MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
+_MAGIC = b"k8s\x00"
+_DEEPEST = 64
+
+
+class _Numbered(NamedTuple):
+    """A field by number. `group` is set for a group of fields that has no level in JSON; `keeps_zero` for pointers."""
+
+    name: str
+    shape: Shape
+    keeps_zero: bool
+    group: str = ""
+
+
+def read_object(body: bytes, facts: KindFacts) -> Raw:
+    """The document in a body. Raises WireError."""
+    if not body.startswith(_MAGIC):
+        raise WireError("the body does not begin as Kubernetes' protobuf does")
+    api_version = kind = ""
+    message = b""
+    for number, value in read_fields(body[len(_MAGIC) :]):
+        if number == 1:
+            named = dict(read_fields(as_bytes(value)))
+            api_version, kind = as_text(named.get(1, b"")), as_text(named.get(2, b""))
+        elif number == 2:
+            message = as_bytes(value)
+    raw = _read_struct(message, _fields_of(facts.view, _table_name(facts)), 0)
+    return {"apiVersion": api_version, "kind": kind} | raw
+
+
+def _table_name(facts: KindFacts) -> str:
+    return "events.Event" if facts.group == "events.k8s.io" else facts.kind
+
+
+@cache
+def _fields_of(view: type[View], name: str) -> dict[int, _Numbered]:
+    shape = struct_shape(view)
+    defaults = dict(zip(reversed(view.__struct_fields__), reversed(view.__struct_defaults__), strict=False))
+    fields: dict[int, _Numbered] = {}
+    number = 0
+    for word in FIELD_NUMBERS.get(name, "").split():
+        given, _, field = word.rpartition("=")
+        number = int(given) if given else number + 1
+        if field.startswith("^"):
+            fields[number] = _Numbered("", shape, False, field[1:])
+        else:
+            keeps_zero = defaults.get(field) is None
+            fields[number] = _Numbered(field, shape.field(field), keeps_zero)
+    return fields
+
+
+def _read_struct(message: bytes, fields: dict[int, _Numbered], depth: int) -> Raw:
+    if depth > _DEEPEST:
+        raise WireError("nested too deeply")
+    raw: Raw = {}
+    for number, value in read_fields(message):
+        field = fields.get(number)
+        if field is None:
+            continue
+        if field.group:
+            raw |= _read_struct(as_bytes(value), _fields_of(field.shape.view, field.group), depth + 1)
+            continue
+        shape, name = field.shape, field.name
+        if isinstance(shape, ListShape):
+            raw.setdefault(name, []).append(_read(value, shape.item, depth))
+        elif isinstance(shape, MapShape):
+            key, item = _read_entry(as_bytes(value), shape.value, depth)
+            raw.setdefault(name, {})[key] = item
+        else:
+            read = _read(value, shape, depth)
+            if read or (field.keeps_zero and read is not None):
+                raw[name] = read
+    return raw
+
+
+def _read_entry(message: bytes, shape: Shape, depth: int) -> tuple[str, Any]:
+    """One entry of a map: the key is field 1, the value field 2, and either is left out if it is empty."""
+    entry = dict(read_fields(message))
+    empty: int | bytes = 0 if isinstance(shape, ScalarShape) and shape.python_type is not str else b""
+    return as_text(entry.get(1, b"")), _read(entry.get(2, empty), shape, depth)
+
+
+def _read(value: int | bytes, shape: Shape, depth: int) -> Any:
+    if isinstance(shape, StructShape):
+        return _read_struct(as_bytes(value), _fields_of(shape.view, shape.view.__name__), depth + 1)
+    if isinstance(shape, ScalarShape):
+        return _read_scalar(value, shape)
+    if isinstance(shape, QuantityShape):
+        return as_text(dict(read_fields(as_bytes(value))).get(1, b""))
+    if isinstance(shape, TimeShape):
+        return _read_time(as_bytes(value), micro=shape.micro)
+    if isinstance(shape, BytesShape):
+        return base64.b64encode(as_bytes(value)).decode()
+    if isinstance(shape, IntOrStringShape):
+        parts = dict(read_fields(as_bytes(value)))
+        return as_text(parts.get(3, b"")) if parts.get(1) else as_signed(parts.get(2, 0), 32)
+    if isinstance(shape, AnyShape):
+        return _read_any(as_bytes(value))
+    raise WireError(f"a list in a list is not protobuf: {shape}")
+
+
+def _read_scalar(value: int | bytes, shape: ScalarShape) -> Any:
+    if shape.python_type is str:
+        return as_text(value)
+    if shape.python_type is bool:
+        return bool(as_signed(value, 64))
+    if shape.python_type is int:
+        return as_signed(value, 32 if shape.go_type == "int32" else 64)
+    return as_double(value)
+
+
+def _read_time(message: bytes, *, micro: bool) -> str | None:
+    parts = dict(read_fields(message))
+    seconds, nanos = as_signed(parts.get(1, 0), 64), as_signed(parts.get(2, 0), 32)
+    if not parts:
+        return None
+    try:
+        time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        raise WireError(f"no time: {seconds} seconds") from None
+    text = time.strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{nanos // 1000:06d}Z" if micro else f"{text}Z"
+
+
+def _read_any(message: bytes) -> Any:
+    """JSON inside of protobuf: the fields that a manager owns, or an extension."""
+    parts = dict(read_fields(message))
+    try:
+        return msgspec.json.decode(as_bytes(parts.get(1, b"null")))
+    except msgspec.DecodeError as error:
+        raise WireError(f"no JSON: {error}") from None
