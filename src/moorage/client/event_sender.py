@@ -1,0 +1,121 @@
+"""Sends events in the background: a queue that never blocks, and drops what it has no room for.
+
+In: `EventAction`s, from recorders. Out: requests, a few at a time; those about one event in order. A server that cannot
+be reached is asked again, twelve times in all; what it refuses is given up. `dropped` and `failed` count the lost.
+Kubernetes: the broadcasters of client-go's tools/events and tools/record. Next: an API server.
+"""
+
+import asyncio
+import logging
+import random as randomness
+from collections import deque
+from collections.abc import Callable
+
+from moorage.client.event_action import EventAction
+from moorage.client.protocol import Client, Unreachable
+from moorage.model.api_error import ApiError
+
+MOST_QUEUED = 1000
+MOST_TRIES = 12
+RETRY_SECONDS = 10.0
+_LANES = 8
+
+_LOG = logging.getLogger(__name__)
+
+
+class EventSender:
+    """See the module. `run` it in a task."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        most_queued: int = MOST_QUEUED,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self.dropped = 0  # for want of room
+        self.failed = 0  # refused, or tried too often
+        self.sent = 0
+        self._client, self._most_queued, self._random = client, most_queued, random
+        self._lanes: list[deque[EventAction]] = [deque() for _ in range(_LANES)]
+        self._wakers: list[asyncio.Event] = [asyncio.Event() for _ in range(_LANES)]
+        self._waiting = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def put(self, action: EventAction) -> bool:
+        """Queue it; False if there is no room. Never waits."""
+        if self._waiting >= self._most_queued:
+            self.dropped += 1
+            if self.dropped == 1 or self.dropped % 1000 == 0:
+                _LOG.warning("Too many queued events: %d have been dropped so far", self.dropped)
+            return False
+        lane = hash(action.document["metadata"]["name"]) % _LANES
+        self._lanes[lane].append(action)
+        self._wakers[lane].set()
+        self._waiting += 1
+        self._idle.clear()
+        return True
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for lane, waker in zip(self._lanes, self._wakers, strict=True):
+                group.create_task(self._run_lane(lane, waker))
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until all is sent, but no longer than this. For the end of a component."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            _LOG.warning("%d events were not sent", self._waiting)
+
+    async def _run_lane(self, lane: deque[EventAction], waker: asyncio.Event) -> None:
+        while True:
+            if not lane:
+                waker.clear()
+                await waker.wait()
+            action = lane.popleft()
+            try:
+                await self._send(action)
+            finally:
+                self._waiting -= 1
+                if not self._waiting:
+                    self._idle.set()
+
+    async def _send(self, action: EventAction) -> None:
+        for tries in range(1, MOST_TRIES + 1):
+            try:
+                await self._send_once(action)
+            except Unreachable as error:
+                why = str(error)
+            except ApiError as error:
+                if action.patch is None or error.reason != "AlreadyExists":
+                    self._lose(action, error.message)
+                    return
+                why = error.message  # it appeared between the patch and the create: try the patch again
+            else:
+                self.sent += 1
+                return
+            if tries < MOST_TRIES:
+                await asyncio.sleep(RETRY_SECONDS * (1 + 0.25 * self._random()))
+        self._lose(action, why)
+
+    def _lose(self, action: EventAction, why: str) -> None:
+        self.failed += 1
+        metadata = action.document["metadata"]
+        _LOG.warning("Unable to write event %s/%s: %s", metadata["namespace"], metadata["name"], why)
+
+    async def _send_once(self, action: EventAction) -> None:
+        facts, document, patch = action
+        metadata = document["metadata"]
+        if patch is not None:
+            try:
+                await self._client.patch(facts, metadata["name"], metadata["namespace"], patch)
+                return
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+        # The server may keep and change what it is given in-process; a later patch is made from this document.
+        await self._client.create(facts, {**document, "metadata": dict(metadata)}, metadata["namespace"])

@@ -1,0 +1,80 @@
+"""Recorders: how a component reports what it did to an object. Reporting never waits and never fails.
+
+In: a reference to the object, a type, a reason, a text. Out: events, by way of an `EventSender`. The scheduler uses
+`SeriesRecorder` (events.k8s.io/v1), kubelets and controllers use `CountingRecorder` (core/v1), as upstream.
+Kubernetes: client-go's tools/events and tools/record. Next: `event_series` or `event_correlator`, then `event_sender`.
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from moorage.client.event_action import NORMAL, WARNING, reference_to
+from moorage.client.event_correlator import EventCorrelator
+from moorage.client.event_sender import EventSender
+from moorage.client.event_series import FINISH_SECONDS, REFRESH_SECONDS, EventSeriesState
+
+__all__ = ["NORMAL", "WARNING", "CountingRecorder", "EventSender", "SeriesRecorder", "reference_to"]
+
+Raw = dict[str, Any]
+
+
+class _Clock:
+    """Nanoseconds that always grow, since the names of events are made of them."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now, self._last = now, 0
+
+    def __call__(self) -> int:
+        self._last = max(self._now(), self._last + 1)
+        return self._last
+
+
+class SeriesRecorder:
+    """Reports to events.k8s.io/v1; the `run` task finishes series that are over."""
+
+    def __init__(
+        self, sender: EventSender, controller: str, instance: str = "", *, now: Callable[[], int] = time.time_ns
+    ) -> None:
+        """`now` gives nanoseconds since 1970."""
+        self._sender, self._now = sender, _Clock(now)
+        self._state = EventSeriesState(controller, instance or f"{controller}-{socket.gethostname()}")
+
+    def report(
+        self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None
+    ) -> None:
+        """`regarding` and `related` are ObjectReferences (see `reference_to`), `kind` is NORMAL or WARNING."""
+        for wanted in self._state.report(self._now(), regarding, kind, reason, action, note, related):
+            self._sender.put(wanted)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        rounds = 0
+        while True:
+            await asyncio.sleep(FINISH_SECONDS)
+            rounds += 1
+            wanted = self._state.finish(self._now())
+            if rounds % (REFRESH_SECONDS // FINISH_SECONDS) == 0:
+                wanted += self._state.refresh()
+            for action in wanted:
+                self._sender.put(action)
+
+
+class CountingRecorder:
+    """Reports to the core group."""
+
+    def __init__(
+        self, sender: EventSender, component: str, host: str = "", *, now: Callable[[], int] = time.time_ns
+    ) -> None:
+        """`now` gives nanoseconds since 1970."""
+        self._sender, self._now = sender, _Clock(now)
+        self._state = EventCorrelator(component, host)
+
+    def report(
+        self, involved: Raw, kind: str, reason: str, message: str, annotations: dict[str, str] | None = None
+    ) -> None:
+        """`involved` is an ObjectReference (see `reference_to`), `kind` is NORMAL or WARNING."""
+        for wanted in self._state.report(self._now(), involved, kind, reason, message, annotations):
+            self._sender.put(wanted)

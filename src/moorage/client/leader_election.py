@@ -1,0 +1,211 @@
+"""Leading while holding a Lease: of all the processes that want to, one does the work, and another takes over.
+
+In: a client, the Lease's name, what to do while leading. Out: that, run as a task for as long as the Lease is renewed
+and never longer: a leader that could not renew stops well before any other candidate may begin.
+Kubernetes: client-go's tools/leaderelection. Differs: the time that a leader has counts from when it began to write the
+last renewal, not from when it was told that it had succeeded, so that a slow answer cannot make two leaders.
+Next: the composition roots, which lead with a scheduler.
+"""
+
+import asyncio
+import logging
+import random as randomness
+import socket
+import time
+import uuid
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from moorage.client.election import Candidate, ElectionRecord, read_record
+from moorage.client.events import NORMAL, CountingRecorder, reference_to
+from moorage.client.protocol import Client, Object, Unreachable
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+
+JITTER = 1.2
+LEASES = KINDS[("coordination.k8s.io/v1", "Lease")]
+
+_LOG = logging.getLogger(__name__)
+
+
+class ElectionTimes(NamedTuple):
+    """Seconds. The Lease is good for `lease`; a leader tries for `deadline` to renew it, every `retry`."""
+
+    lease: int = 15
+    deadline: float = 10.0
+    retry: float = 2.0
+
+    def complaint(self) -> str:
+        """What is wrong with them, empty if nothing is."""
+        if self.lease < 1 or self.retry <= 0 or self.deadline <= 0:
+            return "leaseDuration must be at least one second, renewDeadline and retryPeriod greater than zero"
+        if self.lease <= self.deadline:
+            return "leaseDuration must be greater than renewDeadline"
+        if self.deadline <= JITTER * self.retry:
+            return "renewDeadline must be greater than retryPeriod*JitterFactor"
+        return ""
+
+
+class LeadershipLost(Exception):
+    """The Lease could not be renewed in time: what was done while leading has been stopped."""
+
+
+def new_identity() -> str:
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class LeaderElector:
+    """See the module."""
+
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        name: str,
+        identity: str,
+        *,
+        times: ElectionTimes | None = None,
+        recorder: CountingRecorder | None = None,
+        on_new_leader: Callable[[str], None] = lambda identity: None,
+        now: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.time,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        """Raises ValueError if the times do not go together."""
+        times = times or ElectionTimes()
+        if complaint := times.complaint():
+            raise ValueError(complaint)
+        self._client, self._namespace, self._name, self._times = client, namespace, name, times
+        self._recorder, self._on_new_leader = recorder, on_new_leader
+        self._now, self._clock, self._random = now, clock, random
+        self._candidate = Candidate(identity, times.lease)
+        self._lease: Object | None = None
+        self._reported = ""
+        self._renewed = float("-inf")  # when the last write that succeeded began
+
+    @property
+    def leader(self) -> str:
+        """Who was last seen to lead."""
+        return self._candidate.leader
+
+    async def run(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Wait for the Lease, then run `lead` until it returns, the Lease is lost, or this is cancelled.
+
+        In any case it has ended before this does. Raises LeadershipLost, and whatever `lead` raises.
+        """
+        await self._acquire()
+        work = asyncio.create_task(lead())
+        renewing = asyncio.create_task(self._renew())
+        try:
+            await asyncio.wait((work, renewing), return_when=asyncio.FIRST_COMPLETED)
+            was_lost = not work.done()
+        finally:
+            await _stop(renewing)
+            await _stop(work)
+            await self._release()
+        if was_lost:
+            renewing.result()
+            raise LeadershipLost(f"failed to renew lease {self._namespace}/{self._name}")
+        work.result()
+
+    async def _acquire(self) -> None:
+        where = f"{self._namespace}/{self._name}"
+        _LOG.info("Attempting to acquire leader lease %s...", where)
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._times.deadline):
+                    if await self._try():
+                        break
+            await asyncio.sleep(self._times.retry * (1 + JITTER * self._random()))
+        _LOG.info("Successfully acquired lease %s", where)
+        self._tell("became leader")
+
+    async def _renew(self) -> None:
+        """Returns when the Lease is lost."""
+        times = self._times
+        while True:
+            await asyncio.sleep(times.retry)
+            # Others wait for `lease` from the last write on. We are gone before that.
+            deadline = min(self._renewed + times.retry + times.deadline, self._renewed + times.lease)
+            while not await self._try_until(deadline):
+                if self._now() + times.retry >= deadline:
+                    await asyncio.sleep(max(0.0, deadline - self._now()))
+                    _LOG.warning("Failed to renew lease %s/%s", self._namespace, self._name)
+                    return
+                await asyncio.sleep(times.retry)
+
+    async def _try_until(self, deadline: float) -> bool:
+        try:
+            async with asyncio.timeout(max(0.0, deadline - self._now())):
+                return await self._try()
+        except TimeoutError:
+            return False
+
+    async def _try(self) -> bool:
+        """Take or renew the Lease; whether it is ours now."""
+        try:
+            return await self._take()
+        except Unreachable as error:
+            _LOG.warning("Failed to reach the lease %s/%s: %s", self._namespace, self._name, error)
+        except ApiError as error:
+            _LOG.info("Failed to update lease %s/%s: %s", self._namespace, self._name, error.message)
+        finally:
+            if self._candidate.leader != self._reported:
+                self._reported = self._candidate.leader
+                self._on_new_leader(self._reported)
+        return False
+
+    async def _take(self) -> bool:
+        candidate = self._candidate
+        renewal = candidate.renewal(self._now(), self._clock())
+        if renewal is not None and self._lease is not None:
+            with suppress(ApiError, Unreachable):
+                return await self._write(renewal, self._lease)
+        try:
+            self._lease = await self._client.get(LEASES, self._name, self._namespace)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return await self._write(candidate.first_claim(self._clock()), None)
+        candidate.observe(read_record(self._lease.raw), self._now())
+        claim = candidate.claim(self._now(), self._clock())
+        return claim is not None and await self._write(claim, self._lease)
+
+    async def _write(self, record: ElectionRecord, over: Object | None) -> bool:
+        """Raises ApiError if the Lease is not the one we know any more."""
+        began = self._now()
+        if over is None:
+            metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
+            document = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata}
+            self._lease = await self._client.create(LEASES, {**document, "spec": record.spec()}, self._namespace)
+        else:
+            metadata = {**over.raw["metadata"], "resourceVersion": str(over.revision)}
+            document = {**over.raw, "metadata": metadata, "spec": record.spec()}
+            self._lease = await self._client.update(LEASES, document)
+        self._candidate.wrote(record, began)
+        self._renewed = began
+        return True
+
+    async def _release(self) -> None:
+        """Let the next one lead at once, if we still hold the Lease."""
+        self._tell("stopped leading")
+        if not self._candidate.is_leader or self._lease is None:
+            return
+        with suppress(ApiError, Unreachable, TimeoutError):
+            async with asyncio.timeout(self._times.deadline):
+                self._lease = await self._client.get(LEASES, self._name, self._namespace)
+                if read_record(self._lease.raw).holder == self._candidate.identity:
+                    await self._write(self._candidate.release(self._clock()), self._lease)
+
+    def _tell(self, what: str) -> None:
+        if self._recorder is not None and self._lease is not None:
+            message = f"{self._candidate.identity} {what}"
+            self._recorder.report(reference_to(self._lease), NORMAL, "LeaderElection", message)
+
+
+async def _stop(task: "asyncio.Task[None]") -> None:
+    """Cancel the task and see it end; what it raised is asked for later."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
