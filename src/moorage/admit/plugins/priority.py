@@ -5,7 +5,7 @@ default applies, `priorityClassName`; or `Forbidden`. A PriorityClass itself is 
 global default. Kubernetes: plugin/pkg/admission/priority. Next: `moorage.admit.mutate`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
@@ -26,13 +26,28 @@ SYSTEM_CLASSES = (
 )
 
 
-class Priority(Plugin):
-    """Resolves priorities with the given classes; the system's own need not be given."""
+class _Classes:
+    """The classes by name, and which of them is the default."""
 
-    def __init__(self, classes: Iterable[PriorityClass] = ()) -> None:
-        self._by_name = {known.metadata.name: known for known in (*SYSTEM_CLASSES, *classes)}
-        defaults = [known for known in self._by_name.values() if known.globalDefault]
-        self._default = min(defaults, key=lambda known: known.value, default=None)
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self.by_name = {known.metadata.name: known for known in (*SYSTEM_CLASSES, *classes)}
+        defaults = [known for known in self.by_name.values() if known.globalDefault]
+        self.default = min(defaults, key=lambda known: known.value, default=None)
+
+
+class Priority(Plugin):
+    """Resolves priorities with the given classes, or with those there are when it is asked.
+
+    The system's own need not be given.
+    """
+
+    def __init__(self, classes: Iterable[PriorityClass] | Callable[[], Iterable[PriorityClass]] = ()) -> None:
+        self._live_classes = classes if callable(classes) else None
+        self._given = _Classes(() if callable(classes) else classes)
+
+    @property
+    def _classes(self) -> _Classes:
+        return self._given if self._live_classes is None else _Classes(self._live_classes())
 
     def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
         if kind == "Pod" and old is None:
@@ -42,7 +57,8 @@ class Priority(Plugin):
 
     def _admit_new_pod(self, spec: Raw) -> None:
         name = spec.get("priorityClassName") or ""
-        found = self._by_name.get(name) if name else self._default
+        classes = self._classes
+        found = classes.by_name.get(name) if name else classes.default
         if name and found is None:
             raise Forbidden(f"no PriorityClass with name {name} was found")
         value = found.value if found is not None else 0
@@ -66,9 +82,12 @@ class Priority(Plugin):
             spec["preemptionPolicy"] = policy
 
     def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "PriorityClass" or not new.get("globalDefault") or self._default is None:
+        if kind != "PriorityClass" or not new.get("globalDefault"):
             return
-        default = self._default.metadata.name
+        found = self._classes.default
+        if found is None:
+            return
+        default = found.metadata.name
         if old is None or default != (new.get("metadata") or {}).get("name"):
             raise Forbidden(f"PriorityClass {default} is already marked as default. Only one default can exist")
 

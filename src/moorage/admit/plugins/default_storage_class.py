@@ -1,0 +1,45 @@
+"""DefaultStorageClass: a claim that names no class gets the cluster's default one, if there is one.
+
+In: a new claim and the StorageClasses there are. Out: the claim with `storageClassName`. Kubernetes:
+plugin/pkg/admission/storage/storageclass/setdefault; of several defaults the newest wins, then the first by name.
+Next: `storage_protection`.
+"""
+
+from collections.abc import Callable, Iterable
+
+from moorage.admit.plugins import Plugin
+from moorage.admit.raw import Raw, part
+from moorage.model.storage import StorageClass
+
+_DEFAULT_ANNOTATIONS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
+class DefaultStorageClass(Plugin):
+    """`classes` gives the classes there are when it is asked."""
+
+    def __init__(self, classes: Callable[[], Iterable[StorageClass]]) -> None:
+        self._classes = classes
+
+    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        if kind != "PersistentVolumeClaim" or old is not None:
+            return
+        spec = part(new, "spec")
+        annotations = (new.get("metadata") or {}).get("annotations") or {}
+        if _CLASS_ANNOTATION in annotations or spec.get("storageClassName") is not None:
+            return
+        default = default_class(self._classes())
+        if default is not None:
+            spec["storageClassName"] = default.metadata.name
+
+
+def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
+    marked = sorted(
+        (one for one in classes if any(one.metadata.annotations.get(key) == "true" for key in _DEFAULT_ANNOTATIONS)),
+        key=lambda one: one.metadata.name,
+    )
+    marked.sort(key=lambda one: one.metadata.creationTimestamp or "", reverse=True)
+    return marked[0] if marked else None
