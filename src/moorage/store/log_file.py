@@ -9,7 +9,7 @@ Kubernetes: etcd's bbolt file and its write-ahead log. Next: `writer`, the threa
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,30 +67,37 @@ class LogFile:
 
     # Reading, once.
 
-    def compacted(self) -> Mapping[str, int]:
+    def compacted(self) -> dict[str, int]:
         """Up to which revision each part has been let go; `ALL_PARTS` stands for all."""
-        try:
-            return dict(self._connection.execute("SELECT part, revision FROM compacted"))
-        except sqlite3.Error as error:
-            raise self._broken(error) from error
+        return self._numbers("SELECT part, revision FROM compacted")
 
     def reached(self) -> int:
         """The highest revision there was when rows were last removed."""
+        return self._numbers("SELECT 'reached', revision FROM reached").get("reached", 0)
+
+    def rows(self) -> Generator[Row, None, None]:
+        """All of the log, in order. To be closed if it is not read to its end."""
         try:
-            row = self._connection.execute("SELECT revision FROM reached").fetchone()
+            for row in self._connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision"):
+                revision, key, created, value = row
+                if type(key) is not str or type(created) is not int or not (value is None or type(value) is bytes):
+                    raise self._broken(f"revision {revision} is damaged")
+                yield row
         except sqlite3.Error as error:
             raise self._broken(error) from error
-        return int(row[0]) if row else 0
 
-    def rows(self) -> Iterable[Row]:
+    def _numbers(self, query: str) -> dict[str, int]:
         try:
-            yield from self._connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision")
+            rows = self._connection.execute(query).fetchall()
         except sqlite3.Error as error:
             raise self._broken(error) from error
+        if any(type(name) is not str or type(number) is not int for name, number in rows):
+            raise self._broken("what is compacted is damaged")
+        return dict(rows)
 
-    def _broken(self, error: sqlite3.Error) -> StoreUnusable:
+    def _broken(self, why: object) -> StoreUnusable:
         return StoreUnusable(
-            f"{self._path} cannot be read ({error}): move it away to start with an empty cluster, or restore a copy"
+            f"{self._path} cannot be read ({why}): move it away to start with an empty cluster, or restore a copy"
         )
 
     # Writing.

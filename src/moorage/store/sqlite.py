@@ -11,6 +11,7 @@ Kubernetes: the API server's etcd3 storage and etcd itself. Differs: embedded; s
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,10 @@ class SqliteStore(StateReader):
             file = LogFile(directory.prepare(FILE_NAME), migrations)
             try:
                 state = State(bounds, clock)
-                compacted = dict(file.compacted())
+                compacted = file.compacted()
                 floor = compacted.pop(ALL_PARTS, 0)
-                unneeded = state.restore(file.rows(), compacted, floor, file.reached())
+                with closing(file.rows()) as rows:
+                    unneeded = state.restore(rows, compacted, floor, file.reached())
                 store = cls(state, directory, file)
             except BaseException:
                 file.close()

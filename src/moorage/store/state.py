@@ -186,7 +186,8 @@ class State:
             else:
                 values.pop(key, None)
             if revision > part.compacted:
-                part.append(key, Change(revision, old, new))
+                if old is not None or new is not None:
+                    part.append(key, Change(revision, old, new))
             else:
                 part.moved(key)
                 if old is not None:
