@@ -39,7 +39,7 @@ def answer_discovery(path: str, accept: str = "") -> Response | None:
             return _encoded(render_group_list())
         case ["apis", group]:
             return _encoded(render_group(group))
-        case ["apis", group, version]:
+        case ["apis", group, version] if group:
             return _encoded(render_resource_list(group, version))
     return None
 

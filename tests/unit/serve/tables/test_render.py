@@ -1,0 +1,107 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.view import View
+from moorage.serve.tables.registry import TABLES
+from moorage.serve.tables.render import (
+    IncludeObject,
+    render_partial_metadata,
+    render_partial_metadata_list,
+    render_table,
+    table_cells,
+    table_columns,
+)
+
+SECRET = KINDS["v1", "Secret"]
+OBJECT = {"metadata": {"name": "s", "labels": {"a": "b"}}, "type": "Opaque", "data": {"k": "dg=="}}
+
+
+@pytest.mark.parametrize(
+    ("include", "object_of_row"),
+    [
+        ("None", None),
+        ("Object", OBJECT),
+        (
+            "Metadata",
+            {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": OBJECT["metadata"]},
+        ),
+    ],
+)
+def test_what_comes_with_a_row(include: IncludeObject, object_of_row: Any) -> None:
+    table = render_table(SECRET, [OBJECT], 0.0, include, {"resourceVersion": "7", "continue": "x"})
+    assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
+    assert table["metadata"] == {"resourceVersion": "7", "continue": "x"}
+    assert table["rows"] == [{"cells": ["s", "Opaque", 1, "<unknown>"], "object": object_of_row}]
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Type", "Data", "Age"]
+
+
+def test_later_events_of_a_watch_have_no_headers() -> None:
+    assert render_table(SECRET, [OBJECT], 0.0, headers=False)["columnDefinitions"] is None
+
+
+def test_metadata_alone() -> None:
+    partial = render_partial_metadata(OBJECT)
+    assert render_partial_metadata_list([OBJECT], {"resourceVersion": "7"}) == {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {"resourceVersion": "7"},
+        "items": [partial],
+    }
+
+
+def test_every_kind_has_a_table_of_its_own() -> None:
+    assert {(facts.api_version, facts.kind) for facts in KINDS.values()} <= set(TABLES)
+
+
+def test_a_kind_without_one_gets_name_and_age() -> None:
+    facts = KindFacts("example.com/v1", "Boat", "boats", True, View)
+    assert [column["name"] for column in table_columns(facts)] == ["Name", "Age"]
+    assert table_cells(facts, {"metadata": {"name": "b"}}, 0.0) == ["b", "<unknown>"]
+
+
+MEMBERS = [
+    "metadata",
+    "name",
+    "spec",
+    "status",
+    "labels",
+    "annotations",
+    "creationTimestamp",
+    "conditions",
+    "type",
+    "containers",
+    "containerStatuses",
+    "state",
+    "ports",
+    "capacity",
+    "storage",
+    "selector",
+    "template",
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(MEMBERS),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(st.sampled_from(["metadata", "spec", "status", "type", "series", "capacity"]), JSON, max_size=5))
+def test_no_object_is_too_odd_for_a_row(raw: dict[str, Any]) -> None:
+    for facts in KINDS.values():
+        table = render_table(facts, [raw], 1e9, metadata={})
+        assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
+        json.loads(msgspec.json.encode(table))
