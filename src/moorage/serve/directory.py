@@ -1,52 +1,57 @@
-"""What admission looks up: namespaces, PriorityClasses, StorageClasses.
+"""What admission looks up: namespaces, PriorityClasses, StorageClasses, Services.
 
 In: what the store has at the start, and every write of one of those kinds after it. Out: the admission plugins that
 know them. All writes of one server pass through here before they are acknowledged, so whoever created a namespace can
 use it at once. Kubernetes: the informers that admission plugins have. Next: `moorage.admit.plugins`.
 """
 
+from random import Random
 from typing import Any
 
 from moorage.admit.plugins import Plugin
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.plugins.priority import Priority
+from moorage.admit.service_addresses import ServiceAddresses
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.serve.objects import decode, name_in, prefix_of
+from moorage.serve.objects import decode, prefix_of
+from moorage.serve.service_allocator import ServiceAllocator
 from moorage.store.protocol import Store, Stored
 
 _NAMESPACE = KINDS["v1", "Namespace"]
 _PRIORITY_CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 _STORAGE_CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
-_LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS)
+_SERVICE = KINDS["v1", "Service"]
+_LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
 
 
 class Directory:
     """See the module. `generation` grows with every change that can make admission decide otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, random: Random | None = None) -> None:
         self.generation = 0
+        self._random = random or Random()
         self._known: dict[str, dict[str, Any]] = {facts.kind: {} for facts in _LOOKED_UP}
         self.plugins: tuple[Plugin, ...] = self._make_plugins()
 
     async def load(self, store: Store) -> None:
         for facts in _LOOKED_UP:
             listing = await store.list(prefix_of(facts))
-            self._known[facts.kind] = {name_in(item.key): _view(facts, item) for item in listing.items}
+            self._known[facts.kind] = {_name(facts, item): _view(facts, item) for item in listing.items}
         self._changed()
 
     def learn(self, facts: KindFacts, stored: Stored) -> None:
         """An object was written."""
         known = self._known.get(facts.kind)
         if known is not None:
-            known[name_in(stored.key)] = _view(facts, stored)
+            known[_name(facts, stored)] = _view(facts, stored)
             self._changed()
 
     def forget(self, facts: KindFacts, stored: Stored) -> None:
         """An object was deleted."""
         known = self._known.get(facts.kind)
         if known is not None:
-            known.pop(name_in(stored.key), None)
+            known.pop(_name(facts, stored), None)
             self._changed()
 
     def _changed(self) -> None:
@@ -54,7 +59,17 @@ class Directory:
         self.plugins = self._make_plugins()
 
     def _make_plugins(self) -> tuple[Plugin, ...]:
-        return (Priority(self._known["PriorityClass"].values()), DefaultTolerationSeconds())
+        services = ServiceAllocator(self._known["Service"], self._random)
+        return (
+            Priority(self._known["PriorityClass"].values()),
+            DefaultTolerationSeconds(),
+            ServiceAddresses(lambda: services),
+        )
+
+
+def _name(facts: KindFacts, stored: Stored) -> str:
+    """The object's name, with its namespace if it has one."""
+    return stored.key.removeprefix(prefix_of(facts))
 
 
 def _view(facts: KindFacts, stored: Stored) -> Any:

@@ -1,0 +1,62 @@
+"""Addresses and ports for Services: what is free in 10.96.0.0/12 and in 30000-32767.
+
+In: what Services have already. Out: something that is free, or Forbidden. A Service that is deleted gives back what it
+had. The API's own Service is always the first address. Kubernetes: the ipallocator and portallocator of
+pkg/registry/core/service. Next: `directory`, which tells of Services that come and go.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from random import Random
+
+from moorage.admit.plugins import Forbidden
+from moorage.model.service import Service
+
+_RANGE = ipaddress.ip_network("10.96.0.0/12")
+_FIRST_PORT, _LAST_PORT = 30000, 32767
+_TRIES = 1000
+
+
+class ServiceAllocator:
+    """Gives out what no Service of `services` has. Nothing is noted: it is taken once the Service is stored."""
+
+    def __init__(self, services: Mapping[str, Service], random: Random) -> None:
+        self._services = services
+        self._random = random
+
+    def cluster_ip(self, wanted: str) -> str:
+        taken = {address for service in self._services.values() for address in service.spec.clusterIPs}
+        if wanted:
+            self._check(wanted, taken)
+            return wanted
+        first = str(_RANGE[1])
+        if first not in taken and not self._services:
+            return first
+        for _ in range(_TRIES):
+            address = str(_RANGE[self._random.randrange(2, _RANGE.num_addresses - 1)])
+            if address not in taken:
+                return address
+        raise Forbidden("failed to allocate a serviceIP: range is full")
+
+    def node_port(self, wanted: int) -> int:
+        taken = {port.nodePort for service in self._services.values() for port in service.spec.ports}
+        if wanted:
+            if wanted in taken:
+                raise Forbidden(f"nodePort {wanted} is already allocated")
+            if not _FIRST_PORT <= wanted <= _LAST_PORT:
+                raise Forbidden(f"nodePort {wanted} is not in the valid range {_FIRST_PORT}-{_LAST_PORT}")
+            return wanted
+        free = [port for port in range(_FIRST_PORT, _LAST_PORT + 1) if port not in taken]
+        if not free:
+            raise Forbidden("failed to allocate a nodePort: range is full")
+        return self._random.choice(free)
+
+    def _check(self, wanted: str, taken: set[str]) -> None:
+        try:
+            address = ipaddress.ip_address(wanted)
+        except ValueError:
+            return  # validation says what is wrong with it
+        if wanted in taken:
+            raise Forbidden(f"failed to allocate IP {wanted}: provided IP is already allocated")
+        if address not in _RANGE:
+            raise Forbidden(f"failed to allocate IP {wanted}: the provided IP is not in the valid range {_RANGE}")
