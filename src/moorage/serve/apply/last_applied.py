@@ -55,7 +55,7 @@ def with_annotation(document: Raw, patch: Raw) -> Raw:
         return document
     annotations = {**annotations, ANNOTATION: _remembered(patch)}
     if (
-        sum(len(name.encode()) + len(str(value).encode()) for name, value in annotations.items())
+        sum(len(name) + len(str(value)) for name, value in annotations.items())
         > _MAX_ANNOTATIONS_SIZE
     ):
         del annotations[ANNOTATION]

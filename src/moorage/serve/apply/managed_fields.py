@@ -31,7 +31,7 @@ from moorage.serve.apply.field_set import NOTHING, Fields, difference, in_order,
 from moorage.serve.apply.filling import emptied, filled
 from moorage.serve.apply.grain import grain_of
 from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
-from moorage.serve.apply.ownership import written_fields
+from moorage.serve.apply.ownership import regrained, written_fields
 from moorage.serve.apply.reset_fields import NEVER_OWNED, reset_fields
 from moorage.serve.apply.typed_check import check, render_problems
 from moorage.serve.apply.updating import update_managers
@@ -61,7 +61,7 @@ def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
     sent = metadata.pop("managedFields", None)
     try:
         if sent:
-            managed = _sent_or_stored(sent, None)
+            managed = _sent_or_stored(sent, None, facts)
             changes = Comparison(NOTHING, NOTHING, _created(new, facts))
             writer = writer_of(manager, UPDATE, facts.api_version, "")
             managed = update_managers(of_version(managed, facts.api_version), changes, writer, facts.api_version, time)
@@ -88,7 +88,7 @@ def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: s
     if own and not stored:
         return new
     try:
-        managed = read_own(stored) if own else _sent_or_stored(sent, stored)
+        managed = read_own(stored) if own else _sent_or_stored(sent, stored, facts)
         if not managed:
             return new
         before = {
@@ -106,7 +106,7 @@ def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: s
     return new
 
 
-def _sent_or_stored(sent: Any, stored: Any) -> Managed:
+def _sent_or_stored(sent: Any, stored: Any, facts: KindFacts) -> Managed:
     """The entries to go by: clients may edit or reset them, but those that do not know them do not lose them."""
     if sent in ([], [{}]):
         return {}
@@ -114,7 +114,10 @@ def _sent_or_stored(sent: Any, stored: Any) -> Managed:
         managed = read_sent(sent or ())
     except (ValueError, TypeError, RecursionError):
         managed = {}
-    return managed or read_own(stored)
+    if not managed:
+        return read_own(stored)
+    grain = grain_of(facts)
+    return {writer: entry._replace(fields=regrained(entry.fields, grain)) for writer, entry in managed.items()}
 
 
 def apply_patch(

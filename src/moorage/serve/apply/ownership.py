@@ -125,3 +125,15 @@ def written_value(value: Any, grain: Grain) -> Fields:
     else:
         return MEMBER
     return {SELF: MEMBER, **below} if below else MEMBER
+
+
+def regrained(fields: Fields, grain: Grain) -> Fields:
+    """A set in which what is owned as a whole is so: the parts of such a value are the value itself."""
+    fitting: Fields = {}
+    for element, node in fields.items():
+        child = grain.child(element[2:]) if element.startswith("f:") else grain.element
+        if not node or child.is_untyped:
+            fitting[element] = node
+        else:
+            fitting[element] = regrained(node, child) if child.divides_maps or child.divides_lists else MEMBER
+    return fitting
