@@ -9,8 +9,11 @@ from random import Random
 from typing import Any
 
 from moorage.admit.plugins import Plugin
+from moorage.admit.plugins.default_storage_class import DefaultStorageClass
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle
 from moorage.admit.plugins.priority import Priority
+from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.service_addresses import ServiceAddresses
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KINDS, KindFacts
@@ -37,7 +40,7 @@ class Directory:
     async def load(self, store: Store) -> None:
         for facts in _LOOKED_UP:
             listing = await store.list(prefix_of(facts))
-            self._known[facts.kind] = {_name(facts, item): _view(facts, item) for item in listing.items}
+            self._known[facts.kind].update({_name(facts, item): _view(facts, item) for item in listing.items})
         self._changed()
 
     def learn(self, facts: KindFacts, stored: Stored) -> None:
@@ -56,14 +59,23 @@ class Directory:
 
     def _changed(self) -> None:
         self.generation += 1
-        self.plugins = self._make_plugins()
+
+    def _phase_of(self, name: str) -> str | None:
+        """The phase of a namespace, if there is one of that name."""
+        found = self._known["Namespace"].get(name)
+        return None if found is None else found.status.phase or "Active"
 
     def _make_plugins(self) -> tuple[Plugin, ...]:
-        services = ServiceAllocator(self._known["Service"], self._random)
+        """In upstream's order."""
+        known = self._known
+        allocator = ServiceAllocator(known["Service"], self._random)
         return (
-            Priority(self._known["PriorityClass"].values()),
+            NamespaceLifecycle(self._phase_of),
+            ServiceAccount(),
+            Priority(lambda: known["PriorityClass"].values()),
             DefaultTolerationSeconds(),
-            ServiceAddresses(lambda: services),
+            DefaultStorageClass(lambda: known["StorageClass"].values()),
+            ServiceAddresses(lambda: allocator),
         )
 
 

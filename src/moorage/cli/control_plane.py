@@ -1,0 +1,123 @@
+"""Everything that `moorage up` runs, in the order in which it starts, and stopped in the opposite one.
+
+In: `Settings`. Out: a cluster: the API server first, then what was to be loaded, then scheduler and kubelets as tasks
+on the same event loop, talking to the API server without a wire. The kubeconfig appears last: whoever sees it can use
+the cluster. Next: `up`.
+"""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Coroutine
+from pathlib import Path
+
+import msgspec
+
+from moorage.cli.api_server import ApiServer, ApiServerSettings, CannotStart, start_api_server
+from moorage.cli.loading import load_manifests
+from moorage.client.events import CountingRecorder, EventSender, SeriesRecorder
+from moorage.client.in_process import InProcessClient
+from moorage.model.gates import Component, GateSet
+from moorage.run.kubelets import Kubelets
+from moorage.schedule.configured_scheduler import Configuration
+from moorage.schedule.live.loop import LiveScheduler
+from moorage.serve.kubeconfig_file import write_kubeconfig
+from moorage.telemetry.logs import get_logger
+
+__all__ = ["CannotStart", "ControlPlane", "Settings"]
+
+_LOG = get_logger("up")
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the command line says. Without a `data_dir` nothing is kept."""
+
+    gates: dict[Component, GateSet]
+    configuration: Configuration
+    nodes: int
+    simulates: bool
+    data_dir: Path | None
+    bind_address: str
+    port: int
+    kubeconfig: Path | None
+    manifests: tuple[str, ...]
+
+
+class ControlPlane:
+    """Start it, stop it; `failure` tells when a part of it has died."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.kubeconfig_path = settings.kubeconfig or Path()
+        self._temporary: Path | None = None
+        self._server: ApiServer | None = None
+        self._kubelets: Kubelets | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        return self._server.url if self._server is not None else ""
+
+    @property
+    def node_count(self) -> int:
+        return self._kubelets.node_count if self._kubelets is not None else 0
+
+    async def start(self) -> None:
+        """Raises CannotStart."""
+        settings = self.settings
+        gates = settings.gates
+        self._server = server = await start_api_server(
+            ApiServerSettings(gates[Component.API_SERVER], settings.data_dir, settings.bind_address, settings.port)
+        )
+        if settings.manifests:
+            await load_manifests(InProcessClient(server.api, "moorage-load"), settings.manifests)
+        if settings.simulates:
+            await self._start_kubelets(server, gates[Component.KUBELET])
+        self._start_scheduler(server, gates[Component.SCHEDULER])
+        self._write_kubeconfig(server)
+        _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
+
+    async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
+        client = InProcessClient(server.api, "kubelet")
+        sender = EventSender(client)
+        self._kubelets = kubelets = Kubelets(client, CountingRecorder(sender, "kubelet"), gates, server.metrics)
+        await kubelets.register(self.settings.nodes)
+        self._run(sender.run())
+        self._run(kubelets.run())
+
+    def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
+        client = InProcessClient(server.api, "kube-scheduler")
+        sender = EventSender(client)
+        recorder = SeriesRecorder(sender, "default-scheduler")
+        scheduler = LiveScheduler(client, recorder, gates, self.settings.configuration, server.metrics)
+        for part in (sender.run(), recorder.run(), scheduler.run()):
+            self._run(part)
+
+    def _run(self, part: Coroutine[None, None, None]) -> None:
+        self._tasks.add(asyncio.create_task(part))
+
+    def _write_kubeconfig(self, server: ApiServer) -> None:
+        if self.settings.kubeconfig is None:
+            directory = self.settings.data_dir
+            if directory is None:
+                directory = self._temporary = Path(tempfile.mkdtemp(prefix="moorage-"))
+            self.kubeconfig_path = directory / "kubeconfig"
+        try:
+            write_kubeconfig(self.kubeconfig_path, server.kubeconfig())
+        except OSError as error:
+            raise CannotStart(f"cannot write {self.kubeconfig_path}: {error.strerror}") from None
+
+    async def failure(self) -> BaseException:
+        """Waits until one of the parts has died, which none should."""
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        error = next(iter(done)).exception()
+        return error if error is not None else RuntimeError("a component ended by itself")
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._server is not None:
+            await self._server.stop()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)

@@ -1,0 +1,77 @@
+"""Manifests → a cluster that has them: what `--load` does before anybody can connect.
+
+In: files, directories or standard input. Out: their objects in the cluster, applied by the server as kubectl would,
+namespaces and classes first. What was dumped from another cluster loses what only that cluster could say: UIDs,
+revisions, owners of fields. Whatever cannot be read or is refused ends the start, with the place and the reason. Next:
+`control_plane`.
+"""
+
+import contextlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from moorage.cli.api_server import CannotStart
+from moorage.client.protocol import Client, PatchType
+from moorage.lint.sources import STDIN, reason_of, sources_of
+from moorage.model.api_error import ApiError
+from moorage.model.decode_error import DecodeError
+from moorage.model.documents import Document, read_documents
+from moorage.model.kinds import kind_of
+
+Raw = dict[str, Any]
+
+#: What others refer to comes first; everything else in the order of the files.
+_FIRST = ("Namespace", "PriorityClass", "StorageClass", "Node", "PersistentVolume", "PersistentVolumeClaim")
+#: What only the cluster that an object comes from could say of it.
+_FOREIGN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink")
+
+
+async def load_manifests(client: Client, paths: Iterable[str]) -> int:
+    """How many objects were applied. Raises CannotStart."""
+    documents = sorted(_read(paths), key=_place)
+    for document in documents:
+        await _apply(client, document)
+    return len(documents)
+
+
+def _read(paths: Iterable[str]) -> list[Document]:
+    documents: list[Document] = []
+    for source in sources_of(paths):
+        if source.problem:
+            raise CannotStart(f"--load: {source.name}: {source.problem}")
+        try:
+            with contextlib.ExitStack() as stack:
+                stream = sys.stdin.buffer if source.path == STDIN else stack.enter_context(Path(source.path).open("rb"))
+                for found in read_documents(stream, source.name):
+                    if isinstance(found, DecodeError):
+                        raise CannotStart(f"--load: {found}")
+                    documents.append(found)
+        except OSError as error:
+            raise CannotStart(f"--load: {source.name}: {reason_of(error)}") from None
+    return documents
+
+
+def _place(document: Document) -> int:
+    kind = document.raw.get("kind")
+    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+
+
+async def _apply(client: Client, document: Document) -> None:
+    raw: Raw = document.raw
+    facts = kind_of(raw)
+    where = f"--load: {document.source}:{document.line}"
+    if facts is None:
+        raise CannotStart(f"{where}: {raw.get('apiVersion')} {raw.get('kind')} is a kind that Moorage does not serve")
+    metadata = {name: value for name, value in (raw.get("metadata") or {}).items() if name not in _FOREIGN}
+    name, namespace = metadata.get("name"), metadata.get("namespace") or "default"
+    patch = {**raw, "metadata": metadata}
+    try:
+        if name:
+            place = namespace if facts.namespaced else ""
+            await client.patch(facts, name, place, patch, kind=PatchType.APPLY)
+        else:
+            await client.create(facts, patch, namespace if facts.namespaced else "")
+    except ApiError as error:
+        raise CannotStart(f"{where}: {error.message}") from None
