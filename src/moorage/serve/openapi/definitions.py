@@ -69,7 +69,7 @@ class Definitions:
             definition["properties"] = {
                 field: self._property(schema, field, facts) for field, facts in sorted(schema.fields.items())
             }
-            required = REQUIRED_FIELDS.get(view.__name__)
+            required = REQUIRED_FIELDS.get(name) or REQUIRED_FIELDS.get(view.__name__)
             if required:
                 definition["required"] = list(required)
             definition["type"] = "object"
@@ -87,6 +87,7 @@ class Definitions:
                 "description": f"The objects of kind {facts.kind}.",
                 "items": {"$ref": self.reference(definition_name(facts.view))},
                 "type": "array",
+                "x-kubernetes-list-type": "atomic",
             },
             "kind": {"description": describe_field("TypeMeta", "kind"), "type": "string"},
             "metadata": self._with_text(self.reference(LIST_META), "What is true of the list as a whole."),

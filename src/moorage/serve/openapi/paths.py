@@ -100,16 +100,18 @@ class _Maker:
             paths[path] = item
 
     def _operation(self, path: str, action: str, query: tuple[tuple[str, str, str], ...], view: type[View]) -> Raw:
-        about = self.facts if view is self.facts.view else None
-        kind = about.kind if about else view.__name__
-        shown = self._shown(action, view)
+        shown = self._shown(path, action, view)
+        kind = group_version_kind(self.facts)
+        if view is not self.facts.view:
+            kind = _kind_of_view(view)
+            self.definitions.found[definition_name(view)]["x-kubernetes-group-version-kind"] = [kind]
         made: Raw = {
-            "description": f"{action} {kind}",
+            "description": f"{action} {kind['kind']}",
             "operationId": _operation_id(path, action),
             "parameters": [self._parameter(name, kind_of, text, "query") for name, kind_of, text in query],
             "responses": {"200": self._response(shown), "401": {"description": "Unauthorized"}},
             "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": group_version_kind(self.facts) if about else _kind_of_view(view),
+            "x-kubernetes-group-version-kind": kind,
         }
         body: type[View] | None = {"post": view, "put": view}.get(action)
         if action.startswith("delete"):
@@ -125,12 +127,13 @@ class _Maker:
             made["schemes"] = ["https"]
         return made
 
-    def _shown(self, action: str, view: type[View]) -> str:
+    def _shown(self, path: str, action: str, view: type[View]) -> Raw:
         reference = self.definitions.add_type(view)
-        return f"{reference}List" if action == "list" else reference
+        if path.endswith("/log"):
+            return {"type": "string"}
+        return {"$ref": f"{reference}List" if action == "list" else reference}
 
-    def _response(self, reference: str) -> Raw:
-        schema = {"$ref": reference}
+    def _response(self, schema: Raw) -> Raw:
         if self.version == 2:
             return {"description": "OK", "schema": schema}
         return {"content": {_JSON: {"schema": schema}}, "description": "OK"}

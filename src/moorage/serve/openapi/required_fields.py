@@ -1,7 +1,8 @@
 """Which fields a document must have: what `kubectl explain` marks as required and old clients check themselves.
 
-In: the name of a Go type. Out: its required fields. The server's own answer is that of `moorage.admit`; this is for
-clients only. Kubernetes: the fields of k8s.io/api without `omitempty`. Next: `definitions`.
+In: the name of a Go type, or of its definition where two types share a name. Out: its required fields.
+The server's own answer is that of `moorage.admit`; this is for clients only. Kubernetes: the fields of k8s.io/api
+without `omitempty`. Next: `definitions`.
 """
 
 from typing import Final
@@ -48,7 +49,6 @@ REQUIRED_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "DownwardAPIVolumeFile": ("path",),
     "EnvVar": ("name",),
     "EphemeralContainer": ("name",),
-    "EventSeries": ("count", "lastObservedTime"),
     "FileKeySelector": ("key", "path", "volumeName"),
     "FlexPersistentVolumeSource": ("driver",),
     "FlexVolumeSource": ("driver",),
@@ -127,6 +127,7 @@ REQUIRED_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "ResourceStatus": ("name",),
     "ScaleIOPersistentVolumeSource": ("gateway", "secretRef", "system"),
     "ScaleIOVolumeSource": ("gateway", "secretRef", "system"),
+    "ScaleStatus": ("replicas",),
     "SeccompProfile": ("type",),
     "SecretKeySelector": ("key",),
     "ServiceAccountTokenProjection": ("path",),
@@ -154,4 +155,6 @@ REQUIRED_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "VolumeMountStatus": ("mountPath", "name"),
     "VsphereVirtualDiskVolumeSource": ("volumePath",),
     "WeightedPodAffinityTerm": ("podAffinityTerm", "weight"),
+    "io.k8s.api.core.v1.Event": ("involvedObject", "metadata"),
+    "io.k8s.api.events.v1.Event": ("eventTime",),
 }
