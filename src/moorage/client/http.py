@@ -24,6 +24,8 @@ from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable
 from moorage.client.wire import (
     Page,
     collection_path,
+    metadata_text,
+    namespace_to_create_in,
     object_path,
     read_error,
     read_events,
@@ -33,7 +35,7 @@ from moorage.client.wire import (
     render_delete_options,
     render_eviction,
 )
-from moorage.model.api_error import ApiError, bad_request
+from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 
 PAGE_SIZE = 500
@@ -153,14 +155,12 @@ class HttpClient:
             pool.end_stream(connection)
 
     async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
-        namespace = namespace or _metadata_text(document, "namespace")
-        if facts.namespaced and not namespace:
-            raise bad_request("an empty namespace may not be set during creation")
+        namespace = namespace_to_create_in(facts, document, namespace)
         answer = await self._request(b"POST", collection_path(facts, namespace), _encode(document))
         return read_object(facts, answer.body)
 
     async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
-        name, namespace = _metadata_text(document, "name"), _metadata_text(document, "namespace")
+        name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
         answer = await self._request(b"PUT", object_path(facts, name, namespace, subresource), _encode(document))
         return read_object(facts, answer.body)
 
@@ -298,12 +298,6 @@ def _selectors(labels: str, fields: str) -> dict[str, str]:
 
 def _with_query(path: str, query: dict[str, str]) -> str:
     return f"{path}?{urlencode(query)}" if query else path
-
-
-def _metadata_text(document: Raw, field: str) -> str:
-    metadata = document.get("metadata")
-    value = metadata.get(field) if isinstance(metadata, dict) else None
-    return value if isinstance(value, str) else ""
 
 
 def _error_of(answer: Answer) -> ApiError:

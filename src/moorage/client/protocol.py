@@ -47,22 +47,34 @@ class Object:
     @property
     def raw(self) -> Raw:
         if self._raw is None:
-            self._raw = msgspec.json.decode(self._body)
+            self._raw = self._decode()
         return self._raw
 
     @property
     def view(self) -> Any:
         """The typed view, of the class that `facts.view` names."""
         if self._view is None:
-            self._view = convert_view(self.raw, self.facts.view)
+            # Most who want the view never ask for the document: it is not kept for them.
+            self._view = convert_view(self._decode() if self._raw is None else self._raw, self.facts.view)
         return self._view
 
     @property
     def uid(self) -> str:
         """metadata.uid; does not decode the rest."""
-        if self._raw is None and self._body:
-            return _UID.decode(self._body).metadata.uid
-        return str((self.raw.get("metadata") or {}).get("uid") or "")
+        if self._view is not None:
+            return str(self._view.metadata.uid)
+        if self._raw is None:
+            return _UID.decode(self._json()).metadata.uid
+        return str((self._raw.get("metadata") or {}).get("uid") or "")
+
+    def _json(self) -> bytes:
+        """JSON that has at least the object's metadata, as it is kept."""
+        return self._body
+
+    def _decode(self) -> Raw:
+        """A document that nobody else has."""
+        decoded: Raw = msgspec.json.decode(self._json())
+        return decoded
 
     @property
     def namespace(self) -> str:

@@ -85,18 +85,37 @@ def collection_path(facts: KindFacts, namespace: str) -> str:
 
 
 def object_path(facts: KindFacts, name: str, namespace: str, subresource: str = "") -> str:
-    if facts.namespaced and not namespace:
-        raise bad_request("an empty namespace may not be set when a resource name is provided")
+    check_name(facts, name, namespace)
     path = f"{collection_path(facts, namespace)}/{_segment(name)}"
     return f"{path}/{subresource}" if subresource else path
 
 
-def _segment(name: str) -> str:
-    """One part of a path; a name never leads elsewhere."""
+def check_name(facts: KindFacts, name: str, namespace: str) -> None:
+    """What client-go does not even send: names that are no part of a path. Raises ApiError."""
+    if facts.namespaced and not namespace:
+        raise bad_request("an empty namespace may not be set when a resource name is provided")
     if not name:
         raise bad_request("resource name may not be empty")
-    if name in (".", ".."):
+    if name in (".", "..") or "/" in name or "%" in name:
         raise bad_request(f'invalid resource name "{name}"')
+
+
+def namespace_to_create_in(facts: KindFacts, document: Raw, namespace: str) -> str:
+    """The namespace that is asked for, or else the document's own. Raises ApiError if there is neither."""
+    namespace = namespace or metadata_text(document, "namespace")
+    if facts.namespaced and not namespace:
+        raise bad_request("an empty namespace may not be set during creation")
+    return namespace
+
+
+def metadata_text(document: Raw, field: str) -> str:
+    metadata = document.get("metadata")
+    value = metadata.get(field) if isinstance(metadata, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _segment(name: str) -> str:
+    """One part of a path."""
     return name if name.isalnum() and name.isascii() else quote(name, safe="")
 
 

@@ -1,0 +1,226 @@
+"""The client's protocol without a network: the verbs of an API server in the same process, called directly.
+
+In: an `Api`. Out: a `Client`. Nothing is serialised: objects share the store's bytes and the typed view that admission
+made of them, and are decoded only if somebody asks for the document. A view that comes from admission does not know
+its resourceVersion, which only the store can give: `Object.revision` does. What is refused is refused in the same
+words as over HTTP.
+Kubernetes: the loopback client. Next: `informer`.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from moorage.admit.raw import copy_document
+from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
+from moorage.client.wire import (
+    check_name,
+    metadata_text,
+    namespace_to_create_in,
+    render_binding,
+    render_delete_options,
+    render_eviction,
+)
+from moorage.model.api_error import bad_request, no_such_path
+from moorage.model.kinds import KindFacts
+from moorage.model.meta import ObjectMeta, ObjectReference
+from moorage.model.subresource import Binding
+from moorage.serve.api import Api
+from moorage.serve.decoding import check_kind
+from moorage.serve.discovery_table import RESOURCES
+from moorage.serve.objects import decode, prefix_of
+from moorage.serve.options import IGNORE, ListOptions, WriteOptions, delete_options
+from moorage.serve.verbs import pods
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.deleting import delete
+from moorage.serve.verbs.namespaces import finalize
+from moorage.serve.verbs.patching import patch_object
+from moorage.serve.verbs.reading import get, list_page
+from moorage.serve.verbs.scaling import patch_scale, put_scale
+from moorage.serve.watching import Happening, watch
+from moorage.store.protocol import Stored
+
+_TYPES = {kind.value: kind for kind in EventType}
+
+
+class StoredObject(Object):
+    """An object that shares the store's bytes."""
+
+    __slots__ = ("_stored",)
+
+    def __init__(self, facts: KindFacts, key: str, stored: Stored, revision: int) -> None:
+        """`revision` differs from the stored one if it is that of the deletion."""
+        meaning = stored.meaning
+        # Both APIs of events share what is stored, so the view may be the other one's.
+        super().__init__(facts, key, revision, view=meaning if type(meaning) is facts.view else None)
+        self._stored = stored
+
+    def _json(self) -> bytes:
+        return self._stored.value
+
+    def _decode(self) -> Raw:
+        stored = self._stored
+        return decode(
+            self.facts, stored if stored.revision == self.revision else stored._replace(revision=self.revision)
+        )
+
+
+class InProcessClient:
+    """See the module. `component` is what the server calls the manager of the fields that this client sets."""
+
+    def __init__(self, api: Api, component: str = "client") -> None:
+        self.manager = f"moorage-{component}"
+        self._api = api
+        # Our own components do not misspell fields, so nobody looks for it.
+        self._options = WriteOptions(self.manager, validation=IGNORE)
+        self._apply_options = WriteOptions(self.manager, validation=IGNORE, force=True)
+        self._closed = False
+
+    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+        self._check_open()
+        check_name(facts, name, namespace)
+        return _object(facts, await get(self._api, facts, _namespace(facts, namespace), name))
+
+    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        self._check_open()
+        options = ListOptions(labels=labels, fields=fields)
+        page = await list_page(self._api, facts, _namespace(facts, namespace), options)
+        start = len(prefix_of(facts))
+        items: list[Object] = [StoredObject(facts, item.key[start:], item, item.revision) for item in page.items]
+        return Listing(items, page.revision)
+
+    async def watch(
+        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> AsyncGenerator[list[WatchEvent], None]:
+        self._check_open()
+        options = ListOptions(labels=labels, fields=fields, watch=True, bookmarks=True, resource_version=revision)
+        batches = await watch(self._api, facts, _namespace(facts, namespace), options)
+        event_of = _reader(facts)
+        async with aclosing(batches):
+            async for batch in batches:
+                yield [event_of(happening) for happening in batch]
+                if self._closed:
+                    return
+
+    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+        self._check_open()
+        namespace = namespace_to_create_in(facts, document, namespace)
+        raw = _own_copy(facts, document)
+        outcome = await create(self._api, facts, _namespace(facts, namespace), raw, self._options)
+        return _object(facts, outcome.stored)
+
+    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+        self._check_open()
+        name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
+        check_name(facts, name, namespace)
+        _check_subresource(facts, subresource, "update")
+        if subresource == "scale":
+            return _plain(facts, name, await put_scale(self._api, facts, namespace, name, document, self._options))
+        raw = _own_copy(facts, document)
+        if subresource == "finalize":
+            return _plain(facts, name, await finalize(self._api, name, raw))
+        namespace = _namespace(facts, namespace)
+        outcome = await replace(self._api, facts, namespace, name, raw, self._options, subresource)
+        return _object(facts, outcome.stored)
+
+    async def patch(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str,
+        patch: Raw | list[Raw],
+        *,
+        subresource: str = "",
+        kind: PatchType = PatchType.STRATEGIC,
+    ) -> Object:
+        self._check_open()
+        check_name(facts, name, namespace)
+        _check_subresource(facts, subresource, "patch")
+        namespace, language = _namespace(facts, namespace), kind.value
+        if isinstance(patch, list) != (kind is PatchType.JSON):
+            wanted = "a list of operations" if kind is PatchType.JSON else "an object"
+            raise bad_request(f"a {language} is {wanted}")
+        options = self._apply_options if kind is PatchType.APPLY else self._options
+        if subresource == "scale":
+            return _plain(facts, name, await patch_scale(self._api, facts, namespace, name, language, patch, options))
+        outcome = await patch_object(self._api, facts, namespace, name, language, patch, options, subresource)
+        return _object(facts, outcome.stored)
+
+    async def delete(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        grace_seconds: int | None = None,
+        propagation: str = "",
+    ) -> None:
+        self._check_open()
+        check_name(facts, name, namespace)
+        options = delete_options({}, render_delete_options(uid, grace_seconds, propagation) or None)
+        await delete(self._api, facts, _namespace(facts, namespace), name, options)
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        self._check_open()
+        check_name(pods.POD, name, namespace)
+        if not node:
+            await pods.bind(self._api, namespace, name, render_binding(namespace, name, uid, node))
+            return
+        binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
+        await pods.bind_to(self._api, namespace, name, binding)
+
+    async def evict(self, namespace: str, name: str, uid: str = "") -> None:
+        self._check_open()
+        check_name(pods.POD, name, namespace)
+        await pods.evict(self._api, namespace, name, render_eviction(namespace, name, uid))
+
+    async def close(self) -> None:
+        """Nothing more goes through; the server is its owner's to stop."""
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Unreachable("this client is closed")
+
+
+def _namespace(facts: KindFacts, namespace: str) -> str:
+    return namespace if facts.namespaced else ""
+
+
+def _own_copy(facts: KindFacts, document: Raw) -> Raw:
+    """Admission writes into what it is given, and callers may want to keep what they gave. Raises ApiError."""
+    raw = copy_document(document)
+    check_kind(raw, facts)
+    return raw
+
+
+def _check_subresource(facts: KindFacts, subresource: str, verb: str) -> None:
+    if subresource:
+        resource = RESOURCES.get((facts.group, facts.api_version.rpartition("/")[2], facts.plural))
+        found = resource.subresource(subresource) if resource is not None else None
+        if found is None or verb not in found.verbs:
+            raise no_such_path()
+
+
+def _object(facts: KindFacts, stored: Stored) -> Object:
+    return StoredObject(facts, stored.key[len(prefix_of(facts)) :], stored, stored.revision)
+
+
+def _plain(facts: KindFacts, name: str, raw: Raw) -> Object:
+    """What a subresource shows that is no object of the kind."""
+    namespace = metadata_text(raw, "namespace")
+    revision = metadata_text(raw, "resourceVersion")
+    return Object(facts, f"{namespace}/{name}" if namespace else name, int(revision or 0), raw=raw)
+
+
+def _reader(facts: KindFacts) -> Callable[[Happening], WatchEvent]:
+    start = len(prefix_of(facts))
+
+    def event_of(happening: Happening) -> WatchEvent:
+        kind, stored, revision, _ = happening
+        if stored is None:
+            return WatchEvent(EventType.BOOKMARK, Object(facts, "", revision, raw={}))
+        return WatchEvent(_TYPES[kind], StoredObject(facts, stored.key[start:], stored, revision))
+
+    return event_of
