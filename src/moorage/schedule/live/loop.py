@@ -87,7 +87,7 @@ class LiveScheduler:
                     group.create_task(informer.run())
                 for informer in self.informers:
                     await informer.synced()
-                _LOG.info("Caches are synced", nodes=len(self.scheduler.cluster.nodes))
+                _LOG.info("Caches are synced")
                 await self.schedule()
         finally:
             await self.binder.close()
