@@ -115,6 +115,7 @@ KINDS = (
         "decision noExecuteTaints allTolerated? usedTolerations? rawMinTolerationNs? seconds?",
     ),
     _kind("daemonset", "daemonset", "node podSpec comparisonOperators", "shouldRun shouldContinueRunning tolerations"),
+    _kind("kubelet_admit", "kubelet_admit", "node otherPods pod comparisonOperators", "admit reason message"),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 

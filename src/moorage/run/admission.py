@@ -1,0 +1,112 @@
+"""The kubelet's own look at a pod that was bound to its node: it may still say no, and then the pod has failed.
+
+In: the pod, the node, the pods that are on it, and what the kubelet's gates let it read. Out: a `Refusal` with the
+reason and message that the pod's status gets, or None. Only the first complaint counts. Static pods ignore taints.
+Kubernetes: pkg/kubelet/lifecycle/predicate.go. Next: `pod_lifecycle`.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
+from moorage.columns.shape import host_ports
+from moorage.match.node_selector import compile_required_node_affinity
+from moorage.match.tolerations import compile_tolerations
+from moorage.model.gates import GateSet
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+
+_OS_LABEL, _OS = "kubernetes.io/os", "linux"
+_SOURCE_ANNOTATION = "kubernetes.io/config.source"
+_EVERY_ADDRESS = "0.0.0.0"
+_BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
+_NO_EXECUTE = frozenset({"NoExecute"})
+
+
+class Refusal(NamedTuple):
+    """Why a pod cannot run here, as its status says it."""
+
+    reason: str
+    message: str
+
+
+def refuse_pod(pod: Pod, node: Node, others: Iterable[Pod], gates: GateSet) -> Refusal | None:
+    """The first thing that is wrong with running the pod on the node beside the others."""
+    others = list(others)
+    return (
+        _wrong_system(pod)
+        or _no_room(pod, node, others)
+        or _elsewhere(pod, node, gates)
+        or _port_taken(pod, others)
+        or _tainted(pod, node, gates)
+    )
+
+
+def _wrong_system(pod: Pod) -> Refusal | None:
+    if pod.metadata.labels.get(_OS_LABEL, _OS) != _OS:
+        message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
+        return Refusal("PodOSSelectorNodeLabelDoesNotMatch", message)
+    if pod.spec.os is not None and pod.spec.os.name != _OS:
+        return Refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    return None
+
+
+def _no_room(pod: Pod, node: Node, others: list[Pod]) -> Refusal | None:
+    capacity = amounts(node.status.allocatable)
+    if len(others) + 1 > capacity.get(PODS, 0):
+        return _out_of(PODS, 1, len(others), capacity.get(PODS, 0))
+    # What the node has never heard of is somebody else's to look after.
+    wanted = {name: value for name, value in pod_requests(pod.spec).items() if name in capacity or "/" not in name}
+    used: Amounts = {}
+    for other in others:
+        for name, value in pod_requests(other.spec).items():
+            used[name] = used.get(name, 0) + value
+    for name in (*_BASIC, *sorted(wanted.keys() - {*_BASIC, PODS})):
+        value, has, taken = wanted.get(name, 0), capacity.get(name, 0), used.get(name, 0)
+        if value > 0 and value > has - taken:
+            return _out_of(name, value, taken, has)
+    return None
+
+
+def _out_of(resource: str, requested: int, used: int, capacity: int) -> Refusal:
+    amounts_text = f"requested: {requested}, used: {used}, capacity: {capacity}"
+    return Refusal(f"OutOf{resource}", f"Node didn't have enough resource: {resource}, {amounts_text}")
+
+
+def _elsewhere(pod: Pod, node: Node, gates: GateSet) -> Refusal | None:
+    labels, name = node.metadata.labels, node.metadata.name
+    if labels.get(_OS_LABEL) != _OS:
+        labels = {**labels, _OS_LABEL: _OS}
+    if not compile_required_node_affinity(pod.spec.nodeSelector, pod.spec.affinity, gates).match(labels, name):
+        return _failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+    if pod.spec.nodeName and pod.spec.nodeName != name:
+        return _failed("NodeName", "node(s) didn't match the requested node name")
+    return None
+
+
+def _port_taken(pod: Pod, others: list[Pod]) -> Refusal | None:
+    wanted = host_ports(pod.spec)
+    taken = [port for other in others for port in host_ports(other.spec)] if wanted else []
+    for address, protocol, number in wanted:
+        for other, other_protocol, other_number in taken:
+            same_place = address == other or _EVERY_ADDRESS in (address, other)
+            if same_place and (protocol, number) == (other_protocol, other_number):
+                return _failed("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+    return None
+
+
+def _tainted(pod: Pod, node: Node, gates: GateSet) -> Refusal | None:
+    if _is_static(pod) or not node.spec.taints:
+        return None
+    if compile_tolerations(pod.spec.tolerations, gates).untolerated(node.spec.taints, _NO_EXECUTE):
+        return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+    return None
+
+
+def _failed(predicate: str, why: str) -> Refusal:
+    return Refusal(predicate, f"Predicate {predicate} failed: {why}")
+
+
+def _is_static(pod: Pod) -> bool:
+    """Whether the pod comes from the node itself and not from the API server."""
+    return pod.metadata.annotations.get(_SOURCE_ANNOTATION, "api") != "api"

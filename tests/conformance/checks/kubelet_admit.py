@@ -1,0 +1,22 @@
+"""kubelet_admit.json: what a kubelet says of a pod that was bound to its node."""
+
+from typing import Any
+
+from moorage.model.conversion import convert_view
+from moorage.model.gates import gates_from
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.run.admission import refuse_pod
+
+
+def check_kubelet_admit(case: dict[str, Any]) -> str | None:
+    given, want = case["in"], case["out"]
+    gates = gates_from({"TaintTolerationComparisonOperators": given["comparisonOperators"]})
+    others = [convert_view(other, Pod) for other in given["otherPods"] or []]
+    refusal = refuse_pod(convert_view(given["pod"], Pod), convert_view(given["node"], Node), others, gates)
+    got = {
+        "admit": refusal is None,
+        "reason": refusal.reason if refusal else "",
+        "message": refusal.message if refusal else "",
+    }
+    return None if got == want else f"{given}: got {got}, want {want}"
