@@ -30,7 +30,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, server: "Server") -> None:
         self.server = server
         self._lost = False
-        self.stopping = False
+        self.stopping = False  # no stream is worth beginning
         self.is_blocked = False
         self.task: asyncio.Task[None] | None = None
         self._limits = server.limits
@@ -73,7 +73,7 @@ class Connection(asyncio.Protocol):
         """A client that has said all it wants to say may wait for the answer; one that only listened has gone."""
         if self.task is None or self._streaming:
             return False
-        self._closing = True
+        self.stopping = self._closing = True
         self._receiver.stop()
         return self.transport.get_extra_info("ssl_object") is None
 
