@@ -10,6 +10,7 @@ Kubernetes: etcd's key index and the watch cache's ring buffer, one per resource
 import asyncio
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
+from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -20,7 +21,8 @@ FEW = 32
 #: So many changes at the end of a log keep their decoded meaning; who reads older ones decodes the value again.
 WARM = 4_096
 
-_REVISION = itemgetter(0)
+#: A Change begins with its revision, a Stored with its key.
+_FIRST = itemgetter(0)
 
 
 class Forgotten(NamedTuple):
@@ -98,21 +100,23 @@ class Partition:
             self._keys = keys
         self._moved.clear()
 
-    def as_of(self, revision: int, prefix: str, after: str = "") -> list[Stored]:
-        """The values as they were: the newest ones, rolled back."""
+    def as_of(self, revision: int, prefix: str, limit: int, after: str) -> tuple[list[Stored], int]:
+        """The first values as they were, all if there is no limit, and how many there are: the newest, rolled back."""
         then: dict[str, Stored | None] = {}
-        for change in reversed(self.log[self.position(revision) :]):
+        for change in self.log[self.position(revision) :]:
             key = change.key
             if key > after and key.startswith(prefix):
-                then[key] = change.old
+                then.setdefault(key, change.old)
         keys, begin, end = self.keys(prefix, after)
         values = self._values
-        if not then:
-            return [values[key] for key in keys[begin:end]]
-        items = [values[key] for key in keys[begin:end] if key not in then]
-        items += [stored for stored in then.values() if stored is not None]
-        items.sort(key=_REVISION)  # a Stored begins with its key
-        return items
+        untouched = (values[key] for key in islice(keys, begin, end) if key not in then)
+        items = list(islice(untouched, limit) if limit else untouched)
+        restored = [stored for stored in then.values() if stored is not None]
+        if restored:
+            items += restored
+            items.sort(key=_FIRST)
+        total = end - begin - sum(key in values for key in then) + len(restored)
+        return items[:limit] if limit else items, total
 
     # What happened.
 
@@ -121,7 +125,7 @@ class Partition:
         log = self.log
         if not log or log[-1].revision <= revision:
             return len(log)
-        return bisect_right(log, revision, key=_REVISION)
+        return bisect_right(log, revision, key=_FIRST)
 
     def drop(self, count: int) -> Forgotten:
         """Let go of the `count` oldest changes, at least one, and say which values only they remembered."""

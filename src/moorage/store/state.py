@@ -104,13 +104,17 @@ class State:
         oldest = self.oldest_of(prefix)
         if revision < oldest:
             raise Compacted(oldest)
+        items: list[Stored] = []
+        total = 0
         parts = self.parts_of(prefix)
-        items = [stored for part in parts for stored in part.as_of(revision, prefix, after)]
+        for part in parts:
+            some, count = part.as_of(revision, prefix, limit, after)
+            items += some
+            total += count
         if len(parts) > 1:
             items.sort(key=lambda stored: stored.key)
-        if limit and len(items) > limit:
-            return Listing(items[:limit], revision, len(items) - limit)
-        return Listing(items, revision)
+            items = items[:limit] if limit else items
+        return Listing(items, revision, total - len(items))
 
     def count(self, prefix: str) -> int:
         total = 0
