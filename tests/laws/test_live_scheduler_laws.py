@@ -1,10 +1,12 @@
 """The live scheduler, whatever happens: no node is ever over-committed, and in the end it knows what the server knows.
 
 Things happen in any order: pods and nodes come and go, pods are replaced by others of their name, calls are lost before
-or after they are carried out, or refused; the watch lags and says things twice; the scheduler is killed and starts anew.
+or after they are carried out, or refused; the watch lags and says things twice; the scheduler is killed and comes back.
+Where a second scheduler binds pods as it likes, nobody can keep nodes from being over-committed; all else still holds.
 """
 
 import asyncio
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from hypothesis import given
@@ -53,6 +55,7 @@ class Story(NamedTuple):
     steps: list[Step]
 
 
+_FOREIGN: st.SearchStrategy[Step] = st.tuples(st.just("foreign"), st.integers(0, _PODS - 1), st.integers(0, _NODES - 1))
 STORIES = st.builds(
     Story, st.lists(st.integers(1, 3), min_size=3, max_size=_PODS), _FATES, st.booleans(), st.lists(STEPS, max_size=30)
 )
@@ -61,8 +64,9 @@ STORIES = st.builds(
 class World:
     """What happens, and what must hold meanwhile."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, is_alone: bool) -> None:
         self.api = FakeApi()
+        self._is_alone = is_alone
         self.fates = list(story.fates)
         self.api.fate = self._fate
         for number in range(2):
@@ -76,6 +80,8 @@ class World:
 
     def check(self) -> None:
         """No node holds more than it has."""
+        if not self._is_alone:
+            return
         used: dict[str, int] = {}
         for pod in self.api.objects[POD].values():
             node = pod.raw["spec"].get("nodeName", "")
@@ -105,6 +111,8 @@ class World:
             api.holds = True
         elif what == "release":
             api.release(step[1])
+        elif what == "foreign" and key in api.objects[POD] and not api.raw(key)["spec"].get("nodeName"):
+            api.bind_now(key, "", f"n{step[2]}")
         elif what == "repeat":
             # The last thing that the watch said of the pod is said again.
             said = [e.object for facts, e in api.history[: api.visible] if facts is POD and e.object.key == key]
@@ -138,9 +146,18 @@ class World:
         assert {pod.key for pod in queue} <= set(self.api.objects[POD])
 
 
-def _play(story: Story, binder: type[Binder] | None = None) -> None:
+CROWDED_STORIES = st.builds(
+    Story,
+    st.lists(st.integers(1, 3), min_size=3, max_size=_PODS),
+    _FATES,
+    st.booleans(),
+    st.lists(STEPS | _FOREIGN | _FOREIGN, max_size=30),
+)
+
+
+def _play(story: Story, binder: type[Binder] | None = None, is_alone: bool = True) -> None:
     async def whole() -> None:
-        world = World(story)
+        world = World(story, is_alone)
         rest = list(story.steps)
         while True:
             async with running(world.api, binder=binder) as live:
@@ -162,6 +179,12 @@ def test_no_node_is_over_committed_and_the_scheduler_learns_the_truth(story: Sto
     _play(story)
 
 
+@LAW_SETTINGS
+@given(CROWDED_STORIES)
+def test_the_scheduler_learns_the_truth_beside_another_one(story: Story) -> None:
+    _play(story, is_alone=False)
+
+
 class _TrustingBinder(Binder):
     """Takes a lost answer for a refusal, and gives the node away."""
 
@@ -180,5 +203,23 @@ def test_the_law_notices_a_binder_that_trusts_lost_answers() -> None:
     @given(STORIES)
     def law(story: Story) -> None:
         _play(story, _TrustingBinder)
+
+    assert_notices(law)
+
+
+class _ForgetfulBinder(Binder):
+    """Takes a refusal for the end of it, and does not look at what became of the pod."""
+
+    async def _bind(self, assumption: Assumption) -> None:
+        namespace, _, name = assumption.key.partition("/")
+        with suppress(Unreachable, ApiError):
+            await self._client.bind(namespace, name, assumption.uid, assumption.action.node)
+
+
+def test_the_law_notices_a_binder_that_forgets_pods() -> None:
+    @LAW_SETTINGS
+    @given(CROWDED_STORIES)
+    def law(story: Story) -> None:
+        _play(story, _ForgetfulBinder, is_alone=False)
 
     assert_notices(law)
