@@ -72,7 +72,8 @@ def read_sent(entries: Any) -> Managed:
         if fields_type != "FieldsV1":
             what = f'invalid fieldsType "{fields_type}"' if fields_type else "missing fieldsType"
             raise ValueError(f"{what} in managed fields entry {index}")
-        fields = decode(entry.get("fieldsV1") or {})
+        sent = entry.get("fieldsV1")
+        fields = decode({} if sent is None else sent)
         version = "" if texts["operation"] == APPLY else texts["apiVersion"]
         writer = Writer(texts["manager"], texts["operation"], version, texts["subresource"])
         managed[writer] = Entry(fields, texts["apiVersion"], texts["time"])

@@ -54,12 +54,13 @@ def with_annotation(document: Raw, patch: Raw) -> Raw:
     if not annotations.get(ANNOTATION):
         return document
     annotations = {**annotations, ANNOTATION: _remembered(patch)}
-    if (
-        sum(len(name) + len(str(value)) for name, value in annotations.items())
-        > _MAX_ANNOTATIONS_SIZE
-    ):
+    if sum(_size(name) + _size(value) for name, value in annotations.items()) > _MAX_ANNOTATIONS_SIZE:
         del annotations[ANNOTATION]
     return {**document, "metadata": {**document["metadata"], "annotations": annotations}}
+
+
+def _size(text: Any) -> int:
+    return len(str(text).encode("utf-8", "surrogatepass"))
 
 
 def _remembered(patch: Raw) -> str:
