@@ -30,7 +30,7 @@ def render(families: Iterable["Family"], accept: str = "") -> tuple[bytes, str]:
         lines.extend(_render_sample(family.name, sample) for sample in family.samples())
     if is_open:
         lines.append("# EOF\n")
-    return "".join(lines).encode(), OPEN_METRICS if is_open else TEXT
+    return "".join(lines).encode("utf-8", "replace"), OPEN_METRICS if is_open else TEXT
 
 
 def _render_sample(name: str, sample: "Sample") -> str:

@@ -117,12 +117,19 @@ def _render_json(severity: str, level: int, where: str, component: str, message:
     if severity == "W":
         entry["severity"] = "warning"
     entry["component"] = component
-    entry.update(facts)
-    return msgspec.json.encode(entry, enc_hook=str).decode() + "\n"
+    try:
+        return msgspec.json.encode(entry | facts, enc_hook=str).decode() + "\n"
+    except (TypeError, ValueError, OverflowError, RecursionError):  # what JSON cannot hold is still worth a message
+        plain = {name: _encodable(repr(value)) for name, value in facts.items()}
+        return msgspec.json.encode(entry | plain | {"msg": _encodable(message)}).decode() + "\n"
 
 
 def _quote(value: Any) -> str:
     if value is None or isinstance(value, bool | int | float):
         return str(value) if not isinstance(value, bool) else str(value).lower()
-    text = value if isinstance(value, str) else str(value)
-    return msgspec.json.encode(text).decode()
+    return msgspec.json.encode(_encodable(value if isinstance(value, str) else str(value))).decode()
+
+
+def _encodable(text: str) -> str:
+    """Half a character, which a client can send in JSON, is a question mark."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,65 @@
+import base64
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from moorage.serve.certificates import Issued
+from moorage.serve.kubeconfig_file import render_kubeconfig, server_url, write_kubeconfig
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("127.0.0.1", "https://127.0.0.1:6443"),
+        ("0.0.0.0", "https://127.0.0.1:6443"),
+        ("", "https://127.0.0.1:6443"),
+        ("::", "https://[::1]:6443"),
+        ("fe80::1", "https://[fe80::1]:6443"),
+        ("cluster.example", "https://cluster.example:6443"),
+    ],
+)
+def test_where_clients_on_this_machine_find_the_server(address: str, url: str) -> None:
+    assert server_url(address, 6443) == url
+
+
+def test_the_file_says_where_whom_to_trust_and_who_one_is() -> None:
+    text = render_kubeconfig("https://x:1", b"CA", user='odd: "user"', token="t", client=Issued(b"CERT", b"KEY"))
+    config = yaml.safe_load(text)
+    assert (config["kind"], config["apiVersion"], config["current-context"]) == ("Config", "v1", "moorage")
+    (cluster,), (user,), (context,) = config["clusters"], config["users"], config["contexts"]
+    assert context == {"name": "moorage", "context": {"cluster": cluster["name"], "user": 'odd: "user"'}}
+    assert cluster["cluster"]["server"] == "https://x:1"
+    assert base64.b64decode(cluster["cluster"]["certificate-authority-data"]) == b"CA"
+    assert user["name"] == 'odd: "user"'
+    assert user["user"]["token"] == "t"
+    assert base64.b64decode(user["user"]["client-certificate-data"]) == b"CERT"
+    assert base64.b64decode(user["user"]["client-key-data"]) == b"KEY"
+
+
+def test_token_and_certificate_are_each_enough() -> None:
+    by_token = yaml.safe_load(render_kubeconfig("https://x", b"CA", user="u", token="t"))
+    assert by_token["users"][0]["user"] == {"token": "t"}
+    by_certificate = yaml.safe_load(render_kubeconfig("https://x", b"CA", user="u", client=Issued(b"c", b"k")))
+    assert set(by_certificate["users"][0]["user"]) == {"client-certificate-data", "client-key-data"}
+
+
+def test_it_is_written_whole_for_its_owner_only_and_replaces_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "kubeconfig"
+    write_kubeconfig(path, "one")
+    path.chmod(0o644)
+    write_kubeconfig(path, "two")
+    assert path.read_text() == "two"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.name for file in path.parent.iterdir()] == ["kubeconfig"]
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken"):
+        write_kubeconfig(tmp_path / "taken", "text")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        write_kubeconfig(tmp_path / "file" / "kubeconfig", "text")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "taken"]

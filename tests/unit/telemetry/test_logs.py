@@ -1,0 +1,120 @@
+import io
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from moorage.telemetry.logs import Logger, configure, get_logger
+
+LOG = get_logger("scheduler")
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    yield
+    configure()
+
+
+def said(log_format: str, verbosity: int = 0) -> io.StringIO:
+    stream = io.StringIO()
+    configure(verbosity=verbosity, log_format=log_format, stream=stream, clock=lambda: 1_700_000_000.25)
+    return stream
+
+
+def test_text_is_as_klog_writes_it() -> None:
+    stream = said("text")
+    LOG.info("Bound", pod="default/web-0", node="n1", tries=2, first=True, score=0.5, gone=None)
+    line = stream.getvalue()
+    assert re.fullmatch(
+        r'I\d{4} \d\d:\d\d:\d\d\.250000 +\d+ test_logs\.py:\d+\] "Bound" component="scheduler" '
+        r'pod="default/web-0" node="n1" tries=2 first=true score=0.5 gone=None\n',
+        line,
+    )
+
+
+def test_what_is_logged_cannot_make_up_lines() -> None:
+    stream = said("text")
+    LOG.error('a\nE1116 "forged"', key="x\ny", value=["a\nb"])
+    assert stream.getvalue().count("\n") == 1
+    assert r'"a\nE1116 \"forged\""' in stream.getvalue()
+
+
+def test_json_has_a_line_for_each_message() -> None:
+    stream = said("json", verbosity=4)
+    LOG.info("Bound", pod="default/web-0", odd=Logger)
+    LOG.debug(4, "Considered", nodes=3)
+    LOG.warning("Late")
+    LOG.error("Failed", err="why")
+    first, second, third, fourth = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert first == {
+        "ts": 1_700_000_000_250.0,
+        "caller": first["caller"],
+        "msg": "Bound",
+        "v": 0,
+        "component": "scheduler",
+        "pod": "default/web-0",
+        "odd": str(Logger),
+    }
+    assert first["caller"].startswith("test_logs.py:")
+    assert (second["v"], second["nodes"]) == (4, 3)
+    assert third["severity"] == "warning"
+    assert (fourth["err"], "v" in fourth) == ("why", False)
+
+
+def test_levels_above_the_verbosity_say_nothing() -> None:
+    stream = said("text", verbosity=2)
+    LOG.debug(3, "unheard")
+    LOG.debug(2, "heard")
+    assert (LOG.enabled(2), LOG.enabled(3)) == (True, False)
+    assert "unheard" not in stream.getvalue()
+    assert '"heard"' in stream.getvalue()
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_an_exception_comes_with_its_traceback(log_format: str) -> None:
+    stream = said(log_format)
+    try:
+        raise KeyError("lost")
+    except KeyError:
+        LOG.exception("Failed", pod="p")
+    assert "Traceback (most recent call last)" in stream.getvalue()
+    assert "KeyError('lost')" in stream.getvalue()
+    assert all(line.startswith(("E", "\t", "{")) for line in stream.getvalue().splitlines())
+
+
+def test_a_reader_that_has_gone_stops_nobody() -> None:
+    stream = said("text")
+    stream.close()
+    LOG.info("to nobody")
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_nothing_is_too_odd_to_be_logged(log_format: str) -> None:
+    stream = said(log_format)
+    LOG.info("half \ud800", half="\ud800", large=2**200, keys={(1, 2): object()}, infinite=float("inf"))
+    assert stream.getvalue().count("\n") == 1
+    assert "half ?" in stream.getvalue()
+
+
+def test_other_loggers_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    before = list(logging.getLogger().handlers)
+    configure()
+    LOG.info("on standard error")
+    assert logging.getLogger().handlers == before
+    assert '"on standard error"' in capsys.readouterr().err
+
+
+def test_only_two_formats_are_known() -> None:
+    with pytest.raises(ValueError, match="unknown log format 'xml': expected text or json"):
+        configure(log_format="xml")
+
+
+def test_standard_error_is_looked_up_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    configure()
+    later = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", later)
+    LOG.warning("here")
+    assert later.getvalue().startswith("W")
