@@ -34,6 +34,11 @@ _LARGEST_PARAMETERS = 256 * 1024
 
 def validate_namespace(namespace: Namespace, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta(namespace.metadata, "metadata", namespaced=False, name_rule=dns1123_label_errors)
+    return errors + validate_namespace_finalizers(namespace)
+
+
+def validate_namespace_finalizers(namespace: Namespace) -> list[FieldError]:
+    errors: list[FieldError] = []
     for finalizer in namespace.spec.finalizers:
         errors += [invalid("spec.finalizers", finalizer, message) for message in label_key_errors(finalizer)]
         if "/" not in finalizer and finalizer not in ("kubernetes", "orphan", "foregroundDeletion"):
