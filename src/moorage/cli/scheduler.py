@@ -1,0 +1,128 @@
+"""`moorage scheduler`: the scheduler as a process of its own, against any API server.
+
+In: options. Out: pods on nodes, until SIGINT or SIGTERM; exit 1 if it cannot start or loses its Lease, 2 if the command
+line or a file is wrong. Next: `scheduler_process` starts and stops the parts.
+"""
+
+from __future__ import annotations
+
+import click
+
+from moorage.cli.options import bind_address_option, config_option, gates_option, log_options, seed_option
+
+_CANNOT_GO_ON, _BAD_USAGE = 1, 2
+_SECOND = 1_000_000_000
+
+
+@click.command("scheduler", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--kubeconfig",
+    default="",
+    metavar="FILE",
+    help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
+)
+@click.option("--context", default="", metavar="NAME", help="The kubeconfig's context, if not its current one.")
+@config_option
+@gates_option
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=True,
+    show_default=True,
+    help="Whether to work only while holding a Lease, so that another process can take over.",
+)
+@click.option(
+    "--leader-elect-lease-duration", "lease", default="15s", show_default=True, help="How long the Lease is good for."
+)
+@click.option(
+    "--leader-elect-renew-deadline", "deadline", default="10s", show_default=True, help="How long to try to renew it."
+)
+@click.option("--leader-elect-retry-period", "retry", default="2s", show_default=True, help="How often to try.")
+@click.option(
+    "--leader-elect-resource-name", "lease_name", default="kube-scheduler", show_default=True, help="The Lease's name."
+)
+@click.option(
+    "--leader-elect-resource-namespace",
+    "lease_namespace",
+    default="kube-system",
+    show_default=True,
+    help="The Lease's namespace.",
+)
+@bind_address_option
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(-1, 65535),
+    default=10251,
+    show_default=True,
+    help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
+)
+@seed_option
+@log_options
+def command(
+    kubeconfig: str,
+    context: str,
+    config: str | None,
+    gates: tuple[str, ...],
+    leader_elect: bool,
+    lease: str,
+    deadline: str,
+    retry: str,
+    lease_name: str,
+    lease_namespace: str,
+    bind_address: str,
+    metrics_port: int,
+    seed: int,
+    verbosity: int,
+    log_format: str,
+) -> None:
+    """Watch an API server, and give its pods nodes.
+
+    Does what kube-scheduler does, for pods with the schedulerName of one of its profiles. Runs against Moorage and
+    against any other Kubernetes API server.
+
+    \b
+    Try:
+      moorage scheduler --kubeconfig cluster.yaml
+      moorage scheduler --kubeconfig cluster.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
+    """
+    from moorage.cli.event_loop import run_until_signal
+    from moorage.cli.scheduler_process import CannotListen, SchedulerProcess, SchedulerSettings
+    from moorage.cli.streams import parsed_gates, read_configuration, say
+    from moorage.client.access import KubeconfigError
+    from moorage.client.kubeconfig import load_access
+    from moorage.client.leader_election import ElectionTimes, LeadershipLost
+    from moorage.telemetry.logs import configure
+
+    configure(verbosity=verbosity, log_format=log_format)
+    switched = parsed_gates(gates)
+    configuration = read_configuration(config, switched)
+    times = ElectionTimes(int(_seconds(lease)), _seconds(deadline), _seconds(retry))
+    if leader_elect and (complaint := times.complaint()):
+        raise click.UsageError(f"leader election: {complaint}")
+    try:
+        settings = SchedulerSettings(
+            access=load_access(kubeconfig, context=context),
+            gates=switched,
+            configuration=configuration,
+            bind_address=bind_address,
+            metrics_port=metrics_port if metrics_port >= 0 else None,
+            election=times if leader_elect else None,
+            lease=(lease_namespace, lease_name),
+            seed=seed,
+        )
+        run_until_signal(lambda: SchedulerProcess(settings))
+    except KubeconfigError as error:
+        say(str(error))
+        raise click.exceptions.Exit(_BAD_USAGE) from None
+    except (CannotListen, LeadershipLost) as error:
+        say(str(error))
+        raise click.exceptions.Exit(_CANNOT_GO_ON) from None
+
+
+def _seconds(text: str) -> float:
+    """A Go duration."""
+    from moorage.model.go_duration import DurationError, parse_duration
+
+    try:
+        return parse_duration(text) / _SECOND
+    except DurationError as error:
+        raise click.BadParameter(str(error)) from None
