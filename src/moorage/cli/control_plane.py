@@ -80,7 +80,7 @@ class ControlPlane:
     async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
         client = InProcessClient(server.api, "kubelet")
         sender = EventSender(client)
-        self._kubelets = kubelets = Kubelets(client, CountingRecorder(sender, "kubelet"), gates, server.metrics)
+        self._kubelets = kubelets = Kubelets(client, CountingRecorder(sender, "kubelet"), gates)
         await kubelets.register(self.settings.nodes)
         self._run(sender.run())
         self._run(kubelets.run())

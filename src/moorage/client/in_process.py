@@ -7,8 +7,9 @@ words as over HTTP.
 Kubernetes: the loopback client. Next: `informer`.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
+from typing import Any, TypeVar
 
 from moorage.admit.raw import copy_document
 from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
@@ -20,7 +21,7 @@ from moorage.client.wire import (
     render_delete_options,
     render_eviction,
 )
-from moorage.model.api_error import bad_request, no_such_path
+from moorage.model.api_error import bad_request, internal, no_such_path
 from moorage.model.kinds import KindFacts
 from moorage.model.meta import ObjectMeta, ObjectReference
 from moorage.model.subresource import Binding
@@ -38,7 +39,9 @@ from moorage.serve.verbs.patching import patch_object
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.scaling import patch_scale, put_scale
 from moorage.serve.watching import Happening, watch
-from moorage.store.protocol import Stored
+from moorage.store.protocol import Stored, StoreError
+
+Result = TypeVar("Result")
 
 _TYPES = {kind.value: kind for kind in EventType}
 
@@ -79,12 +82,12 @@ class InProcessClient:
     async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
         self._check_open()
         check_name(facts, name, namespace)
-        return _object(facts, await get(self._api, facts, _namespace(facts, namespace), name))
+        return _object(facts, await _kept(get(self._api, facts, _namespace(facts, namespace), name)))
 
     async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields)
-        page = await list_page(self._api, facts, _namespace(facts, namespace), options)
+        page = await _kept(list_page(self._api, facts, _namespace(facts, namespace), options))
         start = len(prefix_of(facts))
         items: list[Object] = [StoredObject(facts, item.key[start:], item, item.revision) for item in page.items]
         return Listing(items, page.revision)
@@ -94,7 +97,7 @@ class InProcessClient:
     ) -> AsyncGenerator[list[WatchEvent], None]:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields, watch=True, bookmarks=True, resource_version=revision)
-        batches = await watch(self._api, facts, _namespace(facts, namespace), options)
+        batches = await _kept(watch(self._api, facts, _namespace(facts, namespace), options))
         event_of = _reader(facts)
         async with aclosing(batches):
             async for batch in batches:
@@ -106,7 +109,7 @@ class InProcessClient:
         self._check_open()
         namespace = namespace_to_create_in(facts, document, namespace)
         raw = _own_copy(facts, document)
-        outcome = await create(self._api, facts, _namespace(facts, namespace), raw, self._options)
+        outcome = await _kept(create(self._api, facts, _namespace(facts, namespace), raw, self._options))
         return _object(facts, outcome.stored)
 
     async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
@@ -115,12 +118,14 @@ class InProcessClient:
         check_name(facts, name, namespace)
         _check_subresource(facts, subresource, "update")
         if subresource == "scale":
-            return _plain(facts, name, await put_scale(self._api, facts, namespace, name, document, self._options))
+            return _plain(
+                facts, name, await _kept(put_scale(self._api, facts, namespace, name, document, self._options))
+            )
         raw = _own_copy(facts, document)
         if subresource == "finalize":
-            return _plain(facts, name, await finalize(self._api, name, raw))
+            return _plain(facts, name, await _kept(finalize(self._api, name, raw)))
         namespace = _namespace(facts, namespace)
-        outcome = await replace(self._api, facts, namespace, name, raw, self._options, subresource)
+        outcome = await _kept(replace(self._api, facts, namespace, name, raw, self._options, subresource))
         return _object(facts, outcome.stored)
 
     async def patch(
@@ -142,8 +147,10 @@ class InProcessClient:
             raise bad_request(f"a {language} is {wanted}")
         options = self._apply_options if kind is PatchType.APPLY else self._options
         if subresource == "scale":
-            return _plain(facts, name, await patch_scale(self._api, facts, namespace, name, language, patch, options))
-        outcome = await patch_object(self._api, facts, namespace, name, language, patch, options, subresource)
+            return _plain(
+                facts, name, await _kept(patch_scale(self._api, facts, namespace, name, language, patch, options))
+            )
+        outcome = await _kept(patch_object(self._api, facts, namespace, name, language, patch, options, subresource))
         return _object(facts, outcome.stored)
 
     async def delete(
@@ -159,21 +166,21 @@ class InProcessClient:
         self._check_open()
         check_name(facts, name, namespace)
         options = delete_options({}, render_delete_options(uid, grace_seconds, propagation) or None)
-        await delete(self._api, facts, _namespace(facts, namespace), name, options)
+        await _kept(delete(self._api, facts, _namespace(facts, namespace), name, options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         self._check_open()
         check_name(pods.POD, name, namespace)
         if not node:
-            await pods.bind(self._api, namespace, name, render_binding(namespace, name, uid, node))
+            await _kept(pods.bind(self._api, namespace, name, render_binding(namespace, name, uid, node)))
             return
         binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
-        await pods.bind_to(self._api, namespace, name, binding)
+        await _kept(pods.bind_to(self._api, namespace, name, binding))
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
         self._check_open()
         check_name(pods.POD, name, namespace)
-        await pods.evict(self._api, namespace, name, render_eviction(namespace, name, uid))
+        await _kept(pods.evict(self._api, namespace, name, render_eviction(namespace, name, uid)))
 
     async def close(self) -> None:
         """Nothing more goes through; the server is its owner's to stop."""
@@ -182,6 +189,14 @@ class InProcessClient:
     def _check_open(self) -> None:
         if self._closed:
             raise Unreachable("this client is closed")
+
+
+async def _kept(verb: Coroutine[Any, Any, Result]) -> Result:
+    """What the verb gives. A store that fails is an error of the server, as over HTTP."""
+    try:
+        return await verb
+    except StoreError as error:
+        raise internal(f"the store failed: {error}") from None
 
 
 def _namespace(facts: KindFacts, namespace: str) -> str:

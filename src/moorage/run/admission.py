@@ -1,15 +1,16 @@
 """The kubelet's own look at a pod that was bound to its node: it may still say no, and then the pod has failed.
 
-In: the pod, the node, the pods that are on it, and what the kubelet's gates let it read. Out: a `Refusal` with the
+In: the pod, the node, what is on it already, and what the kubelet's gates let it read. Out: a `Refusal` with the
 reason and message that the pod's status gets, or None. Only the first complaint counts. Static pods ignore taints.
 Kubernetes: pkg/kubelet/lifecycle/predicate.go. Next: `pod_lifecycle`.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
-from moorage.columns.shape import host_ports
+from moorage.columns.shape import HostPort, host_ports
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
@@ -30,14 +31,39 @@ class Refusal(NamedTuple):
     message: str
 
 
-def refuse_pod(pod: Pod, node: Node, others: Iterable[Pod], gates: GateSet) -> Refusal | None:
+class Load:
+    """What the pods on a node use of it, kept up to date as they come and go."""
+
+    def __init__(self, pods: Iterable[Pod] = ()) -> None:
+        self.pods = 0
+        self.used: Amounts = {}
+        self.ports: Counter[HostPort] = Counter()
+        for pod in pods:
+            self.add(pod)
+
+    def add(self, pod: Pod) -> None:
+        self._count(pod, 1)
+
+    def remove(self, pod: Pod) -> None:
+        self._count(pod, -1)
+
+    def _count(self, pod: Pod, sign: int) -> None:
+        self.pods += sign
+        for name, value in pod_requests(pod.spec).items():
+            self.used[name] = self.used.get(name, 0) + sign * value
+        for port in host_ports(pod.spec):
+            self.ports[port] += sign
+            if not self.ports[port]:
+                del self.ports[port]
+
+
+def refuse_pod(pod: Pod, node: Node, load: Load, gates: GateSet) -> Refusal | None:
     """The first thing that is wrong with running the pod on the node beside the others."""
-    others = list(others)
     return (
         _wrong_system(pod)
-        or _no_room(pod, node, others)
+        or _no_room(pod, node, load)
         or _elsewhere(pod, node, gates)
-        or _port_taken(pod, others)
+        or _port_taken(pod, load)
         or _tainted(pod, node, gates)
     )
 
@@ -51,18 +77,14 @@ def _wrong_system(pod: Pod) -> Refusal | None:
     return None
 
 
-def _no_room(pod: Pod, node: Node, others: list[Pod]) -> Refusal | None:
+def _no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
     capacity = amounts(node.status.allocatable)
-    if len(others) + 1 > capacity.get(PODS, 0):
-        return _out_of(PODS, 1, len(others), capacity.get(PODS, 0))
+    if load.pods + 1 > capacity.get(PODS, 0):
+        return _out_of(PODS, 1, load.pods, capacity.get(PODS, 0))
     # What the node has never heard of is somebody else's to look after.
     wanted = {name: value for name, value in pod_requests(pod.spec).items() if name in capacity or "/" not in name}
-    used: Amounts = {}
-    for other in others:
-        for name, value in pod_requests(other.spec).items():
-            used[name] = used.get(name, 0) + value
     for name in (*_BASIC, *sorted(wanted.keys() - {*_BASIC, PODS})):
-        value, has, taken = wanted.get(name, 0), capacity.get(name, 0), used.get(name, 0)
+        value, has, taken = wanted.get(name, 0), capacity.get(name, 0), load.used.get(name, 0)
         if value > 0 and value > has - taken:
             return _out_of(name, value, taken, has)
     return None
@@ -84,11 +106,9 @@ def _elsewhere(pod: Pod, node: Node, gates: GateSet) -> Refusal | None:
     return None
 
 
-def _port_taken(pod: Pod, others: list[Pod]) -> Refusal | None:
-    wanted = host_ports(pod.spec)
-    taken = [port for other in others for port in host_ports(other.spec)] if wanted else []
-    for address, protocol, number in wanted:
-        for other, other_protocol, other_number in taken:
+def _port_taken(pod: Pod, load: Load) -> Refusal | None:
+    for address, protocol, number in host_ports(pod.spec):
+        for other, other_protocol, other_number in load.ports:
             same_place = address == other or _EVERY_ADDRESS in (address, other)
             if same_place and (protocol, number) == (other_protocol, other_number):
                 return _failed("NodePorts", "node(s) didn't have free ports for the requested pod ports")

@@ -201,4 +201,3 @@ def _boolean(query: Query, name: str) -> bool | None:
 
 def _unreadable(function: str, text: str, why: str) -> ApiError:
     return bad_request(f"{function}: parsing {go_quote(text)}: {why}")
-

@@ -1,7 +1,8 @@
 """Questions that are posted and answered, and never stored: who am I, may I, put this pod there.
 
-In: the document of the question and who asks. Out: the document of the answer. Everybody who is let in may do everything here,
-and the answer says so. Kubernetes: SelfSubjectReview, SelfSubjectAccessReview, and the old form of binding. Next: `handler`.
+In: the document of the question and who asks. Out: the document of the answer. Everybody who is let in may do
+everything here, and the answer says so. Kubernetes: SelfSubjectReview, SelfSubjectAccessReview, and the old form of
+binding. Next: `handler`.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,9 +1,10 @@
 """Watch: the changes after a revision, as events, for as long as somebody listens.
 
-In: the kind, the namespace, options. Out: batches of `Happening`s, each rendered by whoever sends it on. With selectors, an object
-that starts to match was ADDED and one that stops was DELETED. A watch may begin with what there is, and says where it
-is when nothing happens (bookmarks). A watcher that the store's history has left behind is told so: 410.
-Kubernetes: the watch handler over the watch cache. Next: `handler`, as lines of JSON; `moorage.client.in_process`, as is.
+In: the kind, the namespace, options. Out: batches of `Happening`s, each rendered by whoever sends it on. With
+selectors, an object that starts to match was ADDED and one that stops was DELETED. A watch may begin with what there
+is, and says where it is when nothing happens (bookmarks). A watcher that the store's history has left behind is told
+so: 410. Kubernetes: the watch handler over the watch cache. Next: `handler`, as lines of JSON;
+`moorage.client.in_process`, as is.
 """
 
 import asyncio
@@ -48,9 +49,7 @@ async def watch(api: Api, facts: KindFacts, namespace: str, options: ListOptions
     selection = compile_selection(facts, options.labels, options.fields)
     prefix = prefix_of(facts, namespace)
     check_not_older(api, options)
-    from_the_start = options.initial_events or (
-        options.initial_events is None and not options.resource_version
-    )
+    from_the_start = options.initial_events or (options.initial_events is None and not options.resource_version)
     if from_the_start:
         listing = await api.store.list(prefix)
         initial, after = [item for item in listing.items if _wants(facts, selection, item)], listing.revision
@@ -125,5 +124,3 @@ def _selected(facts: KindFacts, change: Change, selection: Selection) -> Happeni
 
 def _wants(facts: KindFacts, selection: Selection, stored: Stored) -> bool:
     return selection.is_everything or selection.wants(decode(facts, stored))
-
-

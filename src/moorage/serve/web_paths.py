@@ -1,7 +1,7 @@
 """Paths outside of the resources: health, version, metrics, discovery, OpenAPI.
 
-In: a request. Out: a response that needs no store. Kubernetes: the generic API server's own handlers. Next: `discovery`,
-`openapi`, `moorage.telemetry.metrics`.
+In: a request. Out: a response that needs no store. Kubernetes: the generic API server's own handlers. Next:
+`discovery`, `openapi`, `moorage.telemetry.metrics`.
 """
 
 from collections.abc import Callable
@@ -70,7 +70,7 @@ class WebPaths:
 
 def _openapi(path: str, request: Request) -> Response:
     # Only few clients ever ask, and what answers them takes a while to import.
-    from moorage.serve.openapi.documents import openapi_v2, openapi_v3, openapi_v3_index
+    from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v3, openapi_v3_index
 
     kinds = tuple(KINDS.values())
     if path == "/openapi/v2":
@@ -78,10 +78,13 @@ def _openapi(path: str, request: Request) -> Response:
     elif path == "/openapi/v3":
         body = openapi_v3_index(kinds)
     else:
-        body = openapi_v3(path.removeprefix("/openapi/v3/"), kinds)
+        root, _, group_version = path.removeprefix("/openapi/v3/").partition("/")
+        known = root == ("apis" if "/" in group_version else "api")
+        body = openapi_v3(group_version, kinds) if known else None
     if body is None:
         raise no_such_path()
-    return _unless_known(request, Response(200, body))
+    headers = (("ETag", f'"{etag_of(body)}"'), ("Vary", "Accept"), ("Cache-Control", "public"))
+    return _unless_known(request, Response(200, body, headers=headers))
 
 
 def _unless_known(request: Request, response: Response) -> Response:

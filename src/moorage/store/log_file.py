@@ -3,14 +3,15 @@
 In: rows (revision, key, created, value; no value for a deletion) and lists of revisions nobody needs. Out: the same, in
 order, after a restart. `append` returns when the rows are on disk. Everything here blocks, and is called by one thread
 at a time. Errors are sqlite3's, but for opening: `StoreUnusable`.
-A batch is one statement, because Python's interpreter lock is taken once per statement: a busy event loop would
-otherwise be waited for once per row.
+Whatever concerns many rows is one statement, because Python's interpreter lock is taken once per statement: a busy event
+loop would otherwise be waited for once per row.
 Kubernetes: etcd's bbolt file and its write-ahead log. Next: `writer`, the thread that calls.
 """
 
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from moorage.store.schema import MIGRATIONS, Migration, migrate
 
 Row = tuple[int, str, int, bytes | None]
 
-#: The name under which a compaction of everything is noted; parts' names are empty or end in a slash.
-ALL_PARTS = "*"
+#: The marks that are not of one part: up to where all are compacted, and the highest revision there was.
+ALL_PARTS, REACHED = "all", "reached"
 
 #: The most rows of one transaction: four variables each, of the 32,766 that SQLite has room for.
 MOST_ROWS = 4_096
@@ -48,7 +49,7 @@ class LogFile:
 
     def __init__(self, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self._path = path
-        self._unchecked = 0
+        self._unchecked = self._checkpoints = 0
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
@@ -67,13 +68,15 @@ class LogFile:
 
     # Reading, once.
 
-    def compacted(self) -> dict[str, int]:
-        """Up to which revision each part has been let go; `ALL_PARTS` stands for all."""
-        return self._numbers("SELECT part, revision FROM compacted")
-
-    def reached(self) -> int:
-        """The highest revision there was when rows were last removed."""
-        return self._numbers("SELECT 'reached', revision FROM reached").get("reached", 0)
+    def marks(self) -> dict[str, int]:
+        """Up to which revision each part has been let go, and the marks that are not of one part."""
+        try:
+            rows = self._connection.execute("SELECT name, revision FROM marks").fetchall()
+        except sqlite3.Error as error:
+            raise self._broken(error) from error
+        if any(type(name) is not str or type(revision) is not int for name, revision in rows):
+            raise self._broken("a mark is damaged")
+        return dict(rows)
 
     def rows(self) -> Generator[Row, None, None]:
         """All of the log, in order. To be closed if it is not read to its end."""
@@ -86,15 +89,6 @@ class LogFile:
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
-    def _numbers(self, query: str) -> dict[str, int]:
-        try:
-            rows = self._connection.execute(query).fetchall()
-        except sqlite3.Error as error:
-            raise self._broken(error) from error
-        if any(type(name) is not str or type(number) is not int for name, number in rows):
-            raise self._broken("what is compacted is damaged")
-        return dict(rows)
-
     def _broken(self, why: object) -> StoreUnusable:
         return StoreUnusable(
             f"{self._path} cannot be read ({why}): move it away to start with an empty cluster, or restore a copy"
@@ -105,38 +99,32 @@ class LogFile:
     def append(self, rows: Sequence[Row]) -> None:
         """At most `MOST_ROWS` rows, all or none, on disk when this returns."""
         values: list[Any] = [column for row in rows for column in row]
-        size = 1 << (len(rows) - 1).bit_length()
+        size = _power_of_two(len(rows))
         values += (None, None, None, None) * (size - len(rows))
         self._connection.execute(_insertion(size), values)
         self._unchecked += sum(len(row[3] or b"") for row in rows) + 512 * len(rows)
 
     def forget(self, forgotten: Sequence[Forgotten], reached: int) -> None:
-        """Remove rows that nobody can ask for, and remember that history begins later."""
-        connection = self._connection
-        superseded = [(revision,) for piece in forgotten for revision in piece.superseded]
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            connection.execute("INSERT OR REPLACE INTO reached VALUES (1, ?)", (reached,))
-            for piece in forgotten:
-                connection.execute(
-                    "INSERT INTO compacted VALUES (?, ?)"
-                    " ON CONFLICT DO UPDATE SET revision = max(revision, excluded.revision)",
-                    (piece.partition, piece.revision),
-                )
-            connection.executemany("DELETE FROM log WHERE revision = ?", superseded)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+        """Remove rows that nobody can ask for, at most `MOST_ROWS`, and remember that history begins later.
+
+        The marks come first: rows that are left behind are then known to be unneeded at the next start.
+        """
+        marks = {REACHED: reached}
+        for part, revision, _ in forgotten:
+            marks[part] = max(revision, marks.get(part, 0))
+        self._connection.execute(_marking(len(marks)), [column for mark in marks.items() for column in mark])
+        superseded: list[int | None] = [revision for piece in forgotten for revision in piece.superseded]
+        if superseded:
+            size = _power_of_two(len(superseded))
+            self._connection.execute(_removal(size), superseded + [None] * (size - len(superseded)))
         self._unchecked += 512 * len(superseded)
 
     def tidy(self) -> None:
         """Keep the write-ahead log and the file from growing without end. Quick when there is nothing to do."""
         if self._unchecked < CHECKPOINT_BYTES:
             return
-        free, pages = self._number("freelist_count"), self._number("page_count")
-        if free > FREE_PAGES and free > pages // 2:
+        self._checkpoints += 1
+        if self._checkpoints % 8 == 0 and self._much_is_free():
             self._connection.execute(f"PRAGMA incremental_vacuum({FREE_PIECE})").fetchall()
         self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         self._unchecked = 0
@@ -148,16 +136,36 @@ class LogFile:
 
     def _bring_home(self) -> None:
         """Make file and write-ahead log as small as they can be made quickly."""
-        free, pages = self._number("freelist_count"), self._number("page_count")
-        if free > FREE_PAGES and free > pages // 2:
+        if self._much_is_free():
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _number(self, pragma: str) -> int:
-        return int(self._connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+    def _much_is_free(self) -> bool:
+        free, pages = (
+            self._connection.execute(f"PRAGMA {count}").fetchone()[0] for count in ("freelist_count", "page_count")
+        )
+        return bool(free > FREE_PAGES and free > pages // 2)
 
 
+# A few texts for any number of rows, so that SQLite compiles each once: what is beyond the last real row is NULL.
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+@cache
 def _insertion(size: int) -> str:
-    """One of a dozen texts, so that SQLite compiles each once; the rows beyond the last real one are NULL."""
     rows = ",".join(("(?,?,?,?)",) * size)
     return f"INSERT INTO log SELECT * FROM (VALUES {rows}) WHERE column1 IS NOT NULL"
+
+
+@cache
+def _removal(size: int) -> str:
+    return f"DELETE FROM log WHERE revision IN ({','.join('?' * size)})"
+
+
+@cache
+def _marking(count: int) -> str:
+    rows = ",".join(("(?,?)",) * count)
+    return f"INSERT INTO marks VALUES {rows} ON CONFLICT DO UPDATE SET revision = max(revision, excluded.revision)"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from moorage.store.directory import DataDirectory
-from moorage.store.log_file import ALL_PARTS, LogFile
+from moorage.store.log_file import ALL_PARTS, REACHED, LogFile
 from moorage.store.partition import Forgotten
 from moorage.store.protocol import Change, KeyExists, KeyMissing, RevisionMismatch, Stored, StoreError, StoreFailed
 from moorage.store.reading import StateReader
@@ -66,10 +66,10 @@ class SqliteStore(StateReader):
             file = LogFile(directory.prepare(FILE_NAME), migrations)
             try:
                 state = State(bounds, clock)
-                compacted = file.compacted()
-                floor = compacted.pop(ALL_PARTS, 0)
+                marks = file.marks()
+                floor, reached = marks.pop(ALL_PARTS, 0), marks.pop(REACHED, 0)
                 with closing(file.rows()) as rows:
-                    unneeded = state.restore(rows, compacted, floor, file.reached())
+                    unneeded = state.restore(rows, marks, floor, reached)
                 store = cls(state, directory, file)
             except BaseException:
                 file.close()

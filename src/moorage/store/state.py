@@ -19,7 +19,7 @@ from moorage.store.partition import Forgotten, Partition
 from moorage.store.protocol import Change, Compacted, FutureRevision, Listing, Stored
 
 #: History is looked at after so many changes, or after so many seconds; twice as much as came may go at once.
-PIECE = 512
+PIECE = 1_024
 EVERY_SECONDS = 1.0
 #: An empty store is at revision 1, as etcd is: 0 has a meaning of its own in the API.
 FIRST_REVISION = 1

@@ -6,14 +6,14 @@ from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
 from moorage.model.node import Node
 from moorage.model.pod import Pod
-from moorage.run.admission import refuse_pod
+from moorage.run.admission import Load, refuse_pod
 
 
 def check_kubelet_admit(case: dict[str, Any]) -> str | None:
     given, want = case["in"], case["out"]
     gates = gates_from({"TaintTolerationComparisonOperators": given["comparisonOperators"]})
-    others = [convert_view(other, Pod) for other in given["otherPods"] or []]
-    refusal = refuse_pod(convert_view(given["pod"], Pod), convert_view(given["node"], Node), others, gates)
+    load = Load(convert_view(other, Pod) for other in given["otherPods"] or [])
+    refusal = refuse_pod(convert_view(given["pod"], Pod), convert_view(given["node"], Node), load, gates)
     got = {
         "admit": refusal is None,
         "reason": refusal.reason if refusal else "",

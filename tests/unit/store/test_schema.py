@@ -120,12 +120,12 @@ def test_a_damaged_file_is_refused_or_read_but_never_a_surprise(tmp_path: Path, 
     "damage",
     [
         "DROP TABLE log",
-        "DROP TABLE compacted",
+        "DROP TABLE marks",
         "UPDATE log SET key = x'00ff' WHERE revision = 2",
         "UPDATE log SET value = 7 WHERE revision = 2",
         "UPDATE log SET created = 'soon' WHERE revision = 2",
-        "INSERT INTO compacted VALUES ('/pods/', 'late')",
-        "INSERT INTO reached VALUES (1, 'far')",
+        "INSERT INTO marks VALUES ('/pods/', 'late')",
+        "INSERT INTO marks VALUES ('reached', x'00')",
     ],
 )
 def test_tables_that_hold_something_else_are_refused(tmp_path: Path, damage: str) -> None:

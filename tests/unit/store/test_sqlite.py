@@ -117,7 +117,7 @@ def test_rows_that_a_removal_left_behind_are_removed_by_the_next_start(tmp_path:
 
     _with_store(tmp_path, churn)
     connection = sqlite3.connect(tmp_path / FILE_NAME)
-    connection.execute("INSERT INTO compacted VALUES ('/leases/', 13)")
+    connection.execute("INSERT INTO marks VALUES ('/leases/', 13)")
     connection.commit()
     connection.close()
     assert len(_rows(tmp_path)) == 12

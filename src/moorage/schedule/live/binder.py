@@ -25,7 +25,7 @@ from moorage.schedule.cycle import Scheduler
 from moorage.schedule.diagnosis import event_note
 from moorage.schedule.live import recording
 from moorage.schedule.live.assumptions import Assumption, Assumptions
-from moorage.schedule.live.errands import Errands
+from moorage.client.errands import Errands
 from moorage.schedule.live.evictions import Evictions
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import PodFeed

@@ -15,7 +15,7 @@ from moorage.model.pod_status import PodCondition
 from moorage.schedule.actions import NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.live import recording
-from moorage.schedule.live.errands import Errands
+from moorage.client.errands import Errands
 from moorage.schedule.live.pod_status import POD, PodStatusWriter
 from moorage.schedule.live.recording import Recorder
 from moorage.telemetry.logs import get_logger

@@ -27,12 +27,12 @@ from moorage.serve.apply.entries import (
     write_entry,
     writer_of,
 )
-from moorage.serve.apply.field_set import NOTHING, Fields, difference, in_order, recursive_difference
+from moorage.serve.apply.field_set import NOTHING, Fields, in_order, recursive_difference
 from moorage.serve.apply.filling import emptied, filled
 from moorage.serve.apply.grain import grain_of
 from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
 from moorage.serve.apply.ownership import regrained, written_fields
-from moorage.serve.apply.reset_fields import NEVER_OWNED, reset_fields
+from moorage.serve.apply.reset_fields import ownable_part, reset_fields
 from moorage.serve.apply.typed_check import check, render_problems
 from moorage.serve.apply.updating import update_managers
 
@@ -45,7 +45,7 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 
 def created_fields(new: Raw, facts: KindFacts) -> Fields:
     """What the creator of this object owns; the same for all objects made from one template. Raises ValueError."""
-    return in_order(difference(_created(new, facts), NEVER_OWNED))
+    return in_order(_created(new, facts))
 
 
 def entry_for(fields: Fields, facts: KindFacts, manager: str, time: str) -> list[Raw]:
@@ -68,7 +68,7 @@ def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
             entries = write(managed)
         else:
             entries = entry_for(created_fields(new, facts), facts, manager, time)
-    except ValueError:
+    except (ValueError, RecursionError):
         return new  # what cannot be owned in parts (a list with elements that have no name) is owned by nobody
     if entries:
         metadata["managedFields"] = entries
@@ -76,7 +76,7 @@ def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
 
 
 def _created(new: Raw, facts: KindFacts) -> Fields:
-    return recursive_difference(written_fields(new, grain_of(facts), new=False), reset_fields(facts, ""))
+    return written_fields(ownable_part(new, facts), grain_of(facts), new=False)
 
 
 def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: str, time: str) -> Raw:
@@ -98,7 +98,7 @@ def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: s
         changes = compare_objects(before, new, grain_of(facts)).without(reset_fields(facts, subresource))
         writer = writer_of(manager, UPDATE, facts.api_version, subresource)
         after = update_managers(of_version(managed, facts.api_version), changes, writer, facts.api_version, time)
-    except ValueError:
+    except (ValueError, RecursionError):
         return new
     entries = stored if own and after is managed else write(after, stored)
     if entries:

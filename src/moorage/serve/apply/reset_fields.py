@@ -6,30 +6,29 @@ GetResetFields of the strategies in pkg/registry, and managedfields/internal/str
 """
 
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from moorage.model.kinds import KindFacts
 from moorage.serve.apply.field_set import NOTHING, Fields, of_paths
 
+Raw = dict[str, Any]
+
 #: What identifies an object or is kept by the API server.
+UNOWNED_METADATA: Final = frozenset(
+    {
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    }
+)
 NEVER_OWNED: Final = of_paths(
-    ("apiVersion",),
-    ("kind",),
-    ("metadata",),
-    *(
-        ("metadata", name)
-        for name in (
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "selfLink",
-            "uid",
-            "clusterName",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-        )
-    ),
+    ("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in sorted(UNOWNED_METADATA))
 )
 
 _STATUS = of_paths(("status",))
@@ -67,3 +66,13 @@ def reset_fields(facts: KindFacts, subresource: str) -> Fields:
     if subresource == "status":
         return _ALL_BUT_STATUS.get(facts.kind, _SPEC)
     return _STATUS
+
+
+def ownable_part(document: Raw, facts: KindFacts) -> Raw:
+    """What of a new object its creator can own: the same as both sets above say, for a whole document at once."""
+    unset = ("apiVersion", "kind", "status") if facts.kind in _WITH_STATUS else ("apiVersion", "kind")
+    part = {name: value for name, value in document.items() if name not in unset}
+    metadata = document.get("metadata")
+    if isinstance(metadata, dict):
+        part["metadata"] = {name: value for name, value in metadata.items() if name not in UNOWNED_METADATA}
+    return part

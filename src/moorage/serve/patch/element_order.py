@@ -6,7 +6,7 @@ Kubernetes: the strategicpatch package's normalizeElementOrder; upstream compare
 looked up once. Next: `strategic_merge`.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from moorage.serve.patch.go_values import go_type, go_value, token
@@ -15,16 +15,33 @@ from moorage.serve.patch.patch_error import PatchError
 
 def in_order(merged: list[Any], wanted: list[Any], before: list[Any], merge_key: str, of_maps: bool) -> list[Any]:
     """The merged elements: those in `wanted` in that order, between them those of `before` only. Raises PatchError."""
-    named = {_identity(item, merge_key, bool(merge_key)) for item in wanted}
-    patched: list[Any] = []
-    server_only: list[Any] = []
-    for item in merged:
-        known = _identity(item, merge_key, bool(merge_key)) in named
-        (patched if known else server_only).append(item)
-    patched = _sorted(patched, _positions(wanted, merge_key, of_maps), merge_key, of_maps)
-    positions = _positions(before, merge_key, of_maps)
-    server_only = _sorted(server_only, positions, merge_key, of_maps)
-    return _interleaved(server_only, patched, positions, merge_key, of_maps)
+    if of_maps and not merge_key:
+        for item in (*merged, *before, *wanted):
+            raise missing_merge_key(item, merge_key) if isinstance(item, dict) else wrong_type({}, item)
+    named = _positions(identities(wanted, merge_key))
+    keys = identities(merged, merge_key)
+    patched = _sorted([(named[key], item) for key, item in zip(keys, merged, strict=True) if key in named], of_maps)
+    if len(patched) == len(merged):
+        return patched
+    known = _positions(identities(before, merge_key))
+    server_only = [(known.get(key), item) for key, item in zip(keys, merged, strict=True) if key not in named]
+    rest = _sorted(server_only, of_maps)
+    return _interleaved(rest, patched, known, merge_key) if patched else rest
+
+
+def identities(items: list[Any], merge_key: str) -> list[Hashable]:
+    """What tells the elements apart: their merge key, or themselves if there is none. Raises PatchError."""
+    if not merge_key:
+        return [token(item) for item in items]
+    keys: list[Hashable] = []
+    for item in items:
+        if not isinstance(item, dict):
+            raise wrong_type({}, item)
+        if merge_key not in item:
+            raise missing_merge_key(item, merge_key)
+        key = item[merge_key]
+        keys.append(key if type(key) is str else token(key))
+    return keys
 
 
 def missing_merge_key(element: dict[str, Any], merge_key: str) -> PatchError:
@@ -35,39 +52,32 @@ def wrong_type(expected: Any, actual: Any) -> PatchError:
     return PatchError(f"expected a {go_type(expected)}, but received a {go_type(actual)}")
 
 
-def _identity(item: Any, merge_key: str, of_maps: bool) -> Hashable:
-    if not of_maps:
-        return token(item)
-    if not isinstance(item, dict):
-        raise wrong_type({}, item)
-    if merge_key not in item:
-        raise missing_merge_key(item, merge_key)
-    return token(item[merge_key])
-
-
-def _positions(items: list[Any], merge_key: str, of_maps: bool) -> dict[Hashable, int]:
+def _positions(keys: list[Hashable]) -> dict[Hashable, int]:
+    """Where each key first occurs."""
     positions: dict[Hashable, int] = {}
-    for position, item in enumerate(items):
-        positions.setdefault(_identity(item, merge_key, of_maps), position)
+    for position, key in enumerate(keys):
+        positions.setdefault(key, position)
     return positions
 
 
-def _sorted(items: list[Any], positions: dict[Hashable, int], merge_key: str, of_maps: bool) -> list[Any]:
+def _sorted(found: Sequence[tuple[int | None, Any]], of_maps: bool) -> list[Any]:
     """By position; elements marked for deletion come last."""
-    found = [(positions.get(_identity(item, merge_key, of_maps)), item) for item in items]
-    if of_maps:
-        deleted = [item for item in items if item.get("$patch") == "delete"]
-        found = [(place, item) for place, item in found if item.get("$patch") != "delete"]
-    else:
-        deleted = []
-    if all(place is not None for place, _ in found):
-        ordered = sorted(found, key=lambda pair: pair[0] or 0)
-    else:
-        ordered = _inserted(found)
-    return [item for _, item in ordered] + deleted
+    deleted: list[Any] = []
+    if of_maps and any("$patch" in item for _, item in found):
+        deleted = [item for _, item in found if item.get("$patch") == "delete"]
+        found = [pair for pair in found if pair[1].get("$patch") != "delete"]
+    if any(place is None for place, _ in found):
+        found = _inserted(found)
+    elif len(found) > 1:
+        found = sorted(found, key=_place)
+    return [item for _, item in found] + deleted
 
 
-def _inserted(found: list[tuple[int | None, Any]]) -> list[tuple[int | None, Any]]:
+def _place(pair: tuple[int | None, Any]) -> int:
+    return pair[0] or 0
+
+
+def _inserted(found: Sequence[tuple[int | None, Any]]) -> Sequence[tuple[int | None, Any]]:
     """What upstream's sort makes of elements without a position, which it takes to be before everything."""
     if len(found) > 20:
         return found
@@ -84,22 +94,18 @@ def _before(one: int | None, other: int | None) -> bool:
     return one is None or other is None or one < other
 
 
-def _interleaved(
-    left: list[Any], right: list[Any], positions: dict[Hashable, int], merge_key: str, of_maps: bool
-) -> list[Any]:
+def _interleaved(left: list[Any], right: list[Any], known: dict[Hashable, int], merge_key: str) -> list[Any]:
     """`left` put into `right`, each element before the first of `right` that it stood before on the server."""
-    if not left:
-        return right
     placed: list[Any] = []
-    waiting = [(positions.get(_identity(item, merge_key, of_maps)), item) for item in left]
+    ours = [known.get(key) for key in identities(left, merge_key)]
     at = 0
-    for item in right:
-        place = positions.get(_identity(item, merge_key, of_maps))
-        while at < len(waiting):
-            ours = waiting[at][0]
-            if ours is None or place is None or ours >= place:
+    for key, item in zip(identities(right, merge_key), right, strict=True):
+        theirs = known.get(key)
+        while at < len(left):
+            place = ours[at]
+            if place is None or theirs is None or place >= theirs:
                 break
-            placed.append(waiting[at][1])
+            placed.append(left[at])
             at += 1
         placed.append(item)
-    return placed + [item for _, item in waiting[at:]]
+    return placed + left[at:]

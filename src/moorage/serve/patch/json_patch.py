@@ -20,6 +20,7 @@ from moorage.serve.patch.patch_error import (
     PatchError,
     check_depth,
     json_type_name,
+    too_deep,
 )
 
 Raw = dict[str, Any]
@@ -52,7 +53,8 @@ def apply_json_patch(document: Raw, patch: Any) -> Raw:
             method(work, operation)
         except _Failed as failed:
             raise PatchError(str(failed), UNPROCESSABLE, hidden=True) from None
-    check_depth(work.root)
+    if any(_may_deepen(operation) for operation in operations):
+        check_depth(work.root)
     if not isinstance(work.root, dict):
         raise PatchError("the patch makes the document something that is no object", UNPROCESSABLE, hidden=True)
     return work.root
@@ -92,6 +94,10 @@ def _operations(patch: Any) -> list[Raw]:
 def _not_decoded(value: Any, what: str) -> PatchError:
     text = f"error decoding patch: json: cannot unmarshal {json_type_name(value)} into Go {what}"
     return PatchError(text, BAD_REQUEST)
+
+
+def _may_deepen(operation: Raw) -> bool:
+    return operation["op"] in ("move", "copy") or isinstance(operation.get("value"), dict | list)
 
 
 class _Work:
@@ -311,14 +317,9 @@ def _copied(work: _Work, value: Any) -> Any:
         if work.copied <= MOST_COPIED_BYTES:
             return msgspec.json.decode(text)
     except RecursionError:
-        raise _nested_too_deeply() from None
+        raise too_deep() from None
     said = f"Unable to complete the copy, the accumulated size increase of copy is {work.copied}"
     raise PatchError(f"{said}, exceeding the limit {MOST_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
-
-
-def _nested_too_deeply() -> PatchError:
-    said = f"the document would be nested more than {MOST_LEVELS} levels deep"
-    return PatchError(said, UNPROCESSABLE, hidden=True)
 
 
 def _do_test(work: _Work, operation: Raw) -> None:
@@ -338,7 +339,7 @@ def _do_test(work: _Work, operation: Raw) -> None:
     try:
         same = _same(value, expected)
     except RecursionError:
-        raise _nested_too_deeply() from None
+        raise too_deep() from None
     if not same:
         raise _Failed(f"testing value {path} failed: test failed")
 

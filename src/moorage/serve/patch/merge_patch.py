@@ -7,7 +7,7 @@ are not. Next: `strategic_merge`, which knows lists whose elements have names.
 
 from typing import Any
 
-from moorage.serve.patch.patch_error import BAD_REQUEST, PatchError, check_depth, json_type_name
+from moorage.serve.patch.patch_error import BAD_REQUEST, PatchError, json_type_name, too_deep
 
 Raw = dict[str, Any]
 
@@ -19,8 +19,10 @@ def apply_merge_patch(document: Raw, patch: Any) -> Raw:
     if not isinstance(patch, dict):
         what = f"json: cannot unmarshal {json_type_name(patch)} into Go value of type map[string]interface {{}}"
         raise PatchError(f"error decoding patch: {what}", BAD_REQUEST)
-    check_depth(patch)
-    return _merge_objects(document, patch)
+    try:
+        return _merge_objects(document, patch)
+    except RecursionError:
+        raise too_deep() from None
 
 
 def _merge_objects(document: Raw, patch: Raw) -> Raw:

@@ -51,7 +51,11 @@ def check_depth(document: Any) -> None:
         if not inner:
             return
         level = inner
-    raise PatchError(f"the document would be nested more than {MOST_LEVELS} levels deep")
+    raise too_deep()
+
+
+def too_deep() -> PatchError:
+    return PatchError("the document would be nested too deeply", UNPROCESSABLE, hidden=True)
 
 
 def json_type_name(value: Any) -> str:

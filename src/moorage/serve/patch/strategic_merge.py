@@ -14,7 +14,7 @@ from moorage.model.go_text import go_quote
 from moorage.model.schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.serve.patch.element_order import in_order, missing_merge_key, wrong_type
 from moorage.serve.patch.go_values import go_string, go_value, token
-from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, check_depth, json_type_name
+from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, json_type_name, too_deep
 
 Raw = dict[str, Any]
 
@@ -32,8 +32,10 @@ def apply_strategic_merge(document: Raw, patch: Any, schema: StructType) -> Raw:
     if not isinstance(patch, dict):
         what = f"json: cannot unmarshal {json_type_name(patch)} into Go value of type map[string]interface {{}}"
         raise PatchError(what, BAD_REQUEST)
-    check_depth(patch)
-    return _merge_objects(document, patch, schema)
+    try:
+        return _merge_objects(document, patch, schema)
+    except RecursionError:
+        raise too_deep() from None
 
 
 def _merge_objects(original: Raw, patch: Raw, schema: SchemaType) -> Raw:
@@ -120,9 +122,13 @@ def _merge_ordered_list(merged: Raw, patch: Raw, directive: str, schema: SchemaT
     elif current is None:
         combined = _new_elements(changes)
     else:
-        combined = _merge_lists(current, changes, field, element, deleting=False)
+        combined = _merge_lists(current, changes, field, element, deleting=False, ordered=False)
     of_maps = _are_maps(current or [], changes or [])
-    merged[name] = in_order(combined, order, current or [], field.patch_merge_key, of_maps)
+    before = current or []
+    if of_maps and changes and field.patch_strategy == "merge" and all(i.get(_DIRECTIVE) != "replace" for i in changes):
+        # Upstream appends in place: new elements stand where deleted ones left room at the end.
+        before = combined[: len(before)]
+    merged[name] = in_order(combined, order, before, field.patch_merge_key, of_maps)
     patch.pop(name, None)
 
 
@@ -160,7 +166,9 @@ def _same_element(one: Any, other: Any, merge_key: str) -> bool:
     return token(one[merge_key]) == token(other[merge_key])
 
 
-def _merge_lists(original: list[Any], patch: list[Any], field: Field, element: SchemaType, deleting: bool) -> list[Any]:
+def _merge_lists(
+    original: list[Any], patch: list[Any], field: Field, element: SchemaType, deleting: bool, ordered: bool = True
+) -> list[Any]:
     if field.patch_strategy != "merge" and not deleting:
         return [_without_nulls(item) for item in patch]
     if not original and not patch:
@@ -175,7 +183,7 @@ def _merge_lists(original: list[Any], patch: list[Any], field: Field, element: S
         raise PatchError(f"cannot merge lists without merge key for {_kind_name(element)}")
     original, patch = _without_directives(original, patch, field.patch_merge_key)
     merged = _merge_elements(original, patch, field.patch_merge_key, element)
-    return in_order(merged, patch, original, field.patch_merge_key, of_maps=True)
+    return in_order(merged, patch, original, field.patch_merge_key, of_maps=True) if ordered else merged
 
 
 def _without_directives(original: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:

@@ -2,7 +2,7 @@
 
 In: functions that make a coroutine. Out: nothing; whoever sends an errand sees to it that its end is noticed. One task
 runs errands until there are none left, so that a burst costs as many tasks as may run at once, and no more.
-Next: `binder`, `pod_status` and `evictions` send them.
+Next: the scheduler and the kubelets send them.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from moorage.telemetry.logs import get_logger
 
 Errand = Callable[[], Awaitable[None]]
-_LOG = get_logger("scheduler")
+_LOG = get_logger("client")
 
 
 class Errands:

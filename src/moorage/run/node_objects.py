@@ -1,0 +1,125 @@
+"""Simulated nodes as objects: what a kubelet registers, what it reports, and the Lease that says it is alive.
+
+In: a name, a number, the time. Out: raw documents. Nodes are spread over three zones. Kubernetes:
+pkg/kubelet/nodestatus and the node Lease controller. Next: `kubelets`, which writes them.
+"""
+
+import time
+from typing import Any
+
+from moorage.model.node import Node
+
+Raw = dict[str, Any]
+
+LEASE_NAMESPACE = "kube-node-lease"
+LEASE_SECONDS = 40
+KUBELET_VERSION = "v1.36.4"
+_ZONES = ("zone-a", "zone-b", "zone-c")
+#: What a node has if nobody says otherwise.
+CAPACITY = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+_HEALTHY = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+
+def new_node(name: str, number: int) -> Raw:
+    """A node to register."""
+    labels = {
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/region": "region-1",
+        "topology.kubernetes.io/zone": _ZONES[number % len(_ZONES)],
+    }
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {}}
+
+
+def node_status(node: Node, number: int, now: float) -> Raw:
+    """What a kubelet reports: capacity if nobody has said what the node has, conditions, addresses, versions."""
+    text = _time_text(now)
+    old = {condition.type: condition for condition in node.status.conditions}
+    conditions = []
+    for kind, status, reason, message in _HEALTHY:
+        known = old.get(kind)
+        changed = known.lastTransitionTime if known is not None and known.status == status else text
+        conditions.append(
+            {
+                "type": kind,
+                "status": status,
+                "reason": reason,
+                "message": message,
+                "lastHeartbeatTime": text,
+                "lastTransitionTime": changed,
+            }
+        )
+    status_part: Raw = {"conditions": conditions}
+    if not node.status.capacity and not node.status.allocatable:
+        status_part |= {"capacity": CAPACITY, "allocatable": CAPACITY}
+    elif not node.status.allocatable:
+        status_part["allocatable"] = {name: str(value) for name, value in node.status.capacity.items()}
+    if not node.status.addresses:
+        addresses = [("InternalIP", _address(number)), ("Hostname", node.metadata.name)]
+        status_part["addresses"] = [{"type": kind, "address": value} for kind, value in addresses]
+    if not node.status.nodeInfo.kubeletVersion:
+        status_part["nodeInfo"] = _node_info(node)
+    return status_part
+
+
+def new_lease(node: Node, now: float) -> Raw:
+    owner = {"apiVersion": "v1", "kind": "Node", "name": node.metadata.name, "uid": node.metadata.uid}
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": node.metadata.name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]},
+        "spec": {
+            "holderIdentity": node.metadata.name,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "renewTime": micro_time_text(now),
+        },
+    }
+
+
+def host_address(node: Node | None) -> str:
+    """The address at which pods reach their node."""
+    addresses = node.status.addresses if node is not None else ()
+    return next((one.address for one in addresses if one.type == "InternalIP"), "10.0.0.1")
+
+
+def pod_address(number: int) -> str:
+    """The address of the n-th pod; after sixteen million they come again."""
+    number %= 1 << 22
+    return f"10.{128 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+
+
+def micro_time_text(now: float) -> str:
+    micros = int(now * 1_000_000)
+    return f"{_time_text(micros // 1_000_000)[:-1]}.{micros % 1_000_000:06d}Z"
+
+
+def _address(number: int) -> str:
+    number += 1
+    return f"10.{number >> 16 & 63}.{number >> 8 & 255}.{number & 255}"
+
+
+def _node_info(node: Node) -> Raw:
+    return {
+        "machineID": node.metadata.uid.replace("-", ""),
+        "systemUUID": node.metadata.uid,
+        "bootID": node.metadata.uid,
+        "kernelVersion": "6.12.0",
+        "osImage": "Moorage simulated node",
+        "containerRuntimeVersion": "simulated://1.0.0",
+        "kubeletVersion": KUBELET_VERSION,
+        "kubeProxyVersion": "",
+        "operatingSystem": "linux",
+        "architecture": "amd64",
+    }
+
+
+def _time_text(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

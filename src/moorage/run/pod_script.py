@@ -1,0 +1,61 @@
+"""What a simulated pod does with its life: how long it takes to start, when its containers exit, how long they take to
+stop.
+
+In: a pod's view; annotations under `simulate.moorage.dev/` say what differs from the defaults. Out: a `Script`.
+Without any annotation a pod runs from the moment it is admitted until it is deleted, and stops at once; pods of Jobs
+complete after a second. Kubernetes: KWOK's stages are the nearest thing. Next: `pod_lifecycle`, which plays it.
+"""
+
+from typing import NamedTuple
+
+from moorage.model.go_duration import DurationError, parse_duration
+from moorage.model.pod import Pod
+
+START_DELAY = "simulate.moorage.dev/start-delay"
+COMPLETES_AFTER = "simulate.moorage.dev/completes-after"
+EXIT_CODE = "simulate.moorage.dev/exit-code"
+STOP_DELAY = "simulate.moorage.dev/stop-delay"
+_JOBS_TAKE = 1.0
+_SECOND = 1_000_000_000
+
+
+class Script(NamedTuple):
+    """Seconds, and the code that containers exit with. Without `completes_after` the pod runs until it is deleted."""
+
+    start_delay: float = 0.0
+    ready_delay: float = 0.0
+    completes_after: float | None = None
+    exit_code: int = 0
+    stop_delay: float = 0.0
+
+
+def script_of(pod: Pod) -> Script:
+    """Annotations that cannot be read count as absent."""
+    annotations = pod.metadata.annotations
+    completes_after = _seconds(annotations.get(COMPLETES_AFTER))
+    if completes_after is None and any(owner.kind == "Job" for owner in pod.metadata.ownerReferences):
+        completes_after = _JOBS_TAKE
+    code = annotations.get(EXIT_CODE, "0")
+    return Script(
+        start_delay=_seconds(annotations.get(START_DELAY)) or 0.0,
+        ready_delay=max((_until_ready(pod)), default=0.0),
+        completes_after=completes_after,
+        exit_code=int(code) if code.isascii() and code.isdigit() and int(code) < 256 else 0,
+        stop_delay=_seconds(annotations.get(STOP_DELAY)) or 0.0,
+    )
+
+
+def _until_ready(pod: Pod) -> list[float]:
+    """A readiness probe is asked first after its initial delay, and once more after its period."""
+    probes = [container.readinessProbe for container in pod.spec.containers]
+    return [float(probe.initialDelaySeconds + probe.periodSeconds) for probe in probes if probe is not None]
+
+
+def _seconds(text: str | None) -> float | None:
+    """A duration such as `90s` or `1h30m`, or a plain number of seconds."""
+    if not text:
+        return None
+    try:
+        return max(0.0, float(text) if text.replace(".", "", 1).isdigit() else parse_duration(text) / _SECOND)
+    except (DurationError, ValueError):
+        return None
