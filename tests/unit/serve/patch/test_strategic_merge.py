@@ -44,6 +44,16 @@ def test_order_alone_can_be_changed_and_what_only_the_server_knows_stays_in_plac
     assert _names(apply_strategic_merge(_containers("a", "b", "c", "d"), patch, POD)) == ["b", "c", "d", "a"]
 
 
+def test_a_new_element_takes_the_place_that_a_deleted_one_left_at_the_end() -> None:
+    patch: Raw = {
+        "spec": {
+            "containers": [{"name": "a", "$patch": "delete"}, {"name": "x"}],
+            "$setElementOrder/containers": [{"name": "x"}, {"name": "c"}],
+        }
+    }
+    assert _names(apply_strategic_merge(_containers("a", "b", "c"), patch, POD)) == ["b", "x", "c"]
+
+
 def test_elements_can_be_deleted_and_lists_replaced() -> None:
     delete: Raw = {"spec": {"containers": [{"name": "a", "$patch": "delete"}]}}
     assert _names(apply_strategic_merge(_containers("a", "b"), delete, POD)) == ["b"]
