@@ -6,6 +6,7 @@ does not ask for costs a comparison; Python's own logging is left alone, and lib
 klog and component-base/logs, whose JSON has the same names. Next: whoever runs a component calls `configure`.
 """
 
+import asyncio
 import os
 import sys
 import time
@@ -93,6 +94,16 @@ class Logger:
             stream.flush()
         except (OSError, ValueError):
             return  # nobody listens any more; that must not stop the component
+
+
+def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """For `loop.set_exception_handler`: what nobody awaits is logged in our format, not printed by asyncio."""
+    error = context.get("exception")
+    facts: dict[str, Any] = {}
+    if isinstance(error, BaseException):
+        facts["err"] = repr(error)
+        facts["stacktrace"] = "".join(traceback.format_exception(error))
+    get_logger("loop").error(str(context.get("message", "")), **facts)
 
 
 def get_logger(component: str) -> Logger:

@@ -1,3 +1,4 @@
+import asyncio
 import io
 import json
 import logging
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from moorage.telemetry.logs import Logger, configure, get_logger
+from moorage.telemetry.logs import Logger, configure, get_logger, log_loop_error
 
 LOG = get_logger("scheduler")
 
@@ -83,6 +84,23 @@ def test_an_exception_comes_with_its_traceback(log_format: str) -> None:
     assert "Traceback (most recent call last)" in stream.getvalue()
     assert "KeyError('lost')" in stream.getvalue()
     assert all(line.startswith(("E", "\t", "{")) for line in stream.getvalue().splitlines())
+
+
+def test_what_nobody_awaits_is_logged() -> None:
+    stream = said("text")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(log_loop_error)
+        loop.call_soon(lambda: 1 // 0)
+        loop.call_exception_handler({"message": "odd"})
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    odd, failed = stream.getvalue().splitlines()[:2]
+    assert '"odd" component="loop"' in odd
+    assert "ZeroDivisionError" in failed
+    assert "Traceback" in stream.getvalue()
 
 
 def test_a_reader_that_has_gone_stops_nobody() -> None:

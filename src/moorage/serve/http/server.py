@@ -6,8 +6,11 @@ genericapiserver's SecureServingInfo. Next: `connection`.
 """
 
 import asyncio
+import resource
+import socket
 import ssl
 from collections.abc import Callable
+from dataclasses import replace
 
 from moorage.serve.http.connection import Connection
 from moorage.serve.http.limits import Limits
@@ -18,6 +21,8 @@ from moorage.telemetry.logs import get_logger
 _HANDSHAKE_SECONDS = 10.0
 _GOODBYE_SECONDS = 1.0
 _BACKLOG = 1024
+_OTHER_FILES = 128  # what the process may have open beside connections: the store, logs, libraries
+_PROBES = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # seconds, seconds, tries
 
 
 class Server:
@@ -32,7 +37,7 @@ class Server:
     ) -> None:
         """`gate` sees the head of a request before its body is received, and may raise ApiError."""
         self.handler = handler
-        self.limits = Limits() if limits is None else limits
+        self.limits = _within_open_files(Limits() if limits is None else limits)
         self.gate = gate
         self.is_long_running = is_long_running
         self.log = get_logger("http")
@@ -60,6 +65,8 @@ class Server:
             ssl_handshake_timeout=_HANDSHAKE_SECONDS if context else None,
             ssl_shutdown_timeout=_GOODBYE_SECONDS if context else None,
         )
+        for listening in self._listener.sockets:
+            _notice_dead_peers(listening)
         self.port = self._listener.sockets[0].getsockname()[1]
         self._schedule_sweep()
 
@@ -107,3 +114,23 @@ class Server:
         for connection in list(self.connections):
             connection.check(now)
         self._schedule_sweep()
+
+
+def _within_open_files(limits: Limits) -> Limits:
+    """As many connections as the process may open files. The system is asked for more: its usual mark is low."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.connections + limits.connections // 10 + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return limits
+    raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if raised > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+    return replace(limits, connections=min(limits.connections, max(1, (raised - _OTHER_FILES) * 10 // 11)))
+
+
+def _notice_dead_peers(listening: socket.socket) -> None:
+    """Connections that are accepted inherit this: a watcher whose machine is gone is noticed though nothing is sent."""
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBES:
+        if hasattr(socket, name):
+            listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

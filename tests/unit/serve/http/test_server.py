@@ -1,5 +1,6 @@
 import asyncio
 import datetime
+import resource
 import ssl
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from tests.unit.serve.http.serving import connect, echo, run, serving
 
 from moorage.serve.authentication import ADMIN, Authenticator
 from moorage.serve.credentials import Credentials, open_credentials, server_names
+from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
 from moorage.telemetry.logs import configure
@@ -137,6 +139,13 @@ def test_stop_does_not_wait_longer_than_it_was_told(capsys: pytest.CaptureFixtur
 
     run(main)
     assert "connections=1" in capsys.readouterr().err
+
+
+def test_a_process_that_may_open_few_files_takes_fewer_connections() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert Server(echo, Limits(connections=2)).limits.connections == 2
+    assert 0 < Server(echo, Limits(connections=10**9)).limits.connections <= before[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_a_port_in_use_is_an_os_error() -> None:

@@ -1,9 +1,12 @@
 import asyncio
+import datetime
+import ssl
 from collections.abc import AsyncIterator
 
 import pytest
 from tests.unit.serve.http.serving import connect, echo, run, serving
 
+from moorage.serve.credentials import open_credentials, server_names
 from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.telemetry.logs import configure
@@ -139,15 +142,21 @@ def test_head_has_no_stream() -> None:
     run(main)
 
 
-def test_a_client_that_does_not_read_is_cut_off_and_others_are_not() -> None:
+@pytest.mark.parametrize("is_encrypted", [False, True])
+def test_a_client_that_does_not_read_is_cut_off_and_others_are_not(is_encrypted: bool) -> None:
+    credentials = open_credentials(None, server_names("127.0.0.1"), datetime.datetime.now(datetime.UTC))
+    ours = credentials.server_context() if is_encrypted else None
+    authority = credentials.authority.issued.certificate.decode()
+    theirs = ssl.create_default_context(cadata=authority) if is_encrypted else None
+
     async def main() -> None:
         sources = {"/deaf": Source(), "/good": Source()}
 
         async def handler(request: Request) -> Response | Stream:
             return await sources[request.path](request)
 
-        async with serving(handler, Limits(unread_seconds=0.1, unread_bytes=1000)) as server:
-            deaf, good = await connect(server), await connect(server)
+        async with serving(handler, Limits(unread_seconds=0.1, unread_bytes=1000), context=ours) as server:
+            deaf, good = await connect(server, theirs), await connect(server, theirs)
             deaf.writer.transport.pause_reading()  # type: ignore[attr-defined]
             deaf.send("GET /deaf")
             good.send("GET /good")
