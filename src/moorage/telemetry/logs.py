@@ -6,17 +6,17 @@ does not ask for costs a comparison; Python's own logging is left alone, and lib
 klog and component-base/logs, whose JSON has the same names. Next: whoever runs a component calls `configure`.
 """
 
-import asyncio
 import os
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-Write = Callable[[str], object]
+if TYPE_CHECKING:
+    import asyncio
 
 
 class _Settings:
@@ -96,7 +96,7 @@ class Logger:
             return  # nobody listens any more; that must not stop the component
 
 
-def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def log_loop_error(loop: "asyncio.AbstractEventLoop", context: dict[str, Any]) -> None:
     """For `loop.set_exception_handler`: what nobody awaits is logged in our format, not printed by asyncio."""
     error = context.get("exception")
     facts: dict[str, Any] = {}
