@@ -3,8 +3,8 @@
 In: rows (revision, key, created, value; no value for a deletion) and lists of revisions nobody needs. Out: the same, in
 order, after a restart. `append` returns when the rows are on disk. Everything here blocks, and is called by one thread
 at a time. Errors are sqlite3's, but for opening: `StoreUnusable`.
-Whatever concerns many rows is one statement, because Python's interpreter lock is taken once per statement: a busy event
-loop would otherwise be waited for once per row.
+Whatever concerns many rows is one statement, because Python's interpreter lock is taken once per statement: a busy
+event loop would otherwise be waited for once per row.
 Kubernetes: etcd's bbolt file and its write-ahead log. Next: `writer`, the thread that calls.
 """
 
@@ -39,6 +39,7 @@ _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",
+    "PRAGMA secure_delete = FAST",  # some systems' default writes every removed page once more, full of zeros
     "PRAGMA wal_autocheckpoint = 0",
     f"PRAGMA journal_size_limit = {2 * CHECKPOINT_BYTES}",
 )

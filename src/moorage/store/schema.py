@@ -21,8 +21,8 @@ def _first_schema(connection: sqlite3.Connection) -> None:
     connection.execute(
         "CREATE TABLE log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB)"
     )
-    # To which revision each part's history is let go ("all": that of all), and under "reached" the highest revision as of
-    # the last time rows were removed: the log may have forgotten it. Names of parts are empty or end in a slash.
+    # To which revision each part's history is let go ("all": that of all), and under "reached" the highest revision as
+    # of the last time rows were removed: the log may have forgotten it. Names of parts are empty or end in a slash.
     connection.execute("CREATE TABLE marks (name TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID")
 
 

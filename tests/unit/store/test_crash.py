@@ -51,10 +51,11 @@ async def _check(path: Path, acknowledged: dict[str, tuple[str, int]], highest: 
                 assert STEPS.index(at) >= STEPS.index(step)
                 assert (stored.revision == revision) == (at == step)
         changes: list[Change] = []
-        watch = store.watch("/pods/", store.oldest)
+        oldest = max(store.oldest, 1)
+        watch = store.watch("/pods/", oldest)
         while watch.at < store.revision:
             changes += await watch.next()
-        assert [change.revision for change in changes] == list(range(store.oldest + 1, store.revision + 1))
+        assert [change.revision for change in changes] == list(range(oldest + 1, store.revision + 1))
         return store.revision
     finally:
         await store.close()
