@@ -27,7 +27,7 @@ from moorage.serve.apply.entries import (
     write_entry,
     writer_of,
 )
-from moorage.serve.apply.field_set import NOTHING, Fields, in_order, recursive_difference
+from moorage.serve.apply.field_set import NOTHING, Fields, recursive_difference
 from moorage.serve.apply.filling import emptied, filled
 from moorage.serve.apply.grain import grain_of
 from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
@@ -45,7 +45,7 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 
 def created_fields(new: Raw, facts: KindFacts) -> Fields:
     """What the creator of this object owns; the same for all objects made from one template. Raises ValueError."""
-    return in_order(_created(new, facts))
+    return written_fields(ownable_part(new, facts), grain_of(facts), new=False)
 
 
 def entry_for(fields: Fields, facts: KindFacts, manager: str, time: str) -> list[Raw]:
@@ -62,7 +62,7 @@ def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
     try:
         if sent:
             managed = _sent_or_stored(sent, None, facts)
-            changes = Comparison(NOTHING, NOTHING, _created(new, facts))
+            changes = Comparison(NOTHING, NOTHING, created_fields(new, facts))
             writer = writer_of(manager, UPDATE, facts.api_version, "")
             managed = update_managers(of_version(managed, facts.api_version), changes, writer, facts.api_version, time)
             entries = write(managed)
@@ -73,10 +73,6 @@ def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
     if entries:
         metadata["managedFields"] = entries
     return new
-
-
-def _created(new: Raw, facts: KindFacts) -> Fields:
-    return written_fields(ownable_part(new, facts), grain_of(facts), new=False)
 
 
 def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: str, time: str) -> Raw:

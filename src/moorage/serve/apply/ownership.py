@@ -10,6 +10,7 @@ from typing import Any
 
 from moorage.serve.apply.field_set import MEMBER, SELF, Fields
 from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.path_elements import element_order
 
 Raw = dict[str, Any]
 
@@ -54,49 +55,68 @@ def _elements_of(items: list[Any], grain: Grain) -> Fields:
 
 
 def written_fields(document: Raw, grain: Grain, *, new: bool = True) -> Fields:
-    """The fields of an object or a part of one, as they are owned by who wrote it.
+    """The fields of an object or a part of one, as they are owned by who wrote it, in order.
 
     `new` objects were not there at all, so that whatever Go always writes is theirs. What existed as a struct of an
     empty object before (`new=False`, the root and its structs) is not: only what is in it is.
     """
     found: Fields = {}
+    always = grain.always_written
     unset = grain.never_empty if new else grain.empty_by_default
-    for name, value in document.items():
-        if not value and (value is None or name in unset):
-            continue
-        kind = type(value)
-        if kind is dict:
-            child = grain.child(name)
-            if child.divides_maps:
-                there = not new and name in grain.always_written
-                below = written_fields(value, child, new=not there) if child.is_struct else _members(value, child)
-                if not there:
-                    found[f"f:{name}"] = {SELF: MEMBER, **below} if below else MEMBER
-                elif below:
-                    found[f"f:{name}"] = below
+    for name in sorted(document if not new or always <= document.keys() else {*document, *always}):
+        value = document.get(name)
+        if not value:
+            if value is None and new and name in always:
+                found[f"f:{name}"] = _always_written(grain.child(name))
                 continue
-        elif kind is list:
+            if value is None or name in unset:
+                continue
+        kind = type(value)
+        if kind is dict or kind is list:
             child = grain.child(name)
-            if child.divides_lists:
-                below = written_elements(value, child)
-                there = not new and name in grain.always_written
-                if not there:
-                    found[f"f:{name}"] = {SELF: MEMBER, **below} if below else MEMBER
-                elif below:
-                    found[f"f:{name}"] = below
+            if new or name not in always:
+                found[f"f:{name}"] = written_value(value, child)
+                continue
+            if kind is dict and child.is_struct and child.divides_maps:
+                below = written_fields(value, child, new=False)
+            else:
+                below = _parts(value, child)
+            if below:
+                found[f"f:{name}"] = below
+                continue
+            if child.divides_maps or child.divides_lists:
                 continue
         found[f"f:{name}"] = MEMBER
-    if new:
-        for name in grain.always_written:
-            if document.get(name) is None:
-                found[f"f:{name}"] = _always_written(grain.child(name))
     return found
+
+
+def written_value(value: Any, grain: Grain) -> Fields:
+    """A value that was not there before, itself and all that is in it."""
+    below = _parts(value, grain)
+    return {SELF: MEMBER, **below} if below else MEMBER
+
+
+def _parts(value: Any, grain: Grain) -> Fields:
+    """What is in a value; nothing in one that is owned as a whole."""
+    kind = type(value)
+    if kind is dict and grain.divides_maps:
+        return written_fields(value, grain) if grain.is_struct else _members(value, grain)
+    return _elements(value, grain) if kind is list and grain.divides_lists else {}
 
 
 def _members(document: Raw, grain: Grain) -> Fields:
     """The members of a map, all of which are owned, empty or not."""
     element = grain.element
-    return {f"f:{name}": written_value(value, element) for name, value in document.items()}
+    return {f"f:{name}": written_value(document[name], element) for name in sorted(document)}
+
+
+def _elements(items: list[Any], grain: Grain) -> Fields:
+    """The elements of a list that is owned in parts."""
+    found: Fields = {}
+    for item in items:
+        name = grain.item_element(item)
+        found[name] = MEMBER if name in found else written_value(item, grain.element)
+    return found if len(found) < 2 else {name: found[name] for name in sorted(found, key=element_order)}
 
 
 def _always_written(grain: Grain) -> Fields:
@@ -104,26 +124,6 @@ def _always_written(grain: Grain) -> Fields:
     if not grain.is_struct or not grain.divides_maps:
         return MEMBER
     below = written_fields({}, grain)
-    return {SELF: MEMBER, **below} if below else MEMBER
-
-
-def written_elements(items: list[Any], grain: Grain) -> Fields:
-    """The elements of a list that is owned in parts."""
-    found: Fields = {}
-    for item in items:
-        name = grain.item_element(item)
-        found[name] = MEMBER if name in found else written_value(item, grain.element)
-    return found
-
-
-def written_value(value: Any, grain: Grain) -> Fields:
-    """A value that was not there before, itself and all that is in it."""
-    if type(value) is dict and grain.divides_maps:
-        below = written_fields(value, grain) if grain.is_struct else _members(value, grain)
-    elif type(value) is list and grain.divides_lists:
-        below = written_elements(value, grain)
-    else:
-        return MEMBER
     return {SELF: MEMBER, **below} if below else MEMBER
 
 

@@ -63,6 +63,7 @@ def canonical_element(text: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def element_order(element: str) -> tuple[Any, ...]:
     """Fields by name, then elements of lists by their values: numbers before text, text before booleans."""
     kind = element[:1]
