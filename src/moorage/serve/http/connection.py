@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
-        self._receiver.stop()
+        self._receiver.release()
         self._waiting.clear()
         self.resume_writing()
         if self._streaming and self.task is not None:

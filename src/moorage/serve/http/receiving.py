@@ -83,6 +83,11 @@ class Receiver:
         self._request = None
         self._body = []
 
+    def release(self) -> None:
+        """The connection is gone: let go of what refers back to it, so that nothing waits for the garbage collector."""
+        self.stop()
+        del self._parser, self._answerer
+
     # ── llhttp's calls
 
     def on_message_begin(self) -> None:

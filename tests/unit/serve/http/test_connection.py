@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import gzip
+import weakref
 from itertools import pairwise
 
 import pytest
@@ -303,6 +305,27 @@ def test_a_client_that_closes_its_half_still_gets_its_answer() -> None:
             assert await client.is_closed()
 
     run(main)
+
+
+def test_a_connection_leaves_nothing_for_the_garbage_collector() -> None:
+    async def main() -> None:
+        async with serving() as server:
+            client = await connect(server)
+            client.send("POST /a", "Content-Length: 2", body=b"ok")
+            assert (await client.answer()).status == 200
+            left = weakref.ref(next(iter(server.connections)))
+            client.vanish()
+            while server.connections:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
+            assert left() is None
+
+    gc.collect()
+    gc.disable()
+    try:
+        run(main)
+    finally:
+        gc.enable()
 
 
 def test_what_a_vanished_client_asked_for_is_still_done() -> None:
