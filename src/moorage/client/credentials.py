@@ -115,8 +115,12 @@ class Credentials:
         try:
             async with asyncio.timeout(_PLUGIN_SECONDS):
                 assert process.stdout is not None
-                output = await process.stdout.read(_MAX_OUTPUT)
-                code = await process.wait() if len(output) < _MAX_OUTPUT else -1
+                output = b""
+                while piece := await process.stdout.read(_MAX_OUTPUT):
+                    output += piece
+                    if len(output) > _MAX_OUTPUT:
+                        raise self._plugin_error(plugin, f"printed more than {_MAX_OUTPUT} bytes")
+                code = await process.wait()
         except TimeoutError:
             raise self._plugin_error(plugin, f"took longer than {_PLUGIN_SECONDS:.0f} seconds") from None
         finally:

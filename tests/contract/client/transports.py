@@ -1,0 +1,87 @@
+"""The transports that are held to the contract, one row each. A scenario is given a client and a real, empty server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.client.http import HttpClient
+from moorage.client.in_process import InProcessClient
+from moorage.client.kubeconfig import load_access
+from moorage.client.protocol import Client, Object, WatchEvent
+from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS, KindFacts
+
+#: Nothing here takes a second; a scenario that hangs is a bug, not a reason to wait.
+LONGEST = 60.0
+
+Scenario = Callable[[Client, ApiServer], Awaitable[None]]
+Using = Callable[[Scenario], None]
+Connector = Callable[[ApiServer, Path], Client]
+
+PODS, NODES, CONFIG_MAPS = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["v1", "ConfigMap"]
+DEPLOYMENTS, BUDGETS = KINDS["apps/v1", "Deployment"], KINDS["policy/v1", "PodDisruptionBudget"]
+
+
+def _in_process(server: ApiServer, _: Path) -> Client:
+    return InProcessClient(server.api, "test")
+
+
+def _http(server: ApiServer, directory: Path) -> Client:
+    """By way of the kubeconfig that the server writes: TLS, its authority, a certificate, a token."""
+    kubeconfig = directory / "kubeconfig"
+    kubeconfig.write_text(server.kubeconfig())
+    return HttpClient(load_access(str(kubeconfig)), "test")
+
+
+TRANSPORTS: dict[str, Connector] = {"in-process": _in_process, "http": _http}
+
+
+@asynccontextmanager
+async def running_server(data_dir: Path | None = None) -> AsyncIterator[ApiServer]:
+    server = await start_api_server(ApiServerSettings(default_gates(), data_dir))
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+def play(scenario: Scenario, connect: Connector, directory: Path) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(LONGEST), running_server() as server:
+            client = connect(server, directory)
+            try:
+                await scenario(client, server)
+            finally:
+                await client.close()
+
+    asyncio.run(main())
+
+
+def config_map(name: str, namespace: str = "default", **data: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def pod(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default", "labels": labels or {}}
+    spec = {"containers": [{"name": "c", "image": "registry.k8s.io/pause:3.10"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+async def take(client: Client, facts: KindFacts, after: int, count: int, **selectors: str) -> list[WatchEvent]:
+    """The first `count` events of a new watch."""
+    watch = client.watch(facts, after, **selectors)
+    events: list[WatchEvent] = []
+    async for batch in watch:
+        events += batch
+        if len(events) >= count:
+            break
+    await watch.aclose()
+    return events
+
+
+def revision_in(item: Object) -> str:
+    return str(item.raw["metadata"]["resourceVersion"])
