@@ -11,19 +11,23 @@ from typing import Any, NamedTuple
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins import Plugin
+from moorage.admit.raw import copy_document
 from moorage.admit.registry import REGISTRY
 from moorage.admit.request import Request
 from moorage.admit.status_update import admit_status
+from moorage.admit.template_memo import TemplateMemo
 from moorage.model.api_error import ApiError
 from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import KINDS, KindFacts
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.directory import Directory
+from moorage.serve.pod_templates import FieldOwners, likeness
 from moorage.store.protocol import Store, Stored
 
 Raw = dict[str, Any]
 
+POD = KINDS["v1", "Pod"]
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 
@@ -59,6 +63,8 @@ class Api:
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
         self._second, self._second_text = -1, ""
+        self._owners = FieldOwners()
+        self._templates = TemplateMemo(gates, self.directory.plugins, lambda: self.directory.generation)
 
     async def start(self) -> None:
         """Learn what admission looks up, and make what every cluster has."""
@@ -80,6 +86,8 @@ class Api:
 
         Without a manager the owners of its fields are in it already, as server-side apply puts them there.
         """
+        if facts is POD and manager is not None:
+            return self._admit_new_pod(raw, namespace, manager)
         row = REGISTRY.get(facts.kind)
         if row is not None:
             _check_types(raw, facts)
@@ -88,6 +96,22 @@ class Api:
             on_create(raw, facts, manager, self.now_text())
         request = Request(namespace or "default", self.new_suffix(), self.new_uid(), self.now_text())
         return _admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
+
+    def _admit_new_pod(self, raw: Raw, namespace: str, manager: str) -> Admitted:
+        """The same for pods, of which few are unlike all that came before."""
+        now = self.now_text()
+        request = Request(namespace or "default", self.new_suffix(), self.new_uid(), now)
+        like = likeness(raw)
+        entries = self._owners.known(like, POD, manager, now) if like else None
+        if entries is None:
+            _check_types(raw, POD)
+            defaulted = copy_document(raw)
+            REGISTRY["Pod"].default(defaulted)
+            self._owners.learn(like, defaulted, POD, manager)
+            on_create(defaulted, POD, manager, now)
+            entries = defaulted["metadata"].get("managedFields")
+        metadata = {**raw["metadata"], "managedFields": entries} if entries else raw["metadata"]
+        return _admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request))
 
     def admit_changed(
         self, facts: KindFacts, new: Raw, old: Raw, manager: str | None, subresource: str = ""

@@ -19,6 +19,7 @@ from moorage.model.kinds import KindFacts
 from moorage.model.unknown_fields import unknown_fields
 from moorage.serve.options import IGNORE, STRICT
 from moorage.serve.patch.patch_error import MOST_LEVELS, PatchError, check_depth
+from moorage.serve.pod_templates import CheckedFields, likeness
 
 Raw = dict[str, Any]
 
@@ -26,6 +27,7 @@ JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
 _MOST_WARNINGS = 100
+_FINE_PODS = CheckedFields()
 
 
 def media_type(header: str) -> str:
@@ -67,9 +69,28 @@ def decode_json(body: bytes) -> Any:
 
 def decode_object(body: bytes, content_type: str, facts: KindFacts, validation: str) -> tuple[Raw, list[str]]:
     """A document of the kind, and warnings about its fields."""
+    if facts.kind == "Pod" and media_type(content_type) == JSON and validation != IGNORE:
+        return _decode_pod(body, facts, validation)
     raw, twice = decode_body(body, content_type, facts)
     check_kind(raw, facts)
     return raw, check_fields(raw, facts, validation, twice)
+
+
+def _decode_pod(body: bytes, facts: KindFacts, validation: str) -> tuple[Raw, list[str]]:
+    """A pod like one that was fine need not be looked at again, if its text has as many keys."""
+    raw = decode_json(body)
+    if not isinstance(raw, dict):
+        raise bad_request("the object provided is unrecognized: it is no object")
+    like, keys = likeness(raw), body.count(b'":')
+    if like and _FINE_PODS.are_fine(like, keys):
+        check_kind(raw, facts)
+        return raw, []
+    twice = [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
+    check_kind(raw, facts)
+    warnings = check_fields(raw, facts, validation, twice)
+    if not warnings:
+        _FINE_PODS.learn(like, keys)
+    return raw, warnings
 
 
 def check_kind(raw: Raw, facts: KindFacts) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.admission import Admitted
 from moorage.model.kinds import KindFacts
 from moorage.serve.event_versions import from_core, is_renamed, to_core
 from moorage.store.protocol import Stored
@@ -45,6 +46,13 @@ def encode(facts: KindFacts, raw: Raw) -> bytes:
         metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
     rest = {name: value for name, value in raw.items() if name != "metadata"}
     return _encode({"metadata": metadata, **rest})
+
+
+def encode_admitted(facts: KindFacts, admitted: Admitted) -> bytes:
+    """The value to store, of which all but the metadata may have been made before."""
+    if not admitted.rest:
+        return encode(facts, admitted.object)
+    return b'{"metadata":' + _encode(admitted.object["metadata"]) + admitted.rest
 
 
 def decode(facts: KindFacts, stored: Stored) -> Raw:

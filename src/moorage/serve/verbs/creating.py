@@ -10,7 +10,7 @@ from typing import Any
 from moorage.model.api_error import already_exists, bad_request, failure
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
-from moorage.serve.objects import encode, key_of
+from moorage.serve.objects import encode_admitted, key_of
 from moorage.serve.options import WriteOptions
 from moorage.store.protocol import KeyExists, Stored
 
@@ -40,7 +40,7 @@ async def create(
         name = admitted.object["metadata"]["name"]
         key = key_of(facts, namespace, name)
         said = (*warnings, *admitted.warnings)
-        value = encode(facts, admitted.object)
+        value = encode_admitted(facts, admitted)
         if options.dry_run:
             if await api.store.get(key) is None:
                 return Outcome(Stored(key, value, 0, 0, admitted.view), said, created=True)
