@@ -30,7 +30,7 @@ _ZEROS = {"string": _FilledText(), "integer": _FilledNumber(), "number": _Filled
 
 
 def filled(value: Any, grain: Grain) -> Any:
-    """The value with all that Go always writes, without what it leaves out."""
+    """The value with all that Go always writes, without what it leaves out. No map of the API has structs in it."""
     if isinstance(value, dict) and grain.is_struct and grain.divides_maps:
         unset = grain.never_empty
         present = {
@@ -42,8 +42,6 @@ def filled(value: Any, grain: Grain) -> Any:
             if name not in present:
                 present[name] = _zero(name, grain)
         return present
-    if isinstance(value, dict) and grain.element.is_struct:
-        return {name: filled(item, grain.element) for name, item in value.items()}
     if isinstance(value, list) and grain.element.is_struct:
         return [filled(item, grain.element) for item in value]
     return value
@@ -65,8 +63,6 @@ def emptied(value: Any, grain: Grain) -> Any:
             for name, item in value.items()
             if not isinstance(item, _FILLED) and (item or (item is not None and name not in unset))
         }
-    if isinstance(value, dict) and grain.element.is_struct:
-        return {name: emptied(item, grain.element) for name, item in value.items()}
     if isinstance(value, list) and grain.element.is_struct:
         return [emptied(item, grain.element) for item in value]
     return value

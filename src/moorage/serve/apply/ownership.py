@@ -19,7 +19,6 @@ def fields_of(document: Raw, grain: Grain) -> Fields:
     """Every leaf, every member of a map and every element of a list that the document names."""
     found: Fields = {}
     for name, value in document.items():
-        below: Fields | None
         if isinstance(value, dict) and value:
             child = grain.child(name)
             if child.divides_maps:

@@ -5,6 +5,7 @@ of every field what it is, so unlike other writes it takes no unknown ones. Kube
 typed/validate. Next: `applying`.
 """
 
+import json
 from typing import Any
 
 from moorage.model.schema import Scalar
@@ -76,7 +77,7 @@ def _scalar_problem(value: Any, type_: Any) -> str:
         if not isinstance(value, bool):
             return f"expected boolean, got &{{{_go(value)}}}"
     elif not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{_go(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
     return ""
 
 
@@ -97,3 +98,13 @@ def _go(value: Any) -> str:
     if isinstance(value, list):
         return f"[{' '.join(map(_go, value))}]"
     return "<nil>" if value is None else str(value)
+
+
+def _go_syntax(value: Any) -> str:
+    """A value as it would be written in a Go program."""
+    if isinstance(value, dict):
+        members = ", ".join(f"{json.dumps(name)}:{_go_syntax(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{members}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
+    return json.dumps(value) if isinstance(value, str) else "interface {}(nil)" if value is None else _go(value)

@@ -8,6 +8,7 @@ from moorage.serve.apply.managed_fields import apply_patch, on_create, on_update
 Raw = dict[str, Any]
 
 POD = KINDS["v1", "Pod"]
+CONFIG_MAP = KINDS["v1", "ConfigMap"]
 NODE = KINDS["v1", "Node"]
 DEPLOYMENT = KINDS["apps/v1", "Deployment"]
 

@@ -21,6 +21,7 @@ from tests.unit.serve.apply.cases import (
 )
 
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.serve.apply.managed_fields import ApplyConflict, apply_patch
 
 TEMPLATE: Raw = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -248,6 +249,76 @@ def test_what_does_not_fit_is_refused(patch: Raw, message: str) -> None:
     with pytest.raises(ApiError) as refusal:
         applied(None, patch, DEPLOYMENT, "me")
     assert (refusal.value.code, refusal.value.message) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("image", "shown"),
+    [
+        (5, "5"),
+        (True, "true"),
+        (1.5, "1.5"),
+        ({"a": "b", "c": [1, None]}, 'map[string]interface {}{"a":"b", "c":[]interface {}{1, interface {}(nil)}}'),
+    ],
+)
+def test_text_that_is_none_is_shown_as_go_would(image: Any, shown: str) -> None:
+    with pytest.raises(ApiError) as refusal:
+        applied(None, pod(containers=[{"name": "c", "image": image}]), POD, "me")
+    assert refusal.value.message == (
+        "failed to create typed patch object (default/p; /v1, Kind=Pod): "
+        f'.spec.containers[name="c"].image: expected string, got &value.valueUnstructured{{Value:{shown}}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicas", "shown"), [(True, "bool"), ({}, "map[string]interface {}"), ([], "[]interface {}"), ("1", "string")]
+)
+def test_numbers_that_are_none_are_shown_by_type(replicas: Any, shown: str) -> None:
+    with pytest.raises(ApiError, match=r"expected numeric \(int or float\), got ") as refusal:
+        applied(None, deployment({"replicas": replicas}), DEPLOYMENT, "me")
+    assert refusal.value.message.endswith(f"got {shown}")
+
+
+def test_elements_of_sets_are_plain_values() -> None:
+    for item, why in (
+        ({}, "associative list without keys has an element that's a map type"),
+        ([], "not supported: associative list with lists as elements"),
+    ):
+        with pytest.raises(ApiError) as refusal:
+            applied(None, node(metadata={"finalizers": [item]}), NODE, "me")
+        assert refusal.value.message.endswith(f".metadata.finalizers: element 0: {why}")
+
+
+def test_an_element_that_does_not_name_its_key_is_the_one_without() -> None:
+    after = applied(None, pod(containers=[{"image": "i"}]), POD, "me")
+    assert owned(after) == {("me", "Apply"): {"f:spec": {"f:containers": {'k:{"name":""}': {".": {}, "f:image": {}}}}}}
+
+
+def test_an_element_may_have_to_name_its_key() -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}, "secrets": [{"kind": "Secret"}]}
+    with pytest.raises(ApiError) as refusal:
+        applied(None, account, KINDS["v1", "ServiceAccount"], "me")
+    assert refusal.value.message == (
+        "failed to create typed patch object (/a; /v1, Kind=ServiceAccount): .secrets: element 0: associative list with "
+        'keys has an element that omits all key fields ["name"] (and doesn\'t have default values for any key fields)'
+    )
+
+
+def test_what_is_stored_may_be_beyond_applying_to() -> None:
+    live = created(pod(containers=["c"]), POD)
+    with pytest.raises(ApiError) as refusal:
+        applied(live, pod(), POD, "me")
+    assert refusal.value.message == (
+        "failed to create typed live object (default/p; /v1, Kind=Pod): "
+        "associative list with keys may not have non-map elements"
+    )
+
+
+def test_elements_of_one_name_survive_what_the_applier_lets_go_of() -> None:
+    double = [{"name": "c", "image": "i"}, {"name": "c", "image": "j"}]
+    live = applied(None, pod(nodeName="n"), POD, "me")
+    live = updated(live, POD, "doubler", {"spec": {"containers": double, "nodeName": "n"}})
+    bare = {name: value for name, value in pod().items() if name != "spec"}
+    assert applied(live, bare, POD, "me")["spec"] == {"containers": double}
 
 
 def test_amounts_may_be_numbers() -> None:

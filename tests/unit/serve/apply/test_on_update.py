@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from tests.unit.serve.apply.cases import (
+    CONFIG_MAP,
     DEPLOYMENT,
     NODE,
     POD,
@@ -199,3 +200,42 @@ def test_a_change_of_times_only_is_none() -> None:
     assert keep_times(live, fewer) is live
     other = {**live, "metadata": {**live["metadata"], "managedFields": [{**entries[0], "manager": "o"}]}}
     assert keep_times(other, live) is other
+
+
+def test_elements_of_one_name_are_compared_as_a_whole() -> None:
+    one, other = {"name": "c", "image": "i"}, {"name": "c", "image": "j"}
+    element = 'k:{"name":"c"}'
+    single = created(pod(containers=[one]), POD)
+    double = updated(single, POD, "doubler", {"spec": {"containers": [one, other]}})
+    assert owned(double) == {("doubler", "Update"): {"f:spec": {"f:containers": {element: {}}}}}
+    swapped = updated(double, POD, "swapper", {"spec": {"containers": [other, one]}})
+    assert list(owned(swapped)) == [("swapper", "Update")]
+    again = updated(swapped, POD, "cleaner", {"spec": {"containers": [one]}})
+    assert owned(again) == {
+        ("cleaner", "Update"): {
+            "f:spec": {"f:containers": {element: {".": {}, "f:image": {}, "f:name": {}, "f:resources": {}}}}
+        }
+    }
+
+
+def test_what_cannot_be_told_apart_loses_its_owners() -> None:
+    live = created(pod(), POD)
+    assert "managedFields" not in updated(live, POD, "m", {"spec": {"containers": ["c"]}})["metadata"]
+
+
+def test_a_kind_without_status_resets_nothing() -> None:
+    live = created({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": ""}}, CONFIG_MAP)
+    after = updated(live, CONFIG_MAP, "m", {"data": {"a": "", "b": "x"}})
+    assert owned(after) == {
+        ("creator", "Update"): {"f:data": {".": {}, "f:a": {}}},
+        ("m", "Update"): {"f:data": {"f:b": {}}},
+    }
+
+
+def test_fields_that_are_not_known_are_owned_all_the_same() -> None:
+    live = created(pod(), POD)
+    after = updated(live, POD, "m", {"spec": {**live["spec"], "novel": {"a": {"b": [1]}, "c": {}}}})
+    novel: Raw = {".": {}, "f:a": {".": {}, "f:b": {}}, "f:c": {}}
+    assert owned(after)[("m", "Update")] == {"f:spec": {"f:novel": novel}}
+    more = updated(after, POD, "n", {"spec": {**live["spec"], "novel": {"a": {"b": [2]}, "c": {}}}})
+    assert owned(more)[("n", "Update")] == {"f:spec": {"f:novel": {"f:a": {"f:b": {}}}}}
