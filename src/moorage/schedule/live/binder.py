@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from functools import partial
 
+from moorage.client.errands import Errands
 from moorage.client.protocol import Client, Unreachable
 from moorage.columns.storage import VolumeDecision
 from moorage.model.api_error import ApiError
@@ -25,7 +26,6 @@ from moorage.schedule.cycle import Scheduler
 from moorage.schedule.diagnosis import event_note
 from moorage.schedule.live import recording
 from moorage.schedule.live.assumptions import Assumption, Assumptions
-from moorage.client.errands import Errands
 from moorage.schedule.live.evictions import Evictions
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import PodFeed

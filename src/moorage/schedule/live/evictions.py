@@ -8,6 +8,7 @@ Next: the watch, which says when the victims are gone.
 
 from functools import partial
 
+from moorage.client.errands import Errands
 from moorage.client.protocol import Client, Unreachable
 from moorage.columns.cluster import PodRecord
 from moorage.model.api_error import ApiError
@@ -15,7 +16,6 @@ from moorage.model.pod_status import PodCondition
 from moorage.schedule.actions import NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.live import recording
-from moorage.client.errands import Errands
 from moorage.schedule.live.pod_status import POD, PodStatusWriter
 from moorage.schedule.live.recording import Recorder
 from moorage.telemetry.logs import get_logger

@@ -101,7 +101,7 @@ class PodFeed:
                         assumption.latest = pod
                     return
                 self._forget(key, now)
-            if scheduler.knows(pod.spec.schedulerName):
+            if scheduler.knows(pod.spec.schedulerName) and pod.metadata.deletionTimestamp is None:
                 scheduler.add(self._shapes.record(key, pod), now)
             return
         old = queued.record.pod

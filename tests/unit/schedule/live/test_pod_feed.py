@@ -1,0 +1,154 @@
+"""What watches say of pods and nodes, in whatever order, and what the scheduler makes of it."""
+
+from typing import Any
+
+from tests.unit.schedule.clusters import Raw, cluster_of, node, requests
+
+from moorage.model.conversion import convert_view
+from moorage.model.gates import default_gates
+from moorage.model.pod import Pod
+from moorage.schedule.actions import Bind
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.default_profile import default_profile
+from moorage.schedule.live.assumptions import Assumptions
+from moorage.schedule.live.pod_feed import PodFeed, are_alike
+from moorage.schedule.live.shape_memo import ShapeMemo
+
+DEFAULT = "default-scheduler"
+
+
+def pod(name: str = "p", uid: str = "1", cpu: str = "1", **more: Any) -> Pod:
+    metadata: Raw = {"name": name, "namespace": "default", "uid": uid, **more.pop("metadata", {})}
+    status = more.pop("status", {})
+    spec = {"containers": requests(cpu=cpu), "schedulerName": DEFAULT, **more}
+    return convert_view({"metadata": metadata, "spec": spec, "status": status}, Pod)
+
+
+class Bench:
+    def __init__(self, *names: str) -> None:
+        self.scheduler = Scheduler({DEFAULT: default_profile(default_gates())}, cluster_of(*map(node, names)))
+        self.assumptions = Assumptions()
+        self.feed = PodFeed(self.scheduler, self.assumptions)
+
+    def tell(self, said: Pod) -> None:
+        self.feed.pod_changed(f"default/{said.metadata.name}", said, 0.0)
+
+    def bind(self) -> Bind:
+        action = self.scheduler.step(0.0)
+        assert isinstance(action, Bind)
+        self.assumptions.make(action, 0.0)
+        return action
+
+    def where(self, name: str = "p") -> str:
+        record = self.scheduler.cluster.pods.get(f"default/{name}")
+        return self.scheduler.cluster.nodes.node(record.slot).metadata.name if record is not None else ""
+
+    def waits(self, name: str = "p") -> bool:
+        return f"default/{name}" in self.scheduler.queue
+
+
+def test_a_pod_that_has_a_node_never_goes_back_to_the_queue() -> None:
+    bench = Bench("n1")
+    bench.tell(pod(nodeName="n1"))
+    bench.tell(pod())  # what it was before, heard late
+    assert bench.where() == "n1"
+    assert not bench.waits()
+
+
+def test_what_is_heard_of_a_pod_on_its_way_is_kept_for_when_it_comes_back() -> None:
+    bench = Bench("n1")
+    bench.tell(pod())
+    action = bench.bind()
+    changed = pod(cpu="2", metadata={"labels": {"a": "b"}})
+    bench.tell(changed)
+    assert bench.where() == "n1"
+    assumption = bench.assumptions.get("default/p")
+    assert assumption is not None
+    bench.feed.bind_failed(assumption, 0.0)
+    assert bench.where() == ""
+    queued = bench.scheduler.queue.get("default/p")
+    assert queued is not None
+    assert queued.record.pod is changed
+    assert queued.record.shape is not action.record.shape or queued.record.shape.labels == {"a": "b"}
+
+
+def test_a_pod_of_the_same_name_takes_the_place_of_the_old_one() -> None:
+    bench = Bench("n1")
+    bench.tell(pod())
+    bench.bind()
+    bench.tell(pod(uid="2"))
+    assert bench.where() == ""
+    assert bench.waits()
+    assert len(bench.assumptions) == 0
+    bench.feed.pod_gone("default/p", pod(uid="1"), 0.0)  # the old one's end, heard late
+    assert bench.waits()
+
+
+def test_whoever_is_bound_elsewhere_counts_there_and_a_late_failure_changes_nothing() -> None:
+    bench = Bench("n1", "n2")
+    bench.tell(pod())
+    action = bench.bind()
+    assumption = bench.assumptions.get("default/p")
+    assert assumption is not None
+    other = "n2" if action.node == "n1" else "n1"
+    bench.tell(pod(nodeName=other))
+    assert bench.where() == other
+    bench.feed.bind_failed(assumption, 0.0)
+    assert bench.where() == other
+    assert not bench.waits()
+
+
+def test_pods_of_a_node_that_goes_count_again_when_it_comes_back() -> None:
+    bench = Bench("n1")
+    bench.tell(pod(nodeName="n1"))
+    bench.feed.node_gone("n1", 0.0)
+    assert bench.where() == ""
+    bench.feed.node_changed(node("n1"), 0.0)
+    assert bench.where() == "n1"
+    bench.feed.node_gone("n1", 0.0)
+    bench.feed.pod_gone("default/p", pod(nodeName="n1"), 0.0)
+    bench.feed.node_changed(node("n1"), 0.0)
+    assert bench.where() == ""
+
+
+def test_a_heartbeat_changes_nothing_that_anybody_has_to_look_at() -> None:
+    bench = Bench("n1")
+    generation = bench.scheduler.cluster.nodes.generation
+    beat = node("n1", status={"conditions": [{"type": "Ready", "status": "True"}]})
+    bench.feed.node_changed(beat, 0.0)
+    assert bench.scheduler.cluster.nodes.generation == generation
+    assert bench.scheduler.cluster.nodes.node(bench.scheduler.cluster.nodes.slot_of["n1"]) is beat
+    bench.feed.node_changed(node("n1", unschedulable=True), 0.0)
+    assert bench.scheduler.cluster.nodes.generation > generation
+
+
+def test_finished_pods_leave_and_those_being_deleted_are_not_queued() -> None:
+    bench = Bench("n1")
+    bench.tell(pod(nodeName="n1"))
+    bench.tell(pod(nodeName="n1", status={"phase": "Failed"}))
+    assert bench.where() == ""
+    bench.tell(pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}))
+    assert not bench.waits()
+
+
+def test_alike_is_what_scheduling_cannot_tell_apart() -> None:
+    assert are_alike(pod(), pod(nodeName="n1", status={"phase": "Running"}))
+    assert not are_alike(pod(), pod(cpu="2"))
+    assert not are_alike(pod(), pod(metadata={"labels": {"a": "b"}}))
+    assert not are_alike(pod(), pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}))
+    assert not are_alike(pod(schedulingGates=[{"name": "wait"}]), pod())
+
+
+def test_the_memo_gives_the_shapes_that_the_cluster_gives() -> None:
+    cluster = cluster_of(node("n1"))
+    memo = ShapeMemo(cluster)
+    first = pod()
+    for one in (
+        first,
+        first,
+        pod(metadata={"labels": {"a": "b"}}),
+        pod(metadata={"namespace": "other"}),
+        pod(metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "r", "controller": True}]}),
+        pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
+    ):
+        assert memo.record("k", one).shape is cluster.shape_of(one)
