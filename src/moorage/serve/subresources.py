@@ -13,9 +13,11 @@ from moorage.model.subresource import Binding, Eviction, Scale
 from moorage.serve.api import Api
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response
+from moorage.serve.negotiation import As, negotiate
 from moorage.serve.options import write_options
 from moorage.serve.rendering import json_response
 from moorage.serve.routes import Target
+from moorage.serve.tables.render import render_table
 from moorage.serve.verbs.namespaces import finalize
 from moorage.serve.verbs.patching import read_patch
 from moorage.serve.verbs.pods import bind, evict
@@ -54,7 +56,11 @@ async def _log(api: Api, target: Target, request: Request, manager: str) -> Resp
 async def _scale(api: Api, target: Target, request: Request, manager: str) -> Response:
     facts, where = target.resource.facts, (target.namespace, target.name)
     if target.verb == "get":
-        return json_response(await get_scale(api, facts, *where))
+        scale = await get_scale(api, facts, *where)
+        if negotiate(request.headers.get("accept", "")).shows is As.TABLE:
+            revision = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
+            return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
+        return json_response(scale)
     if target.verb == "patch":
         language, patch = read_patch(request.body, request.headers.get("content-type", ""), SCALE)
         options = write_options(_query(request), manager, "PatchOptions")

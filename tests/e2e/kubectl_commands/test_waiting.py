@@ -19,7 +19,7 @@ def test_wait(kubectl: Kubectl) -> None:
 
 def test_watch(kubectl: Kubectl) -> None:
     kubectl("apply -f -", SETTINGS)
-    watching = kubectl.start('get cm settings -w -o jsonpath={.data.color}{"\\\\n"}')
+    watching = kubectl.start("""get cm settings -w -o jsonpath='{.data.color}{"\\n"}'""")
     assert watching.stdout is not None
     try:
         assert watching.stdout.readline() == "blue\n"
