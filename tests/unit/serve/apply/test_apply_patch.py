@@ -298,8 +298,9 @@ def test_an_element_may_have_to_name_its_key() -> None:
     with pytest.raises(ApiError) as refusal:
         applied(None, account, KINDS["v1", "ServiceAccount"], "me")
     assert refusal.value.message == (
-        "failed to create typed patch object (/a; /v1, Kind=ServiceAccount): .secrets: element 0: associative list "
-        'with keys has an element that omits all key fields ["name"] (and doesn\'t have default values for any key fields)'
+        "failed to create typed patch object (/a; /v1, Kind=ServiceAccount): .secrets: element 0: "
+        'associative list with keys has an element that omits all key fields ["name"] '
+        "(and doesn't have default values for any key fields)"
     )
 
 
