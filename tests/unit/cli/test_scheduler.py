@@ -1,0 +1,126 @@
+"""`moorage scheduler` against a real API server, over HTTPS."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.cli.scheduler import command
+from moorage.cli.scheduler_process import CannotListen, SchedulerProcess, SchedulerSettings
+from moorage.client.in_process import InProcessClient
+from moorage.client.kubeconfig import load_access
+from moorage.client.leader_election import ElectionTimes
+from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS
+from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+
+POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]
+_QUICK = ElectionTimes(lease=3, deadline=2.0, retry=0.1)
+
+
+def _node(name: str) -> dict[str, Any]:
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    status = {"allocatable": amounts, "capacity": amounts}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+
+def _pod(name: str) -> dict[str, Any]:
+    spec = {"containers": [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": "1"}}}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+async def _until(holds: Callable[[], Any]) -> Any:
+    async with asyncio.timeout(30):
+        while not (found := await holds()):
+            await asyncio.sleep(0.01)
+    return found
+
+
+async def _bound(client: InProcessClient, name: str) -> Any:
+    async def node_of() -> Any:
+        return (await client.get(POD, name, "default")).raw["spec"].get("nodeName")
+
+    return await _until(node_of)
+
+
+def _settings(server: ApiServer, directory: Path, **more: Any) -> SchedulerSettings:
+    kubeconfig = directory / "kubeconfig"
+    kubeconfig.write_text(server.kubeconfig())
+    return SchedulerSettings(load_access(str(kubeconfig)), default_gates(), DEFAULT_CONFIGURATION, **more)
+
+
+async def _get(port: int, path: str) -> str:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    return answer
+
+
+def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
+    async def story() -> None:
+        server = await start_api_server(ApiServerSettings(default_gates(), None))
+        client = InProcessClient(server.api, "test")
+        await client.create(NODE, _node("n1"))
+        settings = _settings(server, tmp_path, metrics_port=0, election=_QUICK)
+        first, second = SchedulerProcess(settings), SchedulerProcess(settings)
+        await first.start()
+        await client.create(POD, _pod("one"), "default")
+        assert await _bound(client, "one") == "n1"
+        await second.start()
+
+        async def reported() -> bool:
+            notes = [event.raw["note"] for event in (await client.list_all(EVENT)).items if "note" in event.raw]
+            return "Successfully assigned default/one to n1" in notes
+
+        await _until(reported)
+        metrics = await _get(first.metrics_port, "/metrics")
+        assert 'leader_election_master_status{name="kube-scheduler"} 1' in metrics
+        assert 'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1' in metrics
+        assert 'leader_election_master_status{name="kube-scheduler"} 0' in await _get(second.metrics_port, "/metrics")
+        for path in ("/healthz", "/livez", "/readyz"):
+            assert (await _get(first.metrics_port, path)).endswith("\r\n\r\nok")
+        assert (await _get(first.metrics_port, "/other")).startswith("HTTP/1.1 404")
+        await first.stop()
+        await client.create(POD, _pod("two"), "default")
+        assert await _bound(client, "two") == "n1"
+        await second.stop()
+        await server.stop()
+
+    asyncio.run(story())
+
+
+def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+    async def story() -> None:
+        server = await start_api_server(ApiServerSettings(default_gates(), None))
+        port = int(server.url.rpartition(":")[2])
+        process = SchedulerProcess(_settings(server, tmp_path, metrics_port=port))
+        with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
+            await process.start()
+        await process.stop()
+        await server.stop()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--kubeconfig", "nowhere"], "nowhere: cannot be read"),
+        (["--leader-elect-lease-duration", "soon"], "invalid duration"),
+        (["--leader-elect-lease-duration", "5s"], "leaseDuration must be greater than renewDeadline"),
+        (["--feature-gates", "Nonsense=true"], "unrecognized feature gate: Nonsense"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "Traceback" not in result.output
