@@ -4,6 +4,7 @@ In: `ApiServerSettings`. Out: an `ApiServer` that answers, until it is stopped. 
 `CannotStart`, with words for the user. Next: `up` and `apiserver`, which decide what runs beside it.
 """
 
+import asyncio
 import datetime
 import time
 from pathlib import Path
@@ -25,7 +26,9 @@ from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Store
 from moorage.store.sqlite import SqliteStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
+from moorage.telemetry.logs import log_loop_error
 from moorage.telemetry.metrics import Metrics
+from moorage.telemetry.process_metrics import add_process_metrics
 
 _GRACE_SECONDS = 5.0
 
@@ -67,6 +70,8 @@ class ApiServer:
 async def start_api_server(settings: ApiServerSettings) -> ApiServer:
     """Raises CannotStart."""
     metrics = Metrics()
+    add_process_metrics(metrics)
+    asyncio.get_running_loop().set_exception_handler(log_loop_error)
     store = await _open_store(settings.data_dir)
     try:
         credentials = _open_credentials(settings)
@@ -74,7 +79,8 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         await api.start()
         paths = WebPaths((Check("ping", lambda: ""), Check("store", lambda: "")), metrics.render)
         authenticator = Authenticator({credentials.token: ADMIN})
-        server = Server(Handler(api, authenticator, paths, ApiServerMetrics(metrics)))
+        handler = Handler(api, paths, ApiServerMetrics(metrics))
+        server = Server(handler, gate=authenticator.authenticate)
         await server.start(settings.bind_address, settings.port, credentials.server_context())
         await bootstrap(api, server.port)
     except OSError as error:

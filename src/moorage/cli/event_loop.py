@@ -11,6 +11,9 @@ import signal
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+#: New objects before the youngest generation is looked at, and how many such looks before the older ones are.
+_GARBAGE_THRESHOLDS = (50_000, 20, 100)
+
 
 class Component(Protocol):
     """What can run until somebody has had enough. `failed` is done, with the reason, if it cannot go on by itself."""
@@ -35,6 +38,13 @@ def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambd
     asyncio.run(_run(make, started))
 
 
+def _collect_less() -> None:
+    """What is there now stays, and little of what comes later is ever part of a cycle."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)
+
+
 async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -50,9 +60,7 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
             await asyncio.gather(starting, return_exceptions=True)
             return
         starting.result()
-        # What is there now stays: the collector need not look at it again and again.
-        gc.collect()
-        gc.freeze()
+        _collect_less()
         started(component)
         failing = asyncio.create_task(component.failure())
         await asyncio.wait({failing, waiting}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""A request → an answer: who asks, what is meant, the verb, the form of the answer.
+"""A request → an answer: what is meant, the verb, the form of the answer. Who asks is known already.
 
 In: `http.Request`s. Out: `Response`s and `Stream`s, or ApiError, which the connection renders. Kubernetes: the handler
 chain and the installer of API groups. Next: `verbs`.
@@ -12,7 +12,7 @@ from moorage.model.api_error import ApiError, bad_request
 from moorage.model.kinds import KindFacts
 from moorage.model.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
-from moorage.serve.authentication import Authenticator, User
+from moorage.serve.authentication import ANONYMOUS, User
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.negotiation import Form, negotiate
@@ -52,8 +52,8 @@ _MOST_WARNING_BYTES = 16 * 1024
 class Handler:
     """Answers requests. `paths` are those outside of the API: health, version, metrics, discovery."""
 
-    def __init__(self, api: Api, authenticator: Authenticator, paths: WebPaths, metrics: ApiServerMetrics) -> None:
-        self._api, self._authenticator, self._paths, self._metrics = api, authenticator, paths, metrics
+    def __init__(self, api: Api, paths: WebPaths, metrics: ApiServerMetrics) -> None:
+        self._api, self._paths, self._metrics = api, paths, metrics
         self._verbs: dict[str, Callable[[Target, Request], Awaitable[Answer]]] = {
             "get": self._get,
             "list": self._list,
@@ -66,14 +66,13 @@ class Handler:
         }
 
     async def __call__(self, request: Request) -> Answer:
-        user = self._authenticator.authenticate(request)
         target = target_of(request.method, request.path)
         if target is None:
             return self._paths.answer(request)
         started, code = perf_counter(), 500
         asked = _asked(target, request)
         try:
-            answer = await self._answer(target, request, user)
+            answer = await self._answer(target, request, request.user or ANONYMOUS)
             code = answer.status
             return answer
         except ApiError as refusal:
