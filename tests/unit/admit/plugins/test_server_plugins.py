@@ -1,0 +1,170 @@
+"""Plugins that need a cluster around them: namespaces, accounts, classes."""
+
+from typing import Any
+
+import pytest
+from tests.unit.admit.objects import Raw, document, pod
+
+from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.plugins import Plugin
+from moorage.admit.plugins.default_storage_class import DefaultStorageClass
+from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle, check_namespace_deletion
+from moorage.admit.plugins.node_taint import TaintNodesByCondition
+from moorage.admit.plugins.priority import Priority
+from moorage.admit.plugins.service_account import ServiceAccount
+from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
+from moorage.admit.service_addresses import ServiceAddresses
+from moorage.model.api_error import ApiError
+from moorage.model.gates import default_gates
+from moorage.model.meta import LocalObjectReference, ObjectMeta
+from moorage.model.policy import PriorityClass
+from moorage.model.service import ServiceAccount as Account
+from moorage.model.storage import StorageClass
+
+GATES = default_gates()
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+
+def made(raw: Raw, *plugins: Plugin, old: Raw | None = None) -> Raw:
+    answer = admit(raw, old, GATES, plugins=plugins)
+    assert isinstance(answer, Admitted), answer.status
+    return answer.object
+
+
+def refused(raw: Raw, *plugins: Plugin) -> Raw:
+    answer = admit(raw, None, GATES, plugins=plugins)
+    assert isinstance(answer, Rejected)
+    return answer.status
+
+
+def test_nothing_is_made_where_no_namespace_is() -> None:
+    phases: dict[str, str] = {"default": "Active", "going": "Terminating"}
+    plugin = NamespaceLifecycle(phases.get)
+    made(pod(), plugin)
+    made(document("Namespace"), plugin)
+    made(document("Node"), plugin)
+    nowhere = pod()
+    nowhere["metadata"]["namespace"] = "nowhere"
+    status = refused(nowhere, plugin)
+    assert (status["code"], status["message"]) == (404, 'namespaces "nowhere" not found')
+    assert status["details"] == {"name": "nowhere", "kind": "namespaces"}
+    going = pod()
+    going["metadata"]["namespace"] = "going"
+    status = refused(going, plugin)
+    assert status["message"] == (
+        'pods "p" is forbidden: unable to create new content in namespace going because it is being terminated'
+    )
+    assert status["details"]["causes"] == [
+        {
+            "reason": "NamespaceTerminating",
+            "message": "namespace going is being terminated",
+            "field": "metadata.namespace",
+        }
+    ]
+
+
+def test_some_namespaces_stay() -> None:
+    check_namespace_deletion("mine")
+    with pytest.raises(ApiError) as caught:
+        check_namespace_deletion("default")
+    assert caught.value.message == 'namespaces "default" is forbidden: this namespace may not be deleted'
+
+
+def test_every_pod_has_an_account() -> None:
+    spec = made(pod(), ServiceAccount())["spec"]
+    assert (spec["serviceAccountName"], spec["serviceAccount"]) == ("default", "default")
+    account = Account(imagePullSecrets=(LocalObjectReference(name="s"),))
+    accounts = {("default", "default"): account}
+    plugin = ServiceAccount(lambda namespace, name: accounts.get((namespace, name)))
+    assert made(pod(), plugin)["spec"]["imagePullSecrets"] == [{"name": "s"}]
+    status = refused(pod(serviceAccountName="other"), plugin)
+    assert status["message"] == (
+        'pods "p" is forbidden: error looking up service account default/other: serviceaccount "other" not found'
+    )
+
+
+def test_claims_get_the_default_class() -> None:
+    annotation = {"storageclass.kubernetes.io/is-default-class": "true"}
+
+    def storage_class(name: str, made_at: str, annotations: dict[str, str]) -> StorageClass:
+        return StorageClass(metadata=ObjectMeta(name=name, creationTimestamp=made_at, annotations=annotations))
+
+    classes: list[StorageClass] = []
+    plugin = DefaultStorageClass(lambda: classes)
+    claim = document("PersistentVolumeClaim", spec=CLAIM)
+    assert "storageClassName" not in made(claim, plugin)["spec"]
+    classes += [
+        storage_class("old", "2024-01-01T00:00:00Z", annotation),
+        storage_class("new-b", "2025-01-01T00:00:00Z", annotation),
+        storage_class("new-a", "2025-01-01T00:00:00Z", annotation),
+        storage_class("none", "2026-01-01T00:00:00Z", {}),
+    ]
+    assert made(claim, plugin)["spec"]["storageClassName"] == "new-a"
+    asked = document("PersistentVolumeClaim", spec={**CLAIM, "storageClassName": ""})
+    assert made(asked, plugin)["spec"]["storageClassName"] == ""
+
+
+def test_what_only_controllers_take_away() -> None:
+    claim = document("PersistentVolumeClaim", spec=CLAIM)
+    assert made(claim, StorageObjectInUseProtection())["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    taints = made(document("Node"), TaintNodesByCondition())["spec"]["taints"]
+    assert taints == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+
+
+def test_priorities_are_looked_up_when_they_are_needed() -> None:
+    classes: list[PriorityClass] = []
+    plugin = Priority(lambda: classes)
+    assert made(pod(), plugin)["spec"]["priority"] == 0
+    classes.append(PriorityClass(metadata=ObjectMeta(name="high"), value=7))
+    assert made(pod(priorityClassName="high"), plugin)["spec"]["priority"] == 7
+
+
+class Counter:
+    """Gives out the next address and the next port."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.told: list[Any] = []
+
+    def cluster_ip(self, wanted: str) -> str:
+        self.last += 1
+        self.told.append(wanted)
+        return wanted or f"10.0.0.{self.last}"
+
+    def node_port(self, wanted: int) -> int:
+        self.last += 1
+        return wanted or 30000 + self.last
+
+
+def test_services_get_addresses_and_ports() -> None:
+    counter = Counter()
+    plugin = ServiceAddresses(lambda: counter)
+    plain = made(document("Service", spec={"ports": [{"port": 80}]}), plugin)
+    assert plain["spec"]["clusterIP"] == "10.0.0.1"
+    assert plain["spec"]["clusterIPs"] == ["10.0.0.1"]
+    assert plain["spec"]["ipFamilies"] == ["IPv4"]
+    headless = made(document("Service", spec={"clusterIP": "None"}), plugin)
+    assert headless["spec"]["clusterIPs"] == ["None"]
+    named = made(document("Service", spec={"type": "ExternalName", "externalName": "example.com"}), plugin)
+    assert "clusterIP" not in named["spec"]
+    balancer = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [{"port": 80}]}
+    outside = made(document("Service", spec=balancer), plugin)
+    assert outside["spec"]["ports"][0]["nodePort"] == 30003
+    assert outside["spec"]["healthCheckNodePort"] == 30004
+
+
+def test_an_update_keeps_what_was_given() -> None:
+    counter = Counter()
+    plugin = ServiceAddresses(lambda: counter)
+    sent = document("Service", spec={"type": "NodePort", "ports": [{"port": 80}]})
+    old = made(sent, plugin)
+    old["metadata"]["resourceVersion"] = "7"
+    again = made(sent, plugin, old=old)
+    assert again["spec"] == old["spec"]
+    inside = made(document("Service", spec={**old["spec"], "type": "ClusterIP"}), plugin, old=old)
+    assert "nodePort" not in inside["spec"]["ports"][0]
+    assert "externalTrafficPolicy" not in inside["spec"]
+    named = {**old["spec"], "type": "ExternalName", "externalName": "example.com", "ports": []}
+    moved = admit(document("Service", spec=named), old, GATES, plugins=(plugin,))
+    assert isinstance(moved, Admitted)
+    assert "clusterIP" not in moved.object["spec"]
