@@ -30,10 +30,13 @@ class DataDirectory:
             raise StoreUnusable(f"data directory {path} cannot be used: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             holder = os.read(self._lock, _LONGEST_PID).decode("ascii", "replace").strip() or "unknown"
             os.close(self._lock)
             raise StoreUnusable(f"data directory {path} is in use by another process (pid {holder})") from error
+        except OSError as error:
+            os.close(self._lock)
+            raise StoreUnusable(f"data directory {path} cannot be locked: {error.strerror}") from error
         os.ftruncate(self._lock, 0)
         os.write(self._lock, b"%d\n" % os.getpid())
 
@@ -42,14 +45,20 @@ class DataDirectory:
         path = self.path / name
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            _sync(self.path)
+            _sync(self.path.parent)
         except OSError as error:
             raise StoreUnusable(f"{path} cannot be used: {error.strerror}") from error
         return path
 
     def close(self) -> None:
         os.close(self._lock)
+
+
+def _sync(folder: Path) -> None:
+    """Make it durable that the files of a folder exist."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

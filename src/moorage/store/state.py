@@ -95,8 +95,7 @@ class State:
             keys.sort()
             remaining = max(0, len(keys) - limit) if limit else 0
             keys = keys[:limit] if limit else keys
-        values = self.values
-        return Listing([values[key] for key in keys], self.revision, remaining)
+        return Listing(list(map(self.values.__getitem__, keys)), self.revision, remaining)
 
     def _list_then(self, prefix: str, revision: int, limit: int, after: str) -> Listing:
         if revision > self.revision:

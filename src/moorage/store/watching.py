@@ -31,6 +31,7 @@ class StateWatch:
         self._prefix = prefix
         self._position = after
         self._why_ended = ""
+        self._waiter: asyncio.Future[None] | None = None
         self._part: Partition | None = state.partition(prefix) if prefix.find("/", 1) > 0 else None
 
     @property
@@ -52,7 +53,7 @@ class StateWatch:
             if changes:
                 return changes
             waiting = (self._part or self._state.everywhere).waiting
-            waiter = asyncio.get_running_loop().create_future()
+            waiter = self._waiter = asyncio.get_running_loop().create_future()
             waiting.add(waiter)
             try:
                 await waiter
@@ -61,8 +62,8 @@ class StateWatch:
 
     def close(self) -> None:
         self._why_ended = "the watch is closed"
-        # Whoever waits in `next` shares the set with others: they look, find nothing, and wait again.
-        (self._part or self._state.everywhere).wake()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _parts(self) -> "list[Partition]":
         return [self._part] if self._part is not None else self._state.parts_of(self._prefix)

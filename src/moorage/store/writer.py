@@ -102,7 +102,7 @@ class Writer:
             return
         try:
             self._file.append([_row(change) for change in changes])
-        except sqlite3.Error as error:
+        except Exception as error:  # whatever it is: if the thread died of it, every writer would wait forever
             self._broken_epoch = self._epoch
             self._tell(self._settled, changes, error)
         else:

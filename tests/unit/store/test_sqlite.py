@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from moorage.store.log_file import CHECKPOINT_BYTES
-from moorage.store.protocol import Change, Compacted
+from moorage.store.protocol import Change, Compacted, StoreFailed
 from moorage.store.sqlite import FILE_NAME, SqliteStore
 from moorage.store.state import Bounds
 
@@ -156,6 +156,15 @@ def test_more_at_once_than_fit_into_one_transaction(tmp_path: Path) -> None:
 
     _with_store(tmp_path, crowd)
     _with_store(tmp_path, look)
+
+
+def test_a_key_that_cannot_be_written_fails_and_the_store_goes_on(tmp_path: Path) -> None:
+    async def scenario(store: SqliteStore) -> None:
+        with pytest.raises(StoreFailed, match="surrogates"):
+            await store.create("/pods/\ud800", b"")
+        assert (await store.create("/pods/a", b"")).revision == 2
+
+    _with_store(tmp_path, scenario)
 
 
 def test_a_store_that_nobody_closes_does_not_keep_the_process(tmp_path: Path) -> None:
