@@ -4,18 +4,22 @@ In: objects and moments, in nanoseconds since 1970. Out: references, names, text
 Kubernetes: client-go's tools/reference and tools/record/util. Next: `event_series` and `event_correlator`.
 """
 
+import re
 import time
 import uuid
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.model.kinds import KindFacts
-from moorage.model.names import dns1123_subdomain_errors
 
 Raw = dict[str, Any]
 
 NORMAL, WARNING = "Normal", "Warning"
 NANOSECONDS = 1_000_000_000
+
+_LONGEST_NAME = 253
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
 class EventAction(NamedTuple):
@@ -41,7 +45,7 @@ def reference_to(subject: Object) -> Raw:
 
 def event_name(subject: str, now: int) -> str:
     name = f"{subject}.{now:x}"
-    return name if not dns1123_subdomain_errors(name) else str(uuid.uuid4())
+    return name if len(name) <= _LONGEST_NAME and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
 
 
 def event_namespace(reference: Raw) -> str:
@@ -51,10 +55,15 @@ def event_namespace(reference: Raw) -> str:
 
 def seconds_text(now: int) -> str:
     """metav1.Time."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now // NANOSECONDS))
+    return _second_text(now // NANOSECONDS) + "Z"
 
 
 def micro_text(now: int) -> str:
     """metav1.MicroTime."""
     seconds, rest = divmod(now, NANOSECONDS)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06d}Z"
+    return f"{_second_text(seconds)}.{rest // 1000:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second_text(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -15,10 +15,10 @@ from moorage.client.event_action import EventAction
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 
-MOST_QUEUED = 1000
+MOST_QUEUED = 10_000
 MOST_TRIES = 12
 RETRY_SECONDS = 10.0
-_LANES = 8
+_LANES = 32  # a durable store writes many in the time of one
 
 _LOG = logging.getLogger(__name__)
 

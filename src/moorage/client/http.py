@@ -203,6 +203,7 @@ class HttpClient:
 
     async def close(self) -> None:
         self._pool.close()
+        await asyncio.sleep(0)  # connections are gone one turn of the loop later
 
     # How a request is sent.
 

@@ -7,11 +7,12 @@ from contextlib import suppress
 from typing import cast
 
 import pytest
+from tests.laws.falsify import assert_notices
 from tests.unit.client.scripted_server import PODS, ScriptedServer, pod
 from tests.unit.client.virtual_time import run_in_virtual_time
 
 from moorage.client.informer import Difference, Informer
-from moorage.client.protocol import Client, EventType, Unreachable, WatchEvent
+from moorage.client.protocol import Client, EventType, Listing, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError, expired, failure, unauthorized
 
 
@@ -43,13 +44,15 @@ class _Follower:
             self.uids[new.key] = new.uid
 
 
-def _follow(story: Callable[[ScriptedServer, Informer, _Follower], Awaitable[None]]) -> None:
+def _follow(
+    story: Callable[[ScriptedServer, Informer, _Follower], Awaitable[None]], kind: type[Informer] = Informer
+) -> None:
     """Run the story with an informer beside it, in virtual time; at its end both must know the same."""
 
     async def main() -> None:
         server, follower = ScriptedServer(), _Follower()
         loop = asyncio.get_running_loop()
-        informer = Informer(cast(Client, server), PODS, follower, now=loop.time, random=lambda: 0.5)
+        informer = kind(cast(Client, server), PODS, follower, now=loop.time, random=lambda: 0.5)
         task = asyncio.create_task(informer.run())
         await story(server, informer, follower)
         await asyncio.sleep(60)
@@ -257,8 +260,7 @@ def test_an_exception_of_the_handler_ends_the_informer() -> None:
     run_in_virtual_time(main())
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_whatever_happens_the_follower_ends_up_with_the_truth(seed: int) -> None:
+def _live_through_anything(seed: int, kind: type[Informer]) -> None:
     dice = random.Random(seed)
     names = [f"p{index}" for index in range(6)]
 
@@ -287,4 +289,36 @@ def test_whatever_happens_the_follower_ends_up_with_the_truth(seed: int) -> None
                     uid = str(server.revision) if fresh else server.objects[f"default/{name}"].uid
                     server.put(name, uid)
 
-    _follow(story)
+    _follow(story, kind)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_happens_the_follower_ends_up_with_the_truth(seed: int) -> None:
+    _live_through_anything(seed, Informer)
+
+
+class _LosesOne(Informer):
+    def _take(self, events: list[WatchEvent]) -> list[Difference]:
+        return super()._take(events[:3])
+
+
+class _ForgetsToDelete(Informer):
+    def _compare(self, listing: Listing) -> list[Difference]:
+        return [difference for difference in super()._compare(listing) if difference.new is not None]
+
+
+class _GoesOnFromTheList(Informer):
+    def _take(self, events: list[WatchEvent]) -> list[Difference]:
+        revision = self.revision
+        differences = super()._take(events)
+        self.revision = revision
+        return differences
+
+
+@pytest.mark.parametrize("kind", [_LosesOne, _ForgetsToDelete, _GoesOnFromTheList])
+def test_an_informer_that_is_broken_would_be_noticed(kind: type[Informer]) -> None:
+    def any_seed() -> None:
+        for seed in range(20):
+            _live_through_anything(seed, kind)
+
+    assert_notices(any_seed)

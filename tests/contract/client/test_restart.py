@@ -1,0 +1,61 @@
+"""A server that goes away and comes back: informers over HTTP pick up where they were."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from tests.contract.client.transports import CONFIG_MAPS, LONGEST, config_map
+
+from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.client.http import HttpClient
+from moorage.client.in_process import InProcessClient
+from moorage.client.informer import Difference, Informer
+from moorage.client.kubeconfig import load_access
+from moorage.model.gates import default_gates
+
+
+async def _start(directory: Path, port: int = 0) -> ApiServer:
+    return await start_api_server(ApiServerSettings(default_gates(), directory / "data", port=port))
+
+
+def test_an_informer_survives_a_restart_of_its_server(tmp_path: Path) -> None:
+    said: list[tuple[str, bool]] = []
+    changed = asyncio.Event()
+
+    def follow(differences: list[Difference]) -> None:
+        said.extend((new.name, old is None) for old, new in differences if new is not None)
+        changed.set()
+
+    async def heard(count: int) -> None:
+        while len(said) < count:
+            changed.clear()
+            await changed.wait()
+
+    async def main() -> None:
+        server = await _start(tmp_path)
+        (tmp_path / "kubeconfig").write_text(server.kubeconfig())
+        access = load_access(str(tmp_path / "kubeconfig"))
+        port = int(access.server.rpartition(":")[2])
+        client = HttpClient(access, "test")
+        informer = Informer(client, CONFIG_MAPS, follow, namespace="default", random=lambda: 0.0)
+        task = asyncio.create_task(informer.run())
+        await informer.synced()
+        await client.create(CONFIG_MAPS, config_map("before"))
+        await heard(1)
+        await server.stop()
+        server = await _start(tmp_path, port)
+        await InProcessClient(server.api).create(CONFIG_MAPS, config_map("after"))
+        await heard(2)
+        assert said == [("before", True), ("after", True)]
+        assert (await client.get(CONFIG_MAPS, "before", "default")).key == "default/before"
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await client.close()
+        await server.stop()
+
+    async def bounded() -> None:
+        async with asyncio.timeout(LONGEST):
+            await main()
+
+    asyncio.run(bounded())
