@@ -1,0 +1,77 @@
+"""What a controller wants done: instructions for whoever can carry them out.
+
+In: a controller's decisions. Out: nothing has happened yet. Next: `runner`, which talks to the API server.
+"""
+
+from typing import Any, NamedTuple
+
+from moorage.client.protocol import PatchType
+from moorage.model.kinds import KindFacts
+
+Raw = dict[str, Any]
+
+NORMAL, WARNING = "Normal", "Warning"
+
+
+class Create(NamedTuple):
+    """Make an object. Several creates in a row are carried out together, a few at first and then more and more."""
+
+    facts: KindFacts
+    document: Raw
+    namespace: str = ""
+
+
+class Update(NamedTuple):
+    """Replace an object; its resourceVersion, if it has one, must still be the newest."""
+
+    facts: KindFacts
+    document: Raw
+    subresource: str = ""
+
+
+class Patch(NamedTuple):
+    """Change a part of an object."""
+
+    facts: KindFacts
+    namespace: str
+    name: str
+    patch: Raw | list[Raw]
+    subresource: str = ""
+    kind: PatchType = PatchType.STRATEGIC
+
+
+class Delete(NamedTuple):
+    """Delete an object, if it is still the one with this UID."""
+
+    facts: KindFacts
+    namespace: str
+    name: str
+    uid: str = ""
+    grace_seconds: int | None = None
+    propagation: str = ""
+
+
+class Report(NamedTuple):
+    """Tell of it in an event about an object."""
+
+    regarding: Raw
+    type: str
+    reason: str
+    message: str
+
+
+Action = Create | Update | Patch | Delete | Report
+
+
+class Plan(NamedTuple):
+    """What to do for one object, in this order; and when to look again, if not before something changes.
+
+    `retries` asks to look again after a growing delay, as after a failure.
+    """
+
+    actions: tuple[Action, ...] = ()
+    again_after: float | None = None
+    retries: bool = False
+
+
+NOTHING = Plan()

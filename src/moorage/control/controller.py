@@ -1,0 +1,38 @@
+"""What a controller is: which of its objects a change concerns, and what is to be done about one of them.
+
+In: changes of the kinds it watches; then one key at a time, with the world as it is and the time. Out: keys; then a
+`Plan`. It does no I/O and does not sleep: whoever runs it carries plans out, tells it what was refused, and asks
+again. Reconciling twice with nothing changed in between plans nothing the second time: that is what makes crashes and
+lost messages harmless. Kubernetes: the sync functions of pkg/controller. Next: `runner`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from moorage.client.protocol import Object
+from moorage.control.actions import Action, Plan
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KindFacts
+
+
+class Controller(Protocol):
+    """See the module. `name` is the one by which it is enabled and disabled, and which its metrics have."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def watches(self) -> tuple[KindFacts, ...]: ...
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        """The keys to be looked at because of a change. The world has the change already."""
+        ...
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        """What to do about one object. `now` is the time of day in seconds."""
+        ...
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        """What to say about an action that the API server refused; the key is tried again after a while anyway."""
+        ...

@@ -1,0 +1,74 @@
+"""All controllers on one set of informers.
+
+In: a client and the controllers to run. Out: a cluster that takes care of itself, until cancelled. Each kind is
+watched once, however many controllers look at it; nobody decides anything before everything has been listed.
+Kubernetes: kube-controller-manager. Next: `moorage.cli.controller_manager`, or `moorage up`.
+"""
+
+import asyncio
+import random as randomness
+import time
+from collections.abc import Callable, Iterable
+
+from moorage.client.informer import Difference, Informer
+from moorage.client.protocol import Client
+from moorage.control.controller import Controller
+from moorage.control.metrics import ControllerMetrics
+from moorage.control.runner import Recorder, Runner
+from moorage.control.world import World
+from moorage.model.kinds import KindFacts
+from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
+
+_LOG = get_logger("controller-manager")
+
+
+class ControllerManager:
+    """See the module. `clock` is the time of day: timers are counted from what objects say."""
+
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder,
+        controllers: Iterable[Controller],
+        metrics: Metrics | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self.world = World()
+        counted = ControllerMetrics(metrics or Metrics(), clock)
+        self.runners = [
+            Runner(controller, client, self.world, recorder, self._seen, counted, random, clock)
+            for controller in controllers
+        ]
+        for runner in self.runners:
+            counted.add(runner.controller.name, runner.queue)
+        kinds = dict.fromkeys(facts for runner in self.runners for facts in runner.controller.watches)
+        self.informers = {facts: Informer(client, facts, self._handler(facts)) for facts in kinds}
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self.informers.values():
+                group.create_task(informer.run())
+            for informer in self.informers.values():
+                await informer.synced()
+            _LOG.info("Caches are synced", controllers=len(self.runners))
+            for runner in self.runners:
+                group.create_task(runner.run())
+
+    def _seen(self, facts: KindFacts) -> int:
+        informer = self.informers.get(facts)
+        return informer.revision if informer is not None else 1 << 63
+
+    def _handler(self, facts: KindFacts) -> Callable[[list[Difference]], None]:
+        watching = [runner for runner in self.runners if facts in runner.controller.watches]
+
+        def changed(differences: list[Difference]) -> None:
+            for difference in differences:
+                self.world.apply(facts, difference)
+                for runner in watching:
+                    runner.changed(facts, *difference)
+
+        return changed

@@ -1,0 +1,70 @@
+"""What controllers count, under the names that Kubernetes' work queues have.
+
+In: what runners tell. Out: workqueue_* families, and refusals by controller. Next: `moorage.telemetry.metrics`.
+"""
+
+from collections.abc import Callable, Mapping
+
+from moorage.control.work_queue import WorkQueue
+from moorage.telemetry.metrics import Metrics, exponential_buckets
+
+_BUCKETS = exponential_buckets(10e-9, 10, 12)
+_NAME = ("name",)
+
+
+class ControllerMetrics:
+    """See the module. `queues` gives the queues by their controllers' names when metrics are read."""
+
+    def __init__(self, metrics: Metrics, clock: Callable[[], float]) -> None:
+        self._queues: dict[str, WorkQueue] = {}
+        self._clock = clock
+        self._waited = metrics.histogram(
+            "workqueue_queue_duration_seconds",
+            "How long in seconds an item stays in workqueue before being requested",
+            _NAME,
+            _BUCKETS,
+        )
+        self._worked = metrics.histogram(
+            "workqueue_work_duration_seconds",
+            "How long in seconds processing an item from workqueue takes.",
+            _NAME,
+            _BUCKETS,
+        )
+        self._refused = metrics.counter(
+            "moorage_controller_refused_requests_total",
+            "Requests of a controller that the API server refused, such as pods of a template that is not valid.",
+            _NAME,
+        )
+        for name, help_text, read in (
+            ("workqueue_depth", "Current depth of workqueue", lambda queue: float(len(queue))),
+            (
+                "workqueue_longest_running_processor_seconds",
+                "How many seconds has the longest running processor for workqueue been running.",
+                lambda queue: queue.longest_running(self._clock()),
+            ),
+        ):
+            metrics.gauge_function(name, help_text, self._reading(read), _NAME)
+        for name, help_text, read in (
+            ("workqueue_adds_total", "Total number of adds handled by workqueue", lambda queue: float(queue.adds)),
+            (
+                "workqueue_retries_total",
+                "Total number of retries handled by workqueue",
+                lambda queue: float(queue.retries),
+            ),
+        ):
+            metrics.counter_function(name, help_text, self._reading(read), _NAME)
+
+    def add(self, name: str, queue: WorkQueue) -> None:
+        self._queues[name] = queue
+
+    def waited(self, name: str, seconds: float) -> None:
+        self._waited.labels(name).observe(seconds)
+
+    def worked(self, name: str, seconds: float) -> None:
+        self._worked.labels(name).observe(seconds)
+
+    def refused(self, name: str) -> None:
+        self._refused.labels(name).inc()
+
+    def _reading(self, read: Callable[[WorkQueue], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
+        return lambda: {(name,): read(queue) for name, queue in self._queues.items()}

@@ -1,0 +1,240 @@
+"""One controller at work: keys from its queue, plans from its decisions, requests to the API server.
+
+In: a controller, a client, a world that others keep up to date. Out: what was planned, done. Workers take one key
+each, so that an object is never worked on twice at a time. A key whose writes have not been seen in the world yet
+waits for them, so that nothing is made twice; if they do not come in time, it goes on without. What is refused is
+tried again, later each time. Kubernetes: the workers of pkg/controller, with expectations. Next: `manager`.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from moorage.client.protocol import Client, Object, Unreachable
+from moorage.control.actions import Action, Create, Delete, Patch, Plan, Report, Update
+from moorage.control.controller import Controller
+from moorage.control.metrics import ControllerMetrics
+from moorage.control.work_queue import WorkQueue
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KindFacts
+from moorage.telemetry.logs import get_logger
+
+_LOG = get_logger("controller-manager")
+_PATIENCE = 10.0
+_FIRST_BATCH = 1
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None: ...
+
+
+class _Expected:
+    """What a key has written and the world has not shown yet."""
+
+    __slots__ = ("deleted", "revisions", "until")
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        self.revisions: dict[KindFacts, int] = {}
+        self.deleted: list[tuple[KindFacts, str, str]] = []
+
+
+class Runner:
+    """See the module. `seen` gives the revision up to which the world knows a kind."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        client: Client,
+        world: World,
+        recorder: Recorder,
+        seen: Callable[[KindFacts], int],
+        metrics: ControllerMetrics,
+        random: Callable[[], float],
+        clock: Callable[[], float],
+        workers: int = 8,
+    ) -> None:
+        self.controller, self.queue = controller, WorkQueue(random)
+        self._client, self._world, self._recorder, self._seen = client, world, recorder, seen
+        self._metrics, self._clock, self._workers = metrics, clock, workers
+        self._expected: dict[str, _Expected] = {}
+        self._wakened = asyncio.Event()
+
+    def changed(self, facts: KindFacts, old: Object | None, new: Object | None) -> None:
+        """Something happened to an object of a kind that the controller watches."""
+        now = self._clock()
+        for key in self.controller.concerns(facts, old, new, self._world):
+            self.queue.add(key, now)
+        self._wakened.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._workers):
+                group.create_task(self._work())
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is ready and nobody works."""
+        return not len(self.queue) and not self.queue.longest_running(self._clock() + 1)
+
+    async def _work(self) -> None:
+        while True:
+            key = self.queue.pop(self._clock())
+            if key is None:
+                await self._rest()
+                continue
+            began = self._clock()
+            self._metrics.waited(self.controller.name, self.queue.waited(key, began))
+            try:
+                await self._reconcile(key)
+            except Exception:
+                _LOG.exception("Reconciling failed", controller=self.controller.name, key=key)
+                self._retry(key)
+            finally:
+                self._metrics.worked(self.controller.name, self._clock() - began)
+                self.queue.done(key)
+                self._wakened.set()
+
+    async def _rest(self) -> None:
+        """Until something is added, or until a key is due."""
+        self._wakened.clear()
+        wait = self.queue.next_time() - self._clock()
+        if wait <= 0:
+            return
+        try:
+            async with asyncio.timeout(None if wait == float("inf") else wait):
+                await self._wakened.wait()
+        except TimeoutError:
+            pass
+
+    async def _reconcile(self, key: str) -> None:
+        now = self._clock()
+        if self._is_early(key, now):
+            self.queue.add_after(key, 0.05, now)
+            return
+        plan = self.controller.reconcile(key, self._world, now)
+        if not await self._carry_out(key, plan):
+            self._retry(key)
+            return
+        if plan.retries:
+            self._retry(key)
+            return
+        self.queue.forget(key)
+        if plan.again_after is not None:
+            self.queue.add_after(key, plan.again_after, self._clock())
+
+    def _retry(self, key: str) -> None:
+        self.queue.add_failed(key, self._clock())
+
+    def _is_early(self, key: str, now: float) -> bool:
+        """Whether the world does not show yet what this key has written."""
+        expected = self._expected.get(key)
+        if expected is None:
+            return False
+        waits = now < expected.until and (
+            any(self._seen(facts) < revision for facts, revision in expected.revisions.items())
+            or any(self._is_there(*deleted) for deleted in expected.deleted)
+        )
+        if not waits:
+            del self._expected[key]
+        return waits
+
+    def _is_there(self, facts: KindFacts, key: str, uid: str) -> bool:
+        found = self._world.get(facts, key)
+        if found is None:
+            return False
+        metadata = found.view.metadata
+        return metadata.uid == uid and metadata.deletionTimestamp is None
+
+    # -- carrying out -------------------------------------------------------------------------------------------------
+
+    async def _carry_out(self, key: str, plan: Plan) -> bool:
+        """Whether everything was done. The first refusal ends it; creates in a row are done together."""
+        waiting = list(plan.actions)
+        while waiting:
+            if isinstance(waiting[0], Create):
+                creates = [waiting.pop(0)]
+                while waiting and isinstance(waiting[0], Create):
+                    creates.append(waiting.pop(0))
+                if not await self._create_all(key, creates):
+                    return False
+            elif not await self._do(key, waiting.pop(0)):
+                return False
+        return True
+
+    async def _create_all(self, key: str, creates: Sequence[Action]) -> bool:
+        """A few at first: a template that is refused is refused once, and not once per replica."""
+        start, size = 0, _FIRST_BATCH
+        while start < len(creates):
+            batch = creates[start : start + size]
+            done = await asyncio.gather(*(self._do(key, create) for create in batch))
+            if not all(done):
+                return False
+            start, size = start + size, size * 2
+        return True
+
+    async def _do(self, key: str, action: Action) -> bool:
+        if isinstance(action, Report):
+            self._recorder.report(action.regarding, action.type, action.reason, action.message)
+            return True
+        try:
+            await self._request(key, action)
+        except ApiError as error:
+            return self._refused(key, action, error)
+        except Unreachable as error:
+            _LOG.warning("The API server cannot be reached", controller=self.controller.name, err=str(error))
+            return False
+        return True
+
+    async def _request(self, key: str, action: Action) -> None:
+        client = self._client
+        if isinstance(action, Create):
+            made = await client.create(action.facts, action.document, action.namespace)
+            self._expect(key, action.facts, made.revision)
+        elif isinstance(action, Update):
+            made = await client.update(action.facts, action.document, subresource=action.subresource)
+            self._expect(key, action.facts, made.revision)
+        elif isinstance(action, Patch):
+            made = await client.patch(
+                action.facts,
+                action.name,
+                action.namespace,
+                action.patch,
+                subresource=action.subresource,
+                kind=action.kind,
+            )
+            self._expect(key, action.facts, made.revision)
+        elif isinstance(action, Delete):
+            await client.delete(
+                action.facts,
+                action.name,
+                action.namespace,
+                uid=action.uid,
+                grace_seconds=action.grace_seconds,
+                propagation=action.propagation,
+            )
+            where = f"{action.namespace}/{action.name}" if action.namespace else action.name
+            self._expecting(key).deleted.append((action.facts, where, action.uid))
+
+    def _refused(self, key: str, action: Action, error: ApiError) -> bool:
+        """What is gone already need not be deleted; everything else is worth another look at the world."""
+        if isinstance(action, Delete) and error.code == 404:
+            return True
+        self._metrics.refused(self.controller.name)
+        for said in self.controller.refused(key, action, error, self._world):
+            if isinstance(said, Report):
+                self._recorder.report(said.regarding, said.type, said.reason, said.message)
+        if error.reason != "Conflict":
+            _LOG.debug(2, "Refused", controller=self.controller.name, key=key, err=error.message)
+        return False
+
+    def _expect(self, key: str, facts: KindFacts, revision: int) -> None:
+        revisions = self._expecting(key).revisions
+        revisions[facts] = max(revision, revisions.get(facts, 0))
+
+    def _expecting(self, key: str) -> _Expected:
+        return self._expected.setdefault(key, _Expected(self._clock() + _PATIENCE))

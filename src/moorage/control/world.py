@@ -1,0 +1,90 @@
+"""What controllers see of the cluster: the caches of all informers, and the ways in which objects are looked up.
+
+In: differences, from informers. Out: objects by key, by the UID of their controlling owner, by namespace, and pods by
+node. What is here is as old as the last watch event; `runner` sees to it that a controller does not decide on a world
+without its own writes. Kubernetes: listers and indexers. Next: `controller`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from moorage.client.informer import Difference
+from moorage.client.protocol import Object
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.meta import ObjectMeta, OwnerReference
+
+_POD = KINDS["v1", "Pod"]
+
+
+class World:
+    """See the module. Objects and their views belong to everybody: nobody changes them."""
+
+    def __init__(self) -> None:
+        self._objects: dict[KindFacts, dict[str, Object]] = {}
+        self._by_owner: dict[tuple[KindFacts, str], dict[str, Object]] = {}
+        self._by_namespace: dict[tuple[KindFacts, str], dict[str, Object]] = {}
+        self._pods_by_node: dict[str, dict[str, Object]] = {}
+
+    def get(self, facts: KindFacts, key: str) -> Object | None:
+        """By `namespace/name`, or by name for kinds without a namespace."""
+        return self._objects.get(facts, {}).get(key)
+
+    def view(self, facts: KindFacts, key: str) -> Any:
+        """The typed view of an object, or None."""
+        found = self.get(facts, key)
+        return None if found is None else found.view
+
+    def all(self, facts: KindFacts) -> Iterator[Object]:
+        return iter(list(self._objects.get(facts, {}).values()))
+
+    def count(self, facts: KindFacts) -> int:
+        return len(self._objects.get(facts, {}))
+
+    def owned(self, facts: KindFacts, uid: str) -> list[Object]:
+        """Objects of a kind whose controlling owner has this UID."""
+        return list(self._by_owner.get((facts, uid), {}).values())
+
+    def in_namespace(self, facts: KindFacts, namespace: str) -> list[Object]:
+        return list(self._by_namespace.get((facts, namespace), {}).values())
+
+    def pods_on(self, node: str) -> list[Object]:
+        return list(self._pods_by_node.get(node, {}).values())
+
+    def apply(self, facts: KindFacts, difference: Difference) -> None:
+        old, new = difference
+        if old is not None:
+            self._remove(facts, old)
+        if new is not None:
+            self._add(facts, new)
+
+    def _add(self, facts: KindFacts, found: Object) -> None:
+        self._objects.setdefault(facts, {})[found.key] = found
+        for index, value in self._indices(facts, found):
+            index.setdefault(value, {})[found.key] = found
+
+    def _remove(self, facts: KindFacts, found: Object) -> None:
+        self._objects.get(facts, {}).pop(found.key, None)
+        for index, value in self._indices(facts, found):
+            entries = index.get(value)
+            if entries is not None:
+                entries.pop(found.key, None)
+                if not entries:
+                    del index[value]
+
+    def _indices(self, facts: KindFacts, found: Object) -> Iterator[tuple[dict[Any, dict[str, Object]], Any]]:
+        view = found.view
+        owner = controller_of(view.metadata)
+        if owner is not None:
+            yield self._by_owner, (facts, owner.uid)
+        if facts.namespaced:
+            yield self._by_namespace, (facts, found.namespace)
+        if facts is _POD and view.spec.nodeName:
+            yield self._pods_by_node, view.spec.nodeName
+
+
+def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
+    """The one owner that controls an object."""
+    for owner in metadata.ownerReferences:
+        if owner.controller:
+            return owner
+    return None
