@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from time import perf_counter
 from typing import Any
 
-from moorage.model.api_error import ApiError, bad_request
+from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.kinds import KindFacts
 from moorage.model.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
-from moorage.serve.authentication import ANONYMOUS, User
+from moorage.serve.authentication import User
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.negotiation import Form, negotiate
@@ -66,13 +66,16 @@ class Handler:
         }
 
     async def __call__(self, request: Request) -> Answer:
+        user = request.user
+        if user is None:
+            raise unauthorized()  # it came past the gate: nobody is anybody by default
         target = target_of(request.method, request.path)
         if target is None:
             return self._paths.answer(request)
         started, code = perf_counter(), 500
         asked = _asked(target, request)
         try:
-            answer = await self._answer(target, request, request.user or ANONYMOUS)
+            answer = await self._answer(target, request, user)
             code = answer.status
             return answer
         except ApiError as refusal:

@@ -1,8 +1,8 @@
 """Bytes → requests: llhttp's findings, held against the limits on what a client may send.
 
-In: what the transport receives. Out: whole `Request`s, or one refusal, after which nothing more is looked at. A request
-with a body passes the server's gate first, so that strangers cannot make the server keep what they send. Kubernetes:
-net/http's reading half. Next: `connection`, which answers.
+In: what the transport receives. Out: whole `Request`s, or one refusal, after which nothing more is looked at. Every
+request passes the server's gate as soon as its head is there, so that strangers cannot make the server keep what they
+send. Kubernetes: net/http's reading half. Next: `connection`, which answers.
 """
 
 import asyncio
@@ -130,16 +130,16 @@ class Receiver:
         method = parser.get_method().decode("latin-1")
         request = Request(method, target, headers, b"", self._peer, version, parser.should_keep_alive())
         self._request = request
+        try:
+            self._gate(request)
+        except ApiError as error:
+            self._refuse(error)
+            return
         length = headers.get("content-length")
         if (length is None or length == "0") and "transfer-encoding" not in headers:
             return
         if length is not None and (len(length) > 18 or int(length) > limits.body_bytes):
             self._refuse(_body_too_large(limits.body_bytes))
-            return
-        try:
-            self._gate(request)
-        except ApiError as error:
-            self._refuse(error)
             return
         self.due = self._time() + limits.body_seconds
         if "expect" in headers:

@@ -111,6 +111,10 @@ def test_strangers_are_refused_before_their_body_is_read() -> None:
             assert (await stranger.answer()).status == 401
             friend.send("POST /", "Content-Length: 2", "Authorization: x", body=b"ok")
             assert (await friend.answer()).status == 200
+            for head in ("GET /", "DELETE /"):
+                without_a_body = await connect(server)
+                without_a_body.send(head)
+                assert (await without_a_body.answer()).status == 401, head
 
     run(main)
 
