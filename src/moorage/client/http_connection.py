@@ -110,6 +110,7 @@ class Connection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._size = 0
         self._answered = False  # whether anything has come since the last request
+        self._settled = 0.0  # when the last answer was complete
         self.usable = True
         self.requests = 0
 
@@ -123,6 +124,10 @@ class Connection(asyncio.Protocol):
         self._timer = self._loop.call_later(timeout, self._give_up, f"no answer within {timeout:g} seconds")
         self._transport.write(request)
         return waiter
+
+    def is_idle_for(self, seconds: float) -> bool:
+        """Whether the last answer is so long ago."""
+        return self._loop.time() - self._settled > seconds
 
     def give_up_after(self, seconds: float, why: str) -> None:
         """Limit what a stream may take in all."""
@@ -228,5 +233,6 @@ class Connection(asyncio.Protocol):
             return
         if not self._parser.should_keep_alive():
             self.usable = False
+        self._settled = self._loop.time()
         body = self._body
         self._settle(Answer(self._status, self._headers, body[0] if len(body) == 1 else b"".join(body)))

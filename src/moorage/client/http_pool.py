@@ -16,6 +16,7 @@ from moorage.client.http_connection import MAX_ANSWER_BYTES, Connection
 from moorage.client.protocol import Unreachable
 
 DIAL_SECONDS = 10.0
+IDLE_SECONDS = 45.0  # servers close what is idle for a minute or more; a write must not be on its way just then
 _KEEP_ALIVE_SECONDS = 30
 
 
@@ -56,9 +57,10 @@ class ConnectionPool:
         """The same without waiting, if there is one."""
         while self._idle:
             connection = self._idle.pop()
-            if connection.usable:
+            if connection.usable and not connection.is_idle_for(IDLE_SECONDS):
                 self._busy.add(connection)
                 return connection
+            connection.close()
             self._open -= 1
         return None
 

@@ -70,13 +70,33 @@ def test_ways_that_lead_in(name: str, tmp_path: Path) -> None:
     _try(WAYS[name], tmp_path, attempt)
 
 
-def test_strangers_are_told_so(tmp_path: Path) -> None:
-    async def attempt(client: HttpClient) -> None:
-        with pytest.raises(ApiError) as refusal:
-            await client.list_all(NODES)
-        assert (refusal.value.code, refusal.value.reason) == (401, "Unauthorized")
+STRANGERS: dict[str, Way] = {
+    "a wrong token": lambda access: access._replace(token="guess", client_certificate=b"", client_key=b""),
+    "nothing to show": lambda access: access._replace(token="", client_certificate=b"", client_key=b""),
+}
+ATTEMPTS: dict[str, Callable[[HttpClient], Awaitable[object]]] = {
+    "get": lambda client: client.get(NODES, "n"),
+    "list": lambda client: client.list_all(NODES),
+    "watch": lambda client: anext(client.watch(NODES, 1)),
+    "create": lambda client: client.create(NODES, {"metadata": {"name": "n"}}),
+    "patch": lambda client: client.patch(NODES, "n", "", {}),
+    "delete": lambda client: client.delete(NODES, "n"),
+    "delete with options": lambda client: client.delete(NODES, "n", uid="x"),
+}
 
-    _try(lambda access: access._replace(token="guess", client_certificate=b"", client_key=b""), tmp_path, attempt)
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_strangers_are_told_so_whatever_they_try(name: str, tmp_path: Path) -> None:
+    async def attempt(client: HttpClient) -> None:
+        told = {}
+        for verb, tried in ATTEMPTS.items():
+            try:
+                told[verb] = str(await tried(client))
+            except ApiError as error:
+                told[verb] = error.reason
+        assert told == dict.fromkeys(ATTEMPTS, "Unauthorized")
+
+    _try(STRANGERS[name], tmp_path, attempt)
 
 
 @pytest.mark.parametrize(

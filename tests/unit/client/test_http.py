@@ -9,6 +9,7 @@ import pytest
 import uvloop
 from tests.unit.client.small_server import Answering, Asked, Reply, SmallServer, small_server
 
+import moorage.client.http_pool
 from moorage import __version__
 from moorage.client.http import HttpClient
 from moorage.client.protocol import EventType, PatchType, Unreachable, WatchEvent
@@ -218,6 +219,18 @@ def test_a_read_is_repeated_when_a_kept_connection_turns_out_closed_and_a_write_
         assert len(server.asked) == 4
 
     _tell(answering, story)
+
+
+def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(client: HttpClient, server: SmallServer) -> None:
+        await client.get(PODS, "a", "default")
+        await client.get(PODS, "a", "default")
+        assert server.connections == 1
+        monkeypatch.setattr(moorage.client.http_pool, "IDLE_SECONDS", -1.0)
+        await client.get(PODS, "a", "default")
+        assert server.connections == 2
+
+    _tell(_always(200, _pod("a", 7)), story)
 
 
 def test_a_server_that_hangs_up_on_every_new_connection_is_not_asked_for_ever() -> None:
