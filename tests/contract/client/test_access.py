@@ -77,7 +77,9 @@ STRANGERS: dict[str, Way] = {
 ATTEMPTS: dict[str, Callable[[HttpClient], Awaitable[object]]] = {
     "get": lambda client: client.get(NODES, "n"),
     "list": lambda client: client.list_all(NODES),
-    "watch": lambda client: anext(client.watch(NODES, 1)),
+    "watch": lambda client: anext(
+        client.watch(NODES, 10**9)
+    ),  # whoever is let in is told that there is no such revision
     "create": lambda client: client.create(NODES, {"metadata": {"name": "n"}}),
     "patch": lambda client: client.patch(NODES, "n", "", {}),
     "delete": lambda client: client.delete(NODES, "n"),
