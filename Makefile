@@ -11,7 +11,7 @@ READY  := $(VENV)/.ready
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow check format lock bench clean
+.PHONY: help setup run test test-slow check format lock bench bench-e2e clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,12 @@ lock: ## resolve the dependencies anew into requirements.lock (needs uv)
 bench: $(READY) ## measure; WORKLOADS='Case/Name …' SUITE=folder JSON=file, see bench/README.md
 	$(if $(strip $(WORKLOADS)$(SUITE)$(LABELS)),,$(BIN)/python -m bench)
 	$(BIN)/python -m bench.perf $(if $(SUITE),--suite '$(SUITE)') $(if $(WORKLOADS),--workloads '$(WORKLOADS)') \
+	  $(if $(LABELS),--labels='$(LABELS)') $(if $(REPEAT),--repeat $(REPEAT)) \
+	  $(if $(JSON),--json '$(JSON)') $(if $(OUTPUT),--output '$(OUTPUT)')
+
+# Without anything chosen: the workloads that the real one was measured with.
+bench-e2e: $(READY) ## measure `moorage up` from outside, over HTTPS; the same variables
+	$(BIN)/python -m bench.e2e $(if $(SUITE),--suite '$(SUITE)') $(if $(WORKLOADS),--workloads '$(WORKLOADS)') \
 	  $(if $(LABELS),--labels='$(LABELS)') $(if $(REPEAT),--repeat $(REPEAT)) \
 	  $(if $(JSON),--json '$(JSON)') $(if $(OUTPUT),--output '$(OUTPUT)')
 

@@ -1,0 +1,198 @@
+"""One watch of all pods: what the client knows of each, and when it learned it.
+
+In: the server's watch events as bytes. Out: `WatchedPod`s by UID, and a wait until some of them have come as far as one
+wants. Of an event as little is read as that needs. A watch that ends is resumed where it was; one that the server has
+forgotten ends the run, because figures would be wrong.
+Kubernetes: the pod informer of scheduler_perf. Next: executor.py waits, figures.py reads the times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import IntEnum
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bench.e2e.problems import RunFailed
+from bench.e2e.requests import PODS
+from bench.e2e.sender import REQUEST_SECONDS
+from moorage.client.protocol import Unreachable
+from moorage.client.wire import collection_path, read_error, read_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from bench.e2e.requests import Requests
+    from bench.e2e.sender import Sender
+
+SCHEDULED_CONDITION = "PodScheduled"
+_WATCH_SECONDS = "3600"
+
+
+class Stage(IntEnum):
+    """How far a pod has come."""
+
+    ADDED = 0
+    ATTEMPTED = 1
+    BOUND = 2
+    GONE = 3
+
+
+class WatchedPod:
+    """What the watch has shown of a pod, and when it did."""
+
+    __slots__ = ("added_at", "bound_at", "labels", "name", "namespace", "stage")
+
+    def __init__(self, name: str, namespace: str, labels: Mapping[str, str], added_at: float) -> None:
+        self.name, self.namespace, self.labels, self.added_at = name, namespace, labels, added_at
+        self.stage = Stage.ADDED
+        self.bound_at = 0.0
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""
+    labels: dict[str, str] = {}
+
+
+class _Spec(msgspec.Struct, frozen=True, gc=False):
+    nodeName: str = ""
+
+
+class _Condition(msgspec.Struct, frozen=True, gc=False):
+    type: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True, gc=False):
+    conditions: list[_Condition] = []
+
+
+class _Pod(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+    status: _Status | str = _Status()
+    message: str = ""
+
+
+class _Event(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    object: _Pod
+
+
+_EVENTS = msgspec.json.Decoder(_Event)
+
+
+class PodWatch:
+    """See the module. `run` is a task of its own; `until` is for one at a time."""
+
+    def __init__(self, requests: Requests, sender: Sender) -> None:
+        self._requests, self._sender = requests, sender
+        self.pods: dict[str, WatchedPod] = {}
+        self._revision = ""
+        self._awaited: set[str] = set()
+        self._awaited_stage = Stage.BOUND
+        self._waiter: asyncio.Future[None] | None = None
+        self._failure: Exception | None = None
+
+    async def begin(self) -> None:
+        """From now on everything is watched; a server that has pods already has them from another run."""
+        path = collection_path(PODS, "")
+        answer = await self._sender.one(self._requests.get(path, limit="1"))
+        self._revision = str(read_page(PODS, answer.body).revision)
+
+    async def run(self) -> None:
+        """Follow the watch until this task is cancelled; what goes wrong is told to whoever waits."""
+        try:
+            while True:
+                await self._follow()
+        except (RunFailed, Unreachable, msgspec.DecodeError) as error:
+            self._failure = RunFailed(f"the watch of pods: {error}")
+            self._wake()
+
+    async def _follow(self) -> None:
+        path = collection_path(PODS, "")
+        query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": _WATCH_SECONDS}
+        connection = await self._sender.pool.dial_stream()
+        try:
+            request = self._requests.get(path, resourceVersion=self._revision, **query)
+            answer = await connection.send(request, REQUEST_SECONDS, stream=True)
+            if answer.stream is None:
+                raise RunFailed(read_error(answer.status, answer.body).message)
+            rest = b""
+            while piece := await answer.stream.read():
+                lines, newline, rest = (rest + piece if rest else piece).rpartition(b"\n")
+                if newline:
+                    self.receive(lines)
+        finally:
+            self._sender.pool.end_stream(connection)
+
+    def receive(self, lines: bytes) -> None:
+        """Whole lines of the watch."""
+        events = _EVENTS.decode_lines(lines)
+        now = perf_counter()
+        pods = self.pods
+        for event in events:
+            metadata = event.object.metadata
+            uid = metadata.uid
+            pod = pods.get(uid)
+            if pod is None:
+                if event.type == "BOOKMARK":
+                    continue
+                if event.type == "ERROR":
+                    raise RunFailed(event.object.message or "it ended")
+                pod = pods[uid] = WatchedPod(metadata.name, metadata.namespace, metadata.labels, now)
+            if event.type == "DELETED":
+                pod.stage = Stage.GONE
+            elif pod.stage < Stage.BOUND:
+                if event.object.spec.nodeName:
+                    pod.stage, pod.bound_at = Stage.BOUND, now
+                elif _is_attempted(event.object.status):
+                    pod.stage = Stage.ATTEMPTED
+            if uid in self._awaited and pod.stage >= self._awaited_stage:
+                self._awaited.discard(uid)
+        if events:
+            self._revision = events[-1].object.metadata.resourceVersion or self._revision
+        if not self._awaited:
+            self._wake()
+
+    def matching(self, namespaces: Iterable[str], labels: Mapping[str, str]) -> Iterator[tuple[str, WatchedPod]]:
+        """Pods in these namespaces, or in all if there are none, with these labels."""
+        wanted = frozenset(namespaces)
+        for uid, pod in self.pods.items():
+            if (not wanted or pod.namespace in wanted) and labels.items() <= pod.labels.items():
+                yield uid, pod
+
+    async def until(self, uids: Iterable[str], stage: Stage, patience: float) -> int:
+        """Wait until all of them have come as far; those that are left when nothing happens for too long are counted.
+
+        Raises RunFailed if the watch is over.
+        """
+        pods = self.pods
+        self._awaited_stage = stage
+        awaited = self._awaited = {uid for uid in uids if (pod := pods.get(uid)) is None or pod.stage < stage}
+        left = len(awaited)
+        while awaited and self._failure is None:
+            self._waiter = asyncio.get_running_loop().create_future()
+            done, _ = await asyncio.wait((self._waiter,), timeout=patience)
+            if not done and len(awaited) == left:
+                break
+            left = len(awaited)
+        self._awaited = set()
+        if self._failure is not None:
+            raise self._failure
+        return len(awaited)
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+
+def _is_attempted(status: _Status | str) -> bool:
+    if isinstance(status, str):  # of an error, which has one word for it
+        return False
+    return any(condition.type == SCHEDULED_CONDITION for condition in status.conditions)
