@@ -7,6 +7,7 @@ Kubernetes: the generic registry's Store with its strategies. Next: `verbs`, one
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any, NamedTuple
 
 from moorage.admit.admission import Admitted, Rejected, admit
@@ -90,7 +91,7 @@ class Api:
             return self._admit_new_pod(raw, namespace, manager)
         row = REGISTRY.get(facts.kind)
         if row is not None:
-            _check_types(raw, facts)
+            check_types(raw, facts)
             row.default(raw)
         if manager is not None:
             on_create(raw, facts, manager, self.now_text())
@@ -104,7 +105,7 @@ class Api:
         like = likeness(raw)
         entries = self._owners.known(like, POD, manager, now) if like else None
         if entries is None:
-            _check_types(raw, POD)
+            check_types(raw, POD)
             defaulted = copy_document(raw)
             REGISTRY["Pod"].default(defaulted)
             self._owners.learn(like, defaulted, POD, manager)
@@ -119,7 +120,7 @@ class Api:
         """The same for an object that replaces another, or its status. Raises ApiError."""
         row = REGISTRY.get(facts.kind)
         if row is not None:
-            _check_types(new, facts)
+            check_types(new, facts)
             row.default(new)
         if manager is not None:
             on_update(new, old, facts, manager, subresource, self.now_text())
@@ -129,7 +130,7 @@ class Api:
         return _admitted(admit(new, old, self.gates, plugins=self.plugins, request=request))
 
 
-def _check_types(raw: Raw, facts: KindFacts) -> None:
+def check_types(raw: Raw, facts: KindFacts) -> None:
     """Defaults are written into documents whose fields have the types of their kind; others are refused here."""
     try:
         convert_view(raw, facts.view)
@@ -144,13 +145,16 @@ def _admitted(result: Admitted | Rejected) -> Admitted:
     raise ApiError(result.status)
 
 
+#: Seeded by the system, which is not asked again: a system call for each name would cost more than all the rest of it.
+_random = Random(secrets.randbits(256))
+
+
 def _random_uid() -> str:
     """A random UUID, version 4, without the detour over an object."""
-    digits = secrets.token_hex(16)
+    digits = f"{_random.getrandbits(128):032x}"
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 def _random_suffix() -> str:
-    noise = secrets.token_bytes(_SUFFIX_LENGTH)
-    return "".join(_SUFFIX_LETTERS[byte % len(_SUFFIX_LETTERS)] for byte in noise)
+    return "".join(_random.choices(_SUFFIX_LETTERS, k=_SUFFIX_LENGTH))

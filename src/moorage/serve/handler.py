@@ -46,6 +46,7 @@ _METRIC_VERBS = {
 _DELETE_OPTIONS = KindFacts("v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
 _INCLUDE = ("None", "Metadata", "Object")
 _LONGEST_WARNING = 4096
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 1024, 200
 _MOST_WARNING_BYTES = 16 * 1024
 
 
@@ -54,6 +55,7 @@ class Handler:
 
     def __init__(self, api: Api, paths: WebPaths, metrics: ApiServerMetrics) -> None:
         self._api, self._paths, self._metrics = api, paths, metrics
+        self._meant: dict[tuple[str, str], tuple[Target, Asked]] = {}
         self._verbs: dict[str, Callable[[Target, Request], Awaitable[Answer]]] = {
             "get": self._get,
             "list": self._list,
@@ -69,11 +71,14 @@ class Handler:
         user = request.user
         if user is None:
             raise unauthorized()  # it came past the gate: nobody is anybody by default
-        target = target_of(request.method, request.path)
-        if target is None:
-            return self._paths.answer(request)
+        meant = self._meant.get((request.method, request.target))
+        if meant is None:
+            target = target_of(request.method, request.path)
+            if target is None:
+                return self._paths.answer(request)
+            meant = self._remember(target, request)
+        target, asked = meant
         started, code = perf_counter(), 500
-        asked = _asked(target, request)
         try:
             answer = await self._answer(target, request, user)
             code = answer.status
@@ -83,6 +88,16 @@ class Handler:
             raise
         finally:
             self._metrics.observe(asked, code, perf_counter() - started)
+
+    def _remember(self, target: Target, request: Request) -> tuple[Target, Asked]:
+        """Clients that make many requests make many alike: what a target means is found out once."""
+        asked = _asked(target, request)
+        is_patch = request.method == "PATCH"  # whose body's type matters, too
+        if not target.name and not is_patch and len(request.target) <= _LONGEST_REMEMBERED:
+            if len(self._meant) >= _MOST_REMEMBERED:
+                self._meant.clear()
+            self._meant[request.method, request.target] = target, asked
+        return target, asked
 
     async def _answer(self, target: Target, request: Request, user: User) -> Answer:
         virtual = VIRTUAL.get(target.resource.facts.kind)
