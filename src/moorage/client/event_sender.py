@@ -6,7 +6,6 @@ Kubernetes: the broadcasters of client-go's tools/events and tools/record. Next:
 """
 
 import asyncio
-import logging
 import random as randomness
 from collections import deque
 from collections.abc import Callable
@@ -14,13 +13,14 @@ from collections.abc import Callable
 from moorage.client.event_action import EventAction
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
+from moorage.telemetry.logs import get_logger
 
 MOST_QUEUED = 10_000
 MOST_TRIES = 12
 RETRY_SECONDS = 10.0
 _LANES = 32  # a durable store writes many in the time of one
 
-_LOG = logging.getLogger(__name__)
+_LOG = get_logger("client")
 
 
 class EventSender:
@@ -48,7 +48,7 @@ class EventSender:
         if self._waiting >= self._most_queued:
             self.dropped += 1
             if self.dropped == 1 or self.dropped % 1000 == 0:
-                _LOG.warning("Too many queued events: %d have been dropped so far", self.dropped)
+                _LOG.warning("Too many queued events, dropped some", dropped=self.dropped)
             return False
         lane = hash(action.document["metadata"]["name"]) % _LANES
         self._lanes[lane].append(action)
@@ -69,7 +69,7 @@ class EventSender:
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
         except TimeoutError:
-            _LOG.warning("%d events were not sent", self._waiting)
+            _LOG.warning("Events were not sent", count=self._waiting)
 
     async def _run_lane(self, lane: deque[EventAction], waker: asyncio.Event) -> None:
         while True:
@@ -79,6 +79,10 @@ class EventSender:
             action = lane.popleft()
             try:
                 await self._send(action)
+            except Exception:
+                # Events are a courtesy: one that cannot be sent for whatever reason must not end those that follow.
+                self.failed += 1
+                _LOG.exception("Unable to write event (will not retry!)")
             finally:
                 self._waiting -= 1
                 if not self._waiting:
@@ -105,7 +109,8 @@ class EventSender:
     def _lose(self, action: EventAction, why: str) -> None:
         self.failed += 1
         metadata = action.document["metadata"]
-        _LOG.warning("Unable to write event %s/%s: %s", metadata["namespace"], metadata["name"], why)
+        event = f"{metadata['namespace']}/{metadata['name']}"
+        _LOG.warning("Unable to write event (will not retry!)", event=event, err=why)
 
     async def _send_once(self, action: EventAction) -> None:
         facts, document, patch = action

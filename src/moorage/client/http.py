@@ -7,7 +7,6 @@ Kubernetes: client-go's rest package. Differs: bytes are kept, and decoded when 
 """
 
 import asyncio
-import logging
 import random as randomness
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -49,7 +48,6 @@ _LONGEST_DELAY = 60.0
 _PODS = KINDS[("v1", "Pod")]
 _JSON = b"application/json"
 _encode = msgspec.json.Encoder().encode
-_LOG = logging.getLogger(__name__)
 
 
 class HttpClient:

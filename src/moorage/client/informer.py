@@ -10,7 +10,6 @@ Next: the handlers in `moorage.schedule`, `moorage.run` and `moorage.control`.
 """
 
 import asyncio
-import logging
 import random as randomness
 import time
 from collections.abc import Callable
@@ -21,11 +20,12 @@ from moorage.client.backoff import Backoff
 from moorage.client.protocol import Client, EventType, Listing, Object, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts
+from moorage.telemetry.logs import get_logger
 
 FIRST_DELAY = 0.2
 MOST_DELAY = 30.0
 
-_LOG = logging.getLogger(__name__)
+_LOG = get_logger("client")
 
 
 class Difference(NamedTuple):
@@ -105,7 +105,7 @@ class Informer:
         """Seconds to wait before the next try."""
         self.problem = why
         doing = "watch" if self._listed else "list"
-        _LOG.warning("Failed to %s %s, will try again: %s", doing, self.facts.plural, why)
+        _LOG.warning(f"Failed to {doing}, will try again", resource=self.facts.plural, err=why)
         return self._before_retry.delay()
 
     async def _list(self) -> None:

@@ -8,7 +8,6 @@ Next: the composition roots, which lead with a scheduler.
 """
 
 import asyncio
-import logging
 import random as randomness
 import socket
 import time
@@ -22,11 +21,12 @@ from moorage.client.events import NORMAL, CountingRecorder, reference_to
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
+from moorage.telemetry.logs import get_logger
 
 JITTER = 1.2
 LEASES = KINDS[("coordination.k8s.io/v1", "Lease")]
 
-_LOG = logging.getLogger(__name__)
+_LOG = get_logger("client")
 
 
 class ElectionTimes(NamedTuple):
@@ -77,6 +77,7 @@ class LeaderElector:
         if complaint := times.complaint():
             raise ValueError(complaint)
         self._client, self._namespace, self._name, self._times = client, namespace, name, times
+        self._lock = f"{namespace}/{name}"
         self._recorder, self._on_new_leader = recorder, on_new_leader
         self._now, self._clock, self._random = now, clock, random
         self._candidate = Candidate(identity, times.lease)
@@ -106,19 +107,18 @@ class LeaderElector:
             await self._release()
         if was_lost:
             renewing.result()
-            raise LeadershipLost(f"failed to renew lease {self._namespace}/{self._name}")
+            raise LeadershipLost(f"failed to renew lease {self._lock}")
         work.result()
 
     async def _acquire(self) -> None:
-        where = f"{self._namespace}/{self._name}"
-        _LOG.info("Attempting to acquire leader lease %s...", where)
+        _LOG.info("Attempting to acquire leader lease...", lock=self._lock)
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._times.deadline):
                     if await self._try():
                         break
             await asyncio.sleep(self._times.retry * (1 + JITTER * self._random()))
-        _LOG.info("Successfully acquired lease %s", where)
+        _LOG.info("Successfully acquired lease", lock=self._lock)
         self._tell("became leader")
 
     async def _renew(self) -> None:
@@ -131,7 +131,7 @@ class LeaderElector:
             while not await self._try_until(deadline):
                 if self._now() + times.retry >= deadline:
                     await asyncio.sleep(max(0.0, deadline - self._now()))
-                    _LOG.warning("Failed to renew lease %s/%s", self._namespace, self._name)
+                    _LOG.warning("Failed to renew lease", lock=self._lock)
                     return
                 await asyncio.sleep(times.retry)
 
@@ -147,9 +147,9 @@ class LeaderElector:
         try:
             return await self._take()
         except Unreachable as error:
-            _LOG.warning("Failed to reach the lease %s/%s: %s", self._namespace, self._name, error)
+            _LOG.warning("Error retrieving lease lock", lock=self._lock, err=str(error))
         except ApiError as error:
-            _LOG.info("Failed to update lease %s/%s: %s", self._namespace, self._name, error.message)
+            _LOG.info("Failed to update lease", lock=self._lock, err=error.message)
         finally:
             if self._candidate.leader != self._reported:
                 self._reported = self._candidate.leader

@@ -113,6 +113,18 @@ def test_what_the_server_refuses_is_given_up() -> None:
     _run(story)
 
 
+def test_a_failure_that_nobody_thought_of_does_not_stop_the_rest() -> None:
+    async def story(server: _EventServer, sender: EventSender) -> None:
+        server.trouble = [ZeroDivisionError()]
+        sender.put(_action("a"))
+        await sender.drain(10)
+        sender.put(_action("a"))
+        await sender.drain(10)
+        assert (sender.failed, sender.sent) == (1, 1)
+
+    _run(story)
+
+
 def test_an_event_that_appears_between_patch_and_create_is_patched_after_all() -> None:
     async def story(server: _EventServer, sender: EventSender) -> None:
         server.events["a"] = {}
