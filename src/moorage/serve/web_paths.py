@@ -70,11 +70,15 @@ class WebPaths:
 
 def _openapi(path: str, request: Request) -> Response:
     # Only few clients ever ask, and what answers them takes a while to import.
-    from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v3, openapi_v3_index
+    from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v2_protobuf, openapi_v3, openapi_v3_index
+    from moorage.serve.openapi.protobuf_document import MEDIA_TYPE, asks_for_protobuf
 
-    kinds = tuple(KINDS.values())
-    if path == "/openapi/v2":
-        body: bytes | None = openapi_v2(kinds)
+    kinds, media_type = tuple(KINDS.values()), "application/json"
+    if path == "/openapi/v2" and asks_for_protobuf(request.headers.get("accept", "")):
+        body: bytes | None = openapi_v2_protobuf(kinds)
+        media_type = MEDIA_TYPE
+    elif path == "/openapi/v2":
+        body = openapi_v2(kinds)
     elif path == "/openapi/v3":
         body = openapi_v3_index(kinds)
     else:
@@ -84,7 +88,7 @@ def _openapi(path: str, request: Request) -> Response:
     if body is None:
         raise no_such_path()
     headers = (("ETag", f'"{etag_of(body)}"'), ("Vary", "Accept"), ("Cache-Control", "public"))
-    return _unless_known(request, Response(200, body, headers=headers))
+    return _unless_known(request, Response(200, body, media_type, headers))
 
 
 def _unless_known(request: Request, response: Response) -> Response:

@@ -1,8 +1,8 @@
 """The OpenAPI documents, as bytes that are made when first asked for and kept.
 
 In: kinds. Out: `/openapi/v2`, `/openapi/v3` and the documents that its index names, whose addresses carry a hash, so
-that clients may keep them. Kubernetes: kube-openapi's handlers. Differs: JSON only; a client that would rather have
-protobuf gets JSON. Next: `moorage.serve.verbs`, which answers requests with these.
+that clients may keep them. Kubernetes: kube-openapi's handlers. Differs: version 3 is JSON only; a client that would
+rather have protobuf gets JSON. Next: `moorage.serve.verbs`, which answers requests with these.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import msgspec
 from moorage.model.kinds import KindFacts
 from moorage.serve.openapi.definitions import Definitions
 from moorage.serve.openapi.paths import add_paths
+from moorage.serve.openapi.protobuf_document import render_protobuf
 
 Raw = dict[str, Any]
 
@@ -25,6 +26,11 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 def openapi_v2(kinds: Iterable[KindFacts]) -> bytes:
     """The Swagger document of all kinds."""
     return _v2(tuple(kinds))
+
+
+def openapi_v2_protobuf(kinds: Iterable[KindFacts]) -> bytes:
+    """The same, for those who ask for `protobuf_document.MEDIA_TYPE`."""
+    return _v2_protobuf(tuple(kinds))
 
 
 def openapi_v3_index(kinds: Iterable[KindFacts]) -> bytes:
@@ -63,6 +69,11 @@ def _v2(kinds: tuple[KindFacts, ...]) -> bytes:
             "swagger": "2.0",
         }
     )
+
+
+@lru_cache(maxsize=2)
+def _v2_protobuf(kinds: tuple[KindFacts, ...]) -> bytes:
+    return render_protobuf(msgspec.json.decode(_v2(kinds)))
 
 
 @lru_cache(maxsize=2)
