@@ -9,7 +9,7 @@ from typing import Any
 from moorage.admit.admission import Admitted
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
+from moorage.serve.api import Api, check_types
 from moorage.serve.objects import decode
 from moorage.serve.verbs.changing import Changed, change, expected_revision
 
@@ -19,6 +19,7 @@ _NAMESPACE = KINDS["v1", "Namespace"]
 
 
 async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:
+    check_types(raw, _NAMESPACE)
     expected = expected_revision(_NAMESPACE, name, raw)
 
     def make(old: Raw) -> Changed:

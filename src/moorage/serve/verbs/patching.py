@@ -68,7 +68,8 @@ async def patch_object(
 async def _apply(
     api: Api, facts: KindFacts, namespace: str, name: str, patch: Raw, options: WriteOptions, subresource: str
 ) -> Outcome:
-    patch = {**patch, "metadata": dict(patch.get("metadata") or {})}
+    metadata = patch.get("metadata")
+    patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
     _check_applied(patch, facts, namespace, name)
     warnings = check_fields(patch, facts, options.validation, [])
     force = bool(options.force)
