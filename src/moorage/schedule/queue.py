@@ -100,7 +100,7 @@ class SchedulingQueue:
         self._in_backoff = _Timers(Place.BACKOFF)
         self._after_error = _Timers(Place.BACKOFF)
         self._longest_waiting = _Timers(Place.UNSCHEDULABLE)
-        self._unschedulable = WaitingGroups()
+        self._unschedulable = WaitingGroups(tables)
         self._in_flight: dict[str, int] = {}  # the number of events before each
         self._events: list[Event] = []
         self._events_dropped = 0
@@ -246,7 +246,7 @@ class SchedulingQueue:
         if not self._unschedulable:
             return
         for scheduler, table in self._tables.items():
-            for group in self._unschedulable.rejected_by(scheduler, table.interested(event.kind)):
+            for group in self._unschedulable.concerned(scheduler, event):
                 if table.may_help(group.shape, group.rejected_by, event):
                     for pod in list(group.pods.values()):
                         if concerns(event, pod.key, pod.record.pod):

@@ -1,15 +1,21 @@
 """One pod on its way through the queue, and pods that wait for the same thing.
 
 Ten thousand replicas that do not fit wait as one: what an event may do for one of them it may do for all, so hints are
-asked per `WaitingGroup`. Next: `queue`.
+asked per `WaitingGroup`, and only those groups are asked about that are filed where the event is. Next: `queue`.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
+from typing import NamedTuple
 
 from moorage.columns.cluster import PodRecord
+from moorage.columns.pod_classes import Label
 from moorage.columns.shape import Shape
 from moorage.schedule.default_profile import DEFAULT_SCHEDULER
+from moorage.schedule.events import Event, EventKind
+from moorage.schedule.requeue import RequeueTable
 
 
 class Place(Enum):
@@ -70,23 +76,65 @@ class QueuedPod:
 
 
 class WaitingGroup:
-    """Pods of one scheduler and one shape that were rejected by the same plugins."""
+    """Pods of one scheduler and one shape that were rejected by the same plugins. `serial` tells who came first."""
 
-    __slots__ = ("pods", "rejected_by", "scheduler", "shape")
+    __slots__ = ("filed", "pods", "rejected_by", "scheduler", "serial", "shape")
 
-    def __init__(self, scheduler: str, shape: Shape, rejected_by: frozenset[str]) -> None:
+    def __init__(self, scheduler: str, shape: Shape, rejected_by: frozenset[str], serial: int) -> None:
         self.scheduler = scheduler
         self.shape = shape
         self.rejected_by = rejected_by
+        self.serial = serial
         self.pods: dict[str, QueuedPod] = {}
+        self.filed: list[_Drawer] = []  # wherever it is to be found
+
+
+class _Drawer(NamedTuple):
+    """Groups in one place; and, if the place has a label, the places among which it is one."""
+
+    groups: dict[WaitingGroup, None]
+    label: Label = ("", "")
+    of: dict[Label, dict[WaitingGroup, None]] | None = None
+
+    def take_out(self, group: WaitingGroup) -> None:
+        """Labels under which nobody is any more must not pile up."""
+        del self.groups[group]
+        if self.of is not None and not self.groups:
+            del self.of[self.label]
+
+
+class _File:
+    """Groups that one plugin rejected, by the labels without which an event's pod does not help them."""
+
+    __slots__ = ("by_label", "unfiled")
+
+    def __init__(self) -> None:
+        self.by_label: dict[Label, dict[WaitingGroup, None]] = {}
+        self.unfiled: dict[WaitingGroup, None] = {}
+
+    def concerned(self, event: Event) -> list[WaitingGroup]:
+        """Those whom the event may help, in the order in which they came."""
+        found = dict(self.unfiled)
+        for pod in (event.old, event.new):
+            if pod is not None:
+                for label in pod.metadata.labels.items():
+                    found.update(self.by_label.get(label, ()))
+        return sorted(found, key=_serial)
+
+
+def _serial(group: WaitingGroup) -> int:
+    return group.serial
 
 
 class WaitingGroups:
-    """All groups, found by who rejected them."""
+    """All groups, found by who rejected them and what may help them. `tables` has the hints by scheduler name."""
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Mapping[str, RequeueTable]) -> None:
+        self._tables = tables
+        self._serial = 0
         self._groups: dict[tuple[str, int, frozenset[str]], WaitingGroup] = {}
         self._rejected_by: dict[tuple[str, str], dict[WaitingGroup, None]] = {}
+        self._files: dict[tuple[str, str, EventKind], _File] = {}
 
     def __bool__(self) -> bool:
         return bool(self._groups)
@@ -96,11 +144,28 @@ class WaitingGroups:
         key = (scheduler, pod.record.shape.number, pod.rejected_by)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = WaitingGroup(scheduler, pod.record.shape, pod.rejected_by)
-            for plugin in pod.rejected_by:
-                self._rejected_by.setdefault((scheduler, plugin), {})[group] = None
+            self._serial += 1
+            group = self._groups[key] = WaitingGroup(scheduler, pod.record.shape, pod.rejected_by, self._serial)
+            self._file(group)
         group.pods[pod.key] = pod
         pod.group = group
+
+    def _file(self, group: WaitingGroup) -> None:
+        scheduler = group.scheduler
+        table = self._tables.get(scheduler)
+        for plugin in group.rejected_by:
+            places = [_Drawer(self._rejected_by.setdefault((scheduler, plugin), {}))]
+            for kind in table.filed_kinds(plugin) if table is not None else ():
+                file = self._files.setdefault((scheduler, plugin, kind), _File())
+                labels = table.needs(plugin, kind, group.shape) if table is not None else None
+                if labels is None:
+                    places.append(_Drawer(file.unfiled))
+                else:
+                    filed = file.by_label
+                    places += [_Drawer(filed.setdefault(one, {}), one, filed) for one in dict.fromkeys(labels)]
+            for place in places:
+                place.groups[group] = None
+            group.filed += places
 
     def remove(self, pod: QueuedPod) -> None:
         group, pod.group = pod.group, None
@@ -109,14 +174,20 @@ class WaitingGroups:
         del group.pods[pod.key]
         if not group.pods:
             del self._groups[group.scheduler, group.shape.number, group.rejected_by]
-            for plugin in group.rejected_by:
-                del self._rejected_by[group.scheduler, plugin][group]
+            for place in group.filed:
+                place.take_out(group)
 
-    def rejected_by(self, scheduler: str, plugins: frozenset[str]) -> Iterator[WaitingGroup]:
-        """The groups that one of the plugins rejected, each once."""
+    def concerned(self, scheduler: str, event: Event) -> Iterator[WaitingGroup]:
+        """The groups to ask about an event, each once."""
         met: set[WaitingGroup] = set()
-        for plugin in sorted(plugins):
-            for group in list(self._rejected_by.get((scheduler, plugin), ())):
+        table = self._tables[scheduler]
+        for plugin in sorted(table.interested(event.kind)):
+            file = self._files.get((scheduler, plugin, event.kind))
+            if file is not None and table.goes_by_labels(plugin, event):
+                groups = file.concerned(event)
+            else:
+                groups = list(self._rejected_by.get((scheduler, plugin), ()))
+            for group in groups:
                 if group not in met:
                     met.add(group)
                     yield group

@@ -8,6 +8,7 @@ a kind that the waiting pod belongs to itself; a node that came helps pods that 
 from collections.abc import Mapping
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
 from moorage.match.pod_affinity import compile_pod_affinity
 from moorage.model.pod import Pod
@@ -73,11 +74,37 @@ def _moved(want: AffinityWant, shape: Shape, event: Event, cluster: Cluster) -> 
     return any(old.get(key) != new.get(key) for key in keys)
 
 
+# -- by labels --------------------------------------------------------------------------------------------------------
+
+
+def _wanted_labels(want: AffinityWant, shape: Shape, cluster: Cluster) -> tuple[Label, ...] | None:
+    """A pod that is wanted meets all affinity terms, so the labels of one term will do."""
+    needed = (label_needed(term.selector) for term in want.terms.required_affinity)
+    known = next((labels for labels in needed if labels is not None), None)
+    return known if known is not None or want.terms.required_affinity else ()
+
+
+def _own_terms_labels(want: AffinityWant, shape: Shape, cluster: Cluster) -> tuple[Label, ...] | None:
+    """One that is wanted, or that one of the anti-affinity terms is about."""
+    needed = [_wanted_labels(want, shape, cluster)]
+    needed += (label_needed(term.selector) for term in want.terms.required_anti_affinity)
+    if any(labels is None for labels in needed):
+        return None
+    return tuple(label for labels in needed for label in labels or ())
+
+
+def _shuns_nobody(event: Event) -> bool:
+    """Whether the pod has no anti-affinity, which is about others' labels."""
+    affinity = event.old.spec.affinity
+    away = affinity.podAntiAffinity if affinity is not None else None
+    return away is None or not away.requiredDuringSchedulingIgnoredDuringExecution
+
+
 REQUEUE_ON = (
     on(EventKind.OWN_LABELS, EventKind.NAMESPACE_LABELS),
-    on(EventKind.POD_ADDED, hint=_came),
-    on(EventKind.POD_REMOVED, hint=_went),
-    on(EventKind.POD_LABELS, hint=_was_relabelled),
+    on(EventKind.POD_ADDED, hint=_came, needs=_wanted_labels),
+    on(EventKind.POD_REMOVED, hint=_went, needs=_own_terms_labels, by_labels=_shuns_nobody),
+    on(EventKind.POD_LABELS, hint=_was_relabelled, needs=_own_terms_labels),
     on(EventKind.NODE_ADDED, hint=_has_domains),
     on(EventKind.NODE_LABELS, hint=_moved),
 )

@@ -6,6 +6,7 @@ count or not.
 """
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
 from moorage.model.node import Node
 from moorage.model.pod import Pod
@@ -67,10 +68,20 @@ def _tainted_otherwise(want: SpreadWant, shape: Shape, event: Event, cluster: Cl
     return bool(before) != bool(after) and _has_keys(want, event.new, cluster)
 
 
+def _counted_labels(want: SpreadWant, shape: Shape, cluster: Cluster) -> tuple[Label, ...] | None:
+    """A pod that counts is selected by one of the constraints; those that the pod did not ask for itself may change."""
+    if not shape.spec.topologySpreadConstraints:
+        return None
+    needed = [label_needed(constraint.selector) for constraint in _constraints(want, cluster)]
+    if any(labels is None for labels in needed):
+        return None
+    return tuple(label for labels in needed for label in labels or ())
+
+
 REQUEUE_ON = (
     on(EventKind.OWN_LABELS, EventKind.OWN_TOLERATIONS),
-    on(EventKind.POD_ADDED, EventKind.POD_REMOVED, EventKind.POD_ENDING, hint=_is_counted),
-    on(EventKind.POD_LABELS, hint=_counts_otherwise),
+    on(EventKind.POD_ADDED, EventKind.POD_REMOVED, EventKind.POD_ENDING, hint=_is_counted, needs=_counted_labels),
+    on(EventKind.POD_LABELS, hint=_counts_otherwise, needs=_counted_labels),
     on(EventKind.NODE_ADDED, EventKind.NODE_REMOVED, hint=_is_in_domains),
     on(EventKind.NODE_LABELS, hint=_moved),
     on(EventKind.NODE_TAINTS, hint=_tainted_otherwise),
