@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from moorage.admit.raw import Raw
+from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity, pinned_to
 from moorage.model.gates import GateSet
 from moorage.model.node import Node
 from moorage.plan.claim_templates import add_claim_volumes
-from moorage.plan.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity, pinned_to
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import generated_name, template_hash
 from moorage.plan.notes import Level

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import PodRecord
-from moorage.plan.daemon_pods import pinned_to
+from moorage.match.daemon_pods import pinned_to
 from moorage.plan.explanation_change import Change, Kind, with_spec
 from moorage.plan.explanation_column import Cell, column
 from moorage.plan.explanation_groups import Refused, refused_nodes

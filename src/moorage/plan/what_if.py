@@ -13,11 +13,11 @@ from difflib import get_close_matches
 
 import msgspec
 
+from moorage.match.taint_eviction import When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.policy import PodDisruptionBudgetStatus
 from moorage.model.scheduling import Taint
 from moorage.plan.difference import Cause, Departure, Difference, difference_of
-from moorage.plan.eviction import When, decide_eviction
 from moorage.plan.inventory import Item, Key
 from moorage.plan.node_changes import ChangeError, TaintChange, UntaintChange, cordoned, tainted, untainted
 from moorage.plan.outcome import outcome_of
