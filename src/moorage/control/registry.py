@@ -1,0 +1,59 @@
+"""Which controllers there are: one row each, in the order in which they are listed.
+
+In: a name. Out: how the controller is made, and whether it runs unless told otherwise. Kubernetes: the controller
+descriptors of kube-controller-manager, `--controllers`. Next: `manager`.
+"""
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import NamedTuple
+
+from moorage.control.controller import Controller
+from moorage.model.gates import GateSet
+from moorage.telemetry.metrics import Metrics
+
+
+class Surroundings(NamedTuple):
+    """What a controller may be made of."""
+
+    gates: GateSet
+    metrics: Metrics
+    random: Callable[[], float]
+
+
+class Row(NamedTuple):
+    """One controller: its module and class, found when it is made, so that what does not run is not imported."""
+
+    name: str
+    module: str
+    factory: str
+
+    def make(self, surroundings: Surroundings) -> Controller:
+        make: Callable[[Surroundings], Controller] = getattr(import_module(self.module), self.factory)
+        return make(surroundings)
+
+
+CONTROLLERS: tuple[Row, ...] = ()
+
+
+class UnknownController(ValueError):
+    """A name in `--controllers` that no controller has."""
+
+
+def chosen(selection: Iterable[str]) -> tuple[Row, ...]:
+    """The controllers that `--controllers` asks for: `*` for all, `name` for one, `-name` for all but it."""
+    known = {row.name for row in CONTROLLERS}
+    wanted: set[str] = set()
+    for word in selection:
+        name = word.removeprefix("-")
+        if name not in known and word != "*":
+            listed = ", ".join(sorted(known))
+            raise UnknownController(f'"{name}" is not in the list of known controllers: {listed}')
+        if word == "*":
+            wanted |= known
+    for word in selection:
+        if word.startswith("-"):
+            wanted.discard(word[1:])
+        elif word != "*":
+            wanted.add(word)
+    return tuple(row for row in CONTROLLERS if row.name in wanted)
