@@ -17,6 +17,7 @@ from moorage.serve.authentication import ADMIN, Authenticator
 from moorage.serve.bootstrap import bootstrap
 from moorage.serve.certificates import CertificateError
 from moorage.serve.credentials import Credentials, open_credentials, server_names
+from moorage.serve.event_expiry import EventExpiry
 from moorage.serve.handler import Handler
 from moorage.serve.http.server import Server
 from moorage.serve.kubeconfig_file import render_kubeconfig, server_url
@@ -52,6 +53,7 @@ class ApiServer:
     def __init__(self, api: Api, server: Server, credentials: Credentials, url: str, metrics: Metrics) -> None:
         self.api, self.url, self.metrics = api, url, metrics
         self._server, self._credentials = server, credentials
+        self._expiry = asyncio.create_task(EventExpiry(api.store, time.monotonic).run())
 
     def kubeconfig(self) -> str:
         """The text of the administrator's kubeconfig."""
@@ -63,6 +65,8 @@ class ApiServer:
 
     async def stop(self) -> None:
         """Requests finish, watches end, accepted writes become durable."""
+        self._expiry.cancel()
+        await asyncio.gather(self._expiry, return_exceptions=True)
         await self._server.stop(_GRACE_SECONDS)
         await self.api.store.close()
 

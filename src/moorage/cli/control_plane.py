@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Coroutine
 from pathlib import Path
+from random import random
 
 import msgspec
 
@@ -17,6 +18,8 @@ from moorage.cli.api_server import ApiServer, ApiServerSettings, CannotStart, st
 from moorage.cli.loading import load_manifests
 from moorage.client.events import CountingRecorder, EventSender, SeriesRecorder
 from moorage.client.in_process import InProcessClient
+from moorage.control.manager import ControllerManager
+from moorage.control.registry import Surroundings, chosen
 from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.configured_scheduler import Configuration
@@ -41,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True):
     port: int
     kubeconfig: Path | None
     manifests: tuple[str, ...]
+    controllers: tuple[str, ...] = ("*",)
 
 
 class ControlPlane:
@@ -74,6 +78,7 @@ class ControlPlane:
         if settings.simulates:
             await self._start_kubelets(server, gates[Component.KUBELET])
         self._start_scheduler(server, gates[Component.SCHEDULER])
+        self._start_controllers(server, gates[Component.CONTROLLER_MANAGER])
         self._write_kubeconfig(server)
         _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
 
@@ -92,6 +97,18 @@ class ControlPlane:
         scheduler = LiveScheduler(client, recorder, gates, self.settings.configuration, server.metrics)
         for part in (sender.run(), recorder.run(), scheduler.run()):
             self._run(part)
+
+    def _start_controllers(self, server: ApiServer, gates: GateSet) -> None:
+        rows = chosen(self.settings.controllers)
+        if not rows:
+            return
+        client = InProcessClient(server.api, "controller-manager")
+        sender = EventSender(client)
+        surroundings = Surroundings(gates, server.metrics, random)
+        controllers = [row.make(surroundings) for row in rows]
+        recorder = CountingRecorder(sender, "controller-manager")
+        self._run(sender.run())
+        self._run(ControllerManager(client, recorder, controllers, server.metrics).run())
 
     def _run(self, part: Coroutine[None, None, None]) -> None:
         self._tasks.add(asyncio.create_task(part))

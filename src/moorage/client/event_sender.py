@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from moorage.client.event_action import EventAction
+from moorage.client.pace import Pace
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.telemetry.logs import get_logger
@@ -18,6 +19,8 @@ from moorage.telemetry.logs import get_logger
 MOST_QUEUED = 10_000
 MOST_TRIES = 12
 RETRY_SECONDS = 10.0
+#: Sustained, and at once: when a cluster is busy, telling of it must not be most of the work.
+PER_SECOND, BURST = 200.0, 1000
 _LANES = 32  # a durable store writes many in the time of one
 
 _LOG = get_logger("client")
@@ -37,6 +40,7 @@ class EventSender:
         self.failed = 0  # refused, or tried too often
         self.sent = 0
         self._client, self._most_queued, self._random = client, most_queued, random
+        self._pace = Pace(PER_SECOND, BURST)
         self._lanes: list[deque[EventAction]] = [deque() for _ in range(_LANES)]
         self._wakers: list[asyncio.Event] = [asyncio.Event() for _ in range(_LANES)]
         self._waiting = 0
@@ -76,6 +80,7 @@ class EventSender:
             if not lane:
                 waker.clear()
                 await waker.wait()
+            await self._pace.turn()
             action = lane.popleft()
             try:
                 await self._send(action)

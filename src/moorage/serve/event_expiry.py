@@ -1,0 +1,75 @@
+"""Events are forgotten an hour after they were last written: they tell of the day, they are no archive.
+
+In: the store. Out: events deleted when their time is over; every write to one starts its hour anew, and so does a
+restart. What each event's hour is counted from is kept in memory, in order, so that looking costs nothing while
+nothing is old. Kubernetes: the TTL of events in etcd (`--event-ttl`). Next: `moorage.cli.api_server` runs it.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from moorage.serve.event_versions import CORE_EVENT
+from moorage.serve.objects import prefix_of
+from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Store, StoreError
+from moorage.telemetry.logs import get_logger
+
+EVENT_SECONDS = 3600.0
+_LOOK_EVERY = 30.0
+_AT_ONCE = 500
+_LOG = get_logger("apiserver")
+
+
+class EventExpiry:
+    """Run it in a task. `clock` is monotonic."""
+
+    def __init__(self, store: Store, clock: Callable[[], float], seconds: float = EVENT_SECONDS) -> None:
+        self._store, self._clock, self._seconds = store, clock, seconds
+        self._written: dict[str, tuple[float, int]] = {}
+
+    async def run(self) -> None:
+        """Until cancelled, or until the store is closed."""
+        while True:
+            try:
+                await self._follow()
+            except Compacted:
+                continue  # fell behind: look at all of them again
+            except StoreError:
+                return
+
+    async def _follow(self) -> None:
+        prefix = prefix_of(CORE_EVENT)
+        listing = await self._store.list(prefix)
+        now = self._clock()
+        self._written = {item.key: (self._written.get(item.key, (now, 0))[0], item.revision) for item in listing.items}
+        changes = self._store.watch(prefix, listing.revision)
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(_LOOK_EVERY):
+                        batch = await changes.next()
+                except TimeoutError:
+                    batch = []
+                now = self._clock()
+                for change in batch:
+                    # Last in, last out: whatever was written most recently is at the end.
+                    self._written.pop(change.key, None)
+                    if change.new is not None:
+                        self._written[change.key] = now, change.revision
+                await self._forget(now)
+        finally:
+            changes.close()
+
+    async def _forget(self, now: float) -> None:
+        old: list[tuple[str, int]] = []
+        for key, (written, revision) in self._written.items():
+            if now - written < self._seconds or len(old) >= _AT_ONCE:
+                break
+            old.append((key, revision))
+        for key, revision in old:
+            self._written.pop(key, None)
+            try:
+                await self._store.delete(key, revision)
+            except (KeyMissing, RevisionMismatch):
+                continue  # gone, or written again: the watch tells
+        if old:
+            _LOG.debug(3, "Events expired", count=len(old))
