@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moorage.admit.deletion import Deletion, decide_deletion
+from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
 from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KindFacts
@@ -28,6 +29,8 @@ _TRIES = 100
 
 async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options: DeleteOptions) -> Outcome:
     """Raises ApiError: 404, 409 for preconditions that do not hold, 403 for what may not be deleted."""
+    if facts.kind == "Namespace":
+        check_namespace_deletion(name)
     key = key_of(facts, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
