@@ -44,7 +44,7 @@ SHORT = (
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _leave)
+    before = signal.signal(signal.SIGTERM, _leave)
     try:
         chosen = _chosen(options)
         if options.list:
@@ -54,6 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    finally:
+        signal.signal(signal.SIGTERM, before)
     text = _text(figures, failures, chosen)
     print(text, end="")
     _write(options, text, figures, failures, chosen)

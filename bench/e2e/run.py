@@ -6,7 +6,6 @@ Next: __main__.py.
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import tempfile
 from pathlib import Path
@@ -68,10 +67,9 @@ async def _run(workload: Workload, server: Server, settings: Settings, say: Call
         await sender.open()
         executor = Executor(workload, server, requests, sender, patience=settings.patience, say=say)
         figures = await executor.run()
-    except RunFailed:
-        await asyncio.sleep(0.2)  # a connection is gone before the process is
-        server.check()
-        raise
+    except RunFailed as failure:
+        # A connection is gone before the process is.
+        raise RunFailed(f"{failure}; {await server.fate()}") from None
     finally:
         sender.close()
     measured: dict[str, Any] = {"startup_seconds": startup}

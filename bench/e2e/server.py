@@ -28,6 +28,8 @@ START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 LOG_LINES = 20
 _POLL_SECONDS = 0.002
+_FATE_POLLS = 20
+_FATE_SECONDS = 0.1
 
 
 class Server:
@@ -39,6 +41,10 @@ class Server:
         self._command += ["--data-dir", str(folder / "data"), "--write-kubeconfig", str(self._kubeconfig), *options]
         self._process: subprocess.Popen[bytes] | None = None
         self._spawned = 0.0
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
 
     async def start(self) -> Access:
         """The process is there and has written its kubeconfig. Raises RunFailed."""
@@ -62,10 +68,24 @@ class Server:
         """Raises RunFailed if the process has ended."""
         if self._process is None:
             raise RunFailed("the server was not started")
-        status = self._process.poll()
-        if status is not None:
+        if self._process.poll() is not None:
+            raise RunFailed(self._how_it_is())
+
+    async def fate(self) -> str:
+        """What has become of a server that somebody has trouble with; one that is about to end is given time."""
+        for _ in range(_FATE_POLLS):
+            if self._process is None or self._process.poll() is not None:
+                break
+            await asyncio.sleep(_FATE_SECONDS)
+        return self._how_it_is()
+
+    def _how_it_is(self) -> str:
+        status = self._process.poll() if self._process is not None else 0
+        if status is None:
+            how = "still runs"
+        else:
             how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-            raise RunFailed(f"the server {how}{self._log_tail()}")
+        return f"the server {how}{self._log_tail()}"
 
     def stop(self) -> None:
         """End the process and wait for it; one that does not want to end is killed."""
@@ -83,7 +103,7 @@ class Server:
 
     def _log_tail(self) -> str:
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
-        return "".join(f"\n    {line}" for line in ("; the end of its log:", *lines)).replace("\n    ;", ";", 1)
+        return "; the end of its log:" + "".join(f"\n    {line}" for line in lines)
 
     # -- what it costs ------------------------------------------------------------------------------------------------
 
@@ -105,6 +125,6 @@ class Server:
 
     def _proc(self, name: str) -> str:
         try:
-            return Path(f"/proc/{self._process.pid}/{name}").read_text() if self._process is not None else ""
+            return Path(f"/proc/{self.pid}/{name}").read_text() if self._process is not None else ""
         except OSError:
             return ""
