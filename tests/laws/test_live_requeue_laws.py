@@ -96,13 +96,13 @@ def check(waiting: list[Pod], event: Event, table_of: Table = RequeueTable) -> N
         one.rejected_by = frozenset({"InterPodAffinity", "PodTopologySpread"} if number % 3 else {"InterPodAffinity"})
         groups.add(one)
         queued.append(one)
-    asked = list(groups.concerned(DEFAULT_SCHEDULER, event))
+    asked = list(groups.concerned(DEFAULT_SCHEDULER, table, event))
     assert len(asked) == len(set(asked))
     woken = {group for group in asked if table.may_help(group.shape, group.rejected_by, event)}
     assert woken == {group for group in groups if table.may_help(group.shape, group.rejected_by, event)}
     for one in queued:
         groups.remove(one)
-    assert not list(groups.concerned(DEFAULT_SCHEDULER, event))
+    assert not list(groups.concerned(DEFAULT_SCHEDULER, table, event))
 
 
 @LAW_SETTINGS

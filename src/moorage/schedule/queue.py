@@ -246,7 +246,7 @@ class SchedulingQueue:
         if not self._unschedulable:
             return
         for scheduler, table in self._tables.items():
-            for group in self._unschedulable.concerned(scheduler, event):
+            for group in self._unschedulable.concerned(scheduler, table, event):
                 if table.may_help(group.shape, group.rejected_by, event):
                     for pod in list(group.pods.values()):
                         if concerns(event, pod.key, pod.record.pod):

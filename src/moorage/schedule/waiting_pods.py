@@ -177,10 +177,9 @@ class WaitingGroups:
             for place in group.filed:
                 place.take_out(group)
 
-    def concerned(self, scheduler: str, event: Event) -> Iterator[WaitingGroup]:
+    def concerned(self, scheduler: str, table: RequeueTable, event: Event) -> Iterator[WaitingGroup]:
         """The groups to ask about an event, each once."""
         met: set[WaitingGroup] = set()
-        table = self._tables[scheduler]
         for plugin in sorted(table.interested(event.kind)):
             file = self._files.get((scheduler, plugin, event.kind))
             if file is not None and table.goes_by_labels(plugin, event):
