@@ -88,7 +88,7 @@ class TaintWarnings:
         if operator in NUMERIC_OPERATORS:
             _LOG.warning("A taint's value is not a number and matches no toleration that compares it", **facts)
         else:
-            _LOG.error("A taint's value is not a version and matches no toleration that compares it", **facts)
+            _LOG.error("failed to parse taint value as semantic version", **facts)
 
     def _expression_failed(self, expression: str, taint: Taint, error: str) -> None:
         if self._is_new("expression", expression, taint.key, taint.value, taint.effect):
