@@ -41,7 +41,7 @@ class Ran(NamedTuple):
 
 
 class Kubectl:
-    """One user's kubectl: a kubeconfig, a namespace, a home in which it keeps its caches."""
+    """One user's kubectl: a kubeconfig, a namespace (or ""), a home in which it keeps its caches."""
 
     def __init__(self, kubeconfig: Path, home: Path, namespace: str = "default") -> None:
         self.kubeconfig, self.home, self.namespace = kubeconfig, home, namespace
@@ -53,7 +53,8 @@ class Kubectl:
         return {**kept, "HOME": str(self.home), "KUBECONFIG": str(self.kubeconfig), "KUBE_EDITOR": "false", **more}
 
     def command(self, arguments: str) -> list[str]:
-        return [self._program, "--namespace", self.namespace, *shlex.split(arguments)]
+        namespace = ("--namespace", self.namespace) if self.namespace else ()
+        return [self._program, *namespace, *shlex.split(arguments)]
 
     def run(self, arguments: str, stdin: str = "", **environment: str) -> Ran:
         """Run it, whatever it comes to."""
