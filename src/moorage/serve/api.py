@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import copy_document
-from moorage.admit.registry import REGISTRY
+from moorage.admit.registry import REGISTRY, row_of
 from moorage.admit.request import Request
 from moorage.admit.status_update import admit_status
 from moorage.admit.template_memo import TemplateMemo
@@ -89,14 +89,14 @@ class Api:
         """
         if facts is POD and manager is not None:
             return self._admit_new_pod(raw, namespace, manager)
-        row = REGISTRY.get(facts.kind)
+        row = row_of(facts)
         if row is not None:
             check_types(raw, facts)
             row.default(raw)
         if manager is not None:
             on_create(raw, facts, manager, self.now_text())
         request = Request(namespace or "default", self.new_suffix(), self.new_uid(), self.now_text())
-        return _admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
+        return admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
 
     def _admit_new_pod(self, raw: Raw, namespace: str, manager: str) -> Admitted:
         """The same for pods, of which few are unlike all that came before."""
@@ -112,22 +112,22 @@ class Api:
             on_create(defaulted, POD, manager, now)
             entries = defaulted["metadata"].get("managedFields")
         metadata = {**raw["metadata"], "managedFields": entries} if entries else raw["metadata"]
-        return _admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request))
+        return admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request))
 
     def admit_changed(
         self, facts: KindFacts, new: Raw, old: Raw, manager: str | None, subresource: str = ""
     ) -> Admitted:
         """The same for an object that replaces another, or its status. Raises ApiError."""
-        row = REGISTRY.get(facts.kind)
+        row = row_of(facts)
         if row is not None:
             check_types(new, facts)
             row.default(new)
         if manager is not None:
             on_update(new, old, facts, manager, subresource, self.now_text())
         if subresource == "status":
-            return _admitted(admit_status(new, old, self.gates))
+            return admitted(admit_status(new, old, self.gates, now=self.now_text()))
         request = Request(old["metadata"].get("namespace") or "default")
-        return _admitted(admit(new, old, self.gates, plugins=self.plugins, request=request))
+        return admitted(admit(new, old, self.gates, plugins=self.plugins, request=request))
 
 
 def check_types(raw: Raw, facts: KindFacts) -> None:
@@ -139,7 +139,8 @@ def check_types(raw: Raw, facts: KindFacts) -> None:
         raise ApiError(Rejected(facts, str(name or ""), problems=error.problems).status) from None
 
 
-def _admitted(result: Admitted | Rejected) -> Admitted:
+def admitted(result: Admitted | Rejected) -> Admitted:
+    """What was admitted. Raises ApiError for what was not."""
     if isinstance(result, Admitted):
         return result
     raise ApiError(result.status)

@@ -6,8 +6,8 @@ Kubernetes: the finalize subresource of namespaces. Next: `changing`, which remo
 
 from typing import Any
 
-from moorage.admit.admission import Admitted
-from moorage.model.conversion import convert_view
+from moorage.admit.raw import copy_document
+from moorage.admit.status_update import finalize_namespace
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api, check_types
 from moorage.serve.objects import decode
@@ -23,9 +23,7 @@ async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> R
     expected = expected_revision(_NAMESPACE, name, raw)
 
     def make(old: Raw) -> Changed:
-        finalizers = (raw.get("spec") or {}).get("finalizers") or []
-        new = {**old, "spec": {**(old.get("spec") or {}), "finalizers": finalizers}}
-        return Changed(Admitted(new, convert_view(new, _NAMESPACE.view)), expected)
+        return Changed(admitted(finalize_namespace(copy_document(raw), old, api.gates)), expected)
 
     outcome = await change(api, _NAMESPACE, "", name, make, dry_run=dry_run)
     return decode(_NAMESPACE, outcome.stored)
