@@ -103,7 +103,7 @@ class Server:
 
     def _log_tail(self) -> str:
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
-        return "; the end of its log:" + "".join(f"\n    {line}" for line in lines)
+        return "; the end of its log:" + "".join(f"\n    {line}" for line in lines) if lines else "; its log is empty"
 
     # -- what it costs ------------------------------------------------------------------------------------------------
 
