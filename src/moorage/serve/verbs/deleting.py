@@ -31,8 +31,6 @@ async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options:
     """Raises ApiError: 404, 409 for preconditions that do not hold, 403 for what may not be deleted."""
     if facts.kind == "Namespace":
         check_namespace_deletion(name)
-    if facts.kind == "Namespace":
-        check_namespace_deletion(name)
     key = key_of(facts, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):

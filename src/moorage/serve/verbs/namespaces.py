@@ -9,7 +9,7 @@ from typing import Any
 from moorage.admit.raw import copy_document
 from moorage.admit.status_update import finalize_namespace
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api, check_types
+from moorage.serve.api import Api, admitted, check_types
 from moorage.serve.objects import decode
 from moorage.serve.verbs.changing import Changed, change, expected_revision
 
