@@ -198,6 +198,14 @@ class Scheduler:
         if self.nominations.remove(key) is not None and pod is not None:
             self.queue.happened(Event(EventKind.POD_REMOVED, pod.record.pod), now)
 
+    def attempt_failed(self, now: float) -> list[QueuedPod]:
+        """`step` raised something that it never should: the pod that was tried is tried again, after a while."""
+        found = self.queue.give_back(now)
+        for pod in found:
+            if pod.record.slot >= 0:
+                self.cluster.remove_pod(pod.record)
+        return found
+
     def eviction_failed(self, victim: str, preemptor: str) -> None:
         """A pod that was to make room could not be asked to leave: whoever waits for it had better look again."""
         self._leaving.discard(victim)

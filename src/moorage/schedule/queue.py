@@ -214,6 +214,13 @@ class SchedulingQueue:
         self._longest_waiting.push(now + self._longest_wait, self._place(pod), pod)
         self._longest_waiting.trim(len(self._pods))
 
+    def give_back(self, now: float) -> list[QueuedPod]:
+        """Whoever was being tried when something went wrong that nobody foresaw is tried again, after a while."""
+        found = [pod for key in list(self._in_flight) if (pod := self._pods.get(key)) is not None]
+        for pod in found:
+            self.failed(pod, frozenset(), now)
+        return found
+
     def add_again(self, pod: QueuedPod, now: float) -> None:
         """A pod that had a node has none after all, through no fault of its own."""
         if pod.key not in self._pods:

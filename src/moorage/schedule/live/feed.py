@@ -96,14 +96,22 @@ class Feed:
                 self._surroundings.gone(facts.kind, old.view, now)
         except ConversionError as error:
             # Only a foreign API server has such objects. What it was before still holds.
-            key = (new or old or Object(facts, "", 0, b"{}")).key
-            _LOG.error("An object cannot be read and is left out", kind=facts.kind, key=key, err=str(error))
+            _LOG.error(
+                "An object that cannot be read", kind=facts.kind, key=_key(difference), err=str(error)
+            )
+        except Exception:
+            # A mistake of ours, about one object: the others must not suffer for it.
+            _LOG.exception("An object could not be taken in", kind=facts.kind, key=_key(difference))
 
     def _tell_pod(self, old: Object | None, new: Object | None, now: float) -> None:
         if new is not None:
             self._pods.pod_changed(new.key, new.view, now)
         elif old is not None:
             self._pods.pod_gone(old.key, old.view, now)
+
+
+def _key(difference: Difference) -> str:
+    return next((found.key for found in (difference.new, difference.old) if found is not None), "")
 
 
 def _view(found: Object | None) -> Any:

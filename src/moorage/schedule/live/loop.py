@@ -113,7 +113,13 @@ class LiveScheduler:
             feed.take(clock, until)
         began = clock()
         while True:
-            action = scheduler.step(began)
+            try:
+                action = scheduler.step(began)
+            except Exception:
+                # A mistake of ours, about one pod: the others must not suffer for it.
+                tried = [pod.key for pod in scheduler.attempt_failed(began)]
+                _LOG.exception("Error scheduling pod; retrying", pod=", ".join(tried))
+                return True
             if action is None:
                 return bool(feed)
             now = clock()

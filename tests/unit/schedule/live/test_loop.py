@@ -5,6 +5,9 @@ from collections.abc import Awaitable, Callable
 from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
 from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
 
+from moorage.columns.cluster import PodRecord
+from moorage.model.gates import default_gates
+from moorage.schedule.configuration import load_configuration
 from moorage.schedule.live.loop import LiveScheduler
 
 Story = Callable[[LiveScheduler], Awaitable[None]]
@@ -216,5 +219,56 @@ def test_a_pod_that_was_replaced_by_another_of_its_name_is_another() -> None:
         await settle()
         assert api.nodes_of_pods() == {"a": "n1"}
         assert reasons(api, "a") == ["Scheduled", "Scheduled"]
+
+    play(api, story)
+
+
+def test_each_profile_schedules_the_pods_that_name_it() -> None:
+    api = FakeApi()
+    api.node("roomy", cpu="8")
+    api.node("tight", cpu="2")
+    fit = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
+    raw = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {"schedulerName": "default-scheduler"},
+            {"schedulerName": "packing", "pluginConfig": [{"name": "NodeResourcesFit", "args": fit}]},
+        ],
+    }
+    configuration = load_configuration(raw, "test", default_gates())
+
+    async def whole() -> None:
+        async with running(api, configuration=configuration):
+            api.pod("spread")
+            api.pod("packed", schedulerName="packing")
+            api.pod("foreign", schedulerName="another")
+            await settle()
+            assert api.nodes_of_pods() == {"spread": "roomy", "packed": "tight", "foreign": ""}
+
+    run_in_virtual_time(whole())
+
+
+def test_a_mistake_about_one_pod_does_not_stop_the_others() -> None:
+    api = FakeApi()
+    api.node("n1")
+
+    async def story(live: LiveScheduler) -> None:
+        engine = live.scheduler.engines["default-scheduler"]
+        find, broken = engine.find, [True]
+
+        def sometimes(record: PodRecord) -> int:
+            if record.key == "default/odd" and broken:
+                raise ZeroDivisionError("a mistake")
+            return find(record)
+
+        engine.__dict__["find"] = sometimes
+        api.pod("odd")
+        api.pod("even")
+        await settle()
+        assert api.nodes_of_pods() == {"odd": "", "even": "n1"}
+        broken.clear()
+        await settle(20)
+        assert api.nodes_of_pods() == {"odd": "n1", "even": "n1"}
 
     play(api, story)

@@ -88,7 +88,7 @@ def test_numbers_and_expressions_in_tolerations_are_counted_and_what_cannot_be_r
     assert len(warnings) == 1
     for fact in ('node="bad"', 'taint="sla=high:NoSchedule"', 'pod="default/a"', "high"):
         assert fact in warnings[0]
-    errors = [line for line in lines if line.startswith("E") and "not a version" in line]
+    errors = [line for line in lines if line.startswith("E") and "as semantic version" in line]
     assert len(errors) == 1
     assert 'node="old"' in errors[0]
     assert [line for line in lines if line.startswith("E") and "expression" in line]
