@@ -86,7 +86,7 @@ class TaintWarnings:
             facts["moreNodes"] = len(slots) - 1
         facts |= {"taint": f"{describe_taint(taint)}:{taint.effect}", "pod": record.key, "err": why}
         if operator in NUMERIC_OPERATORS:
-            _LOG.warning("A taint's value is not a number and matches no toleration that compares it", **facts)
+            _LOG.warning("failed to parse taint value as integer for numeric comparison", **facts)
         else:
             _LOG.error("failed to parse taint value as semantic version", **facts)
 
