@@ -87,7 +87,7 @@ class LiveScheduler:
                     group.create_task(informer.run())
                 for informer in self.informers:
                     await informer.synced()
-                _LOG.info("Caches are synced")
+                _LOG.debug(1, "Caches are synced")
                 await self.schedule()
         finally:
             await self.binder.close()
