@@ -85,10 +85,12 @@ class ControlPlane:
     async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
         client = InProcessClient(server.api, "kubelet")
         sender = EventSender(client)
-        self._kubelets = kubelets = Kubelets(client, CountingRecorder(sender, "kubelet"), gates)
+        recorder = CountingRecorder(sender, "kubelet")
+        self._kubelets = kubelets = Kubelets(client, recorder, gates, metrics=server.metrics, takes_all=True)
         await kubelets.register(self.settings.nodes)
         self._run(sender.run())
         self._run(kubelets.run())
+        await kubelets.synced()
 
     def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
         client = InProcessClient(server.api, "kube-scheduler")

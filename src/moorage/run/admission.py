@@ -2,12 +2,15 @@
 
 In: the pod, the node, what is on it already, and what the kubelet's gates let it read. Out: a `Refusal` with the
 reason and message that the pod's status gets, or None. Only the first complaint counts. Static pods ignore taints.
-Kubernetes: pkg/kubelet/lifecycle/predicate.go. Next: `pod_lifecycle`.
+`Admission` is what all simulated kubelets of a process share: gates, and compiled expressions of tolerations.
+Kubernetes: pkg/kubelet/lifecycle/predicate.go. Differs: no pod is evicted for a critical one that does not fit.
+Next: `kubelet_state`.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
 from moorage.columns.shape import HostPort, host_ports
@@ -16,12 +19,21 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.node import Node
 from moorage.model.pod import Pod
+from moorage.telemetry.logs import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from moorage.match.cel import ProgramCache
+    from moorage.match.toleration_expression import EvaluationFailed
+    from moorage.model.scheduling import Taint
 
 _OS_LABEL, _OS = "kubernetes.io/os", "linux"
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"
 _EVERY_ADDRESS = "0.0.0.0"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _NO_EXECUTE = frozenset({"NoExecute"})
+_LOG = get_logger("kubelet")
 
 
 class Refusal(NamedTuple):
@@ -38,6 +50,8 @@ class Load:
         self.pods = 0
         self.used: Amounts = {}
         self.ports: Counter[HostPort] = Counter()
+        self._node: Node | None = None
+        self._capacity: Amounts = {}
         for pod in pods:
             self.add(pod)
 
@@ -46,6 +60,12 @@ class Load:
 
     def remove(self, pod: Pod) -> None:
         self._count(pod, -1)
+
+    def capacity(self, node: Node) -> Amounts:
+        """What the node has for pods, worked out once for each state that it is in."""
+        if node is not self._node:
+            self._node, self._capacity = node, amounts(node.status.allocatable)
+        return self._capacity
 
     def _count(self, pod: Pod, sign: int) -> None:
         self.pods += sign
@@ -57,14 +77,54 @@ class Load:
                 del self.ports[port]
 
 
-def refuse_pod(pod: Pod, node: Node, load: Load, gates: GateSet) -> Refusal | None:
+class Admission:
+    """How kubelets with these gates look at pods. Counts evaluations of expressions that failed."""
+
+    def __init__(self, gates: GateSet) -> None:
+        self.gates = gates
+        self.evaluation_errors = 0
+        self._programs: ProgramCache | None = None
+
+    @property
+    def programs(self) -> ProgramCache:
+        """One bounded cache for all; CEL is large, so it is made for the first pod that needs it."""
+        if self._programs is None:
+            from moorage.match.cel import ProgramCache
+
+            self._programs = ProgramCache()
+        return self._programs
+
+    def cached(self, what: str) -> int:
+        """`hits`, `misses` or `evictions` of the cache."""
+        return getattr(self._programs, what) if self._programs is not None else 0
+
+    def refuse(self, pod: Pod, node: Node, load: Load) -> Refusal | None:
+        """The first thing that is wrong with running the pod on the node beside the others."""
+        has_expression = any(toleration.expression for toleration in pod.spec.tolerations)
+        return refuse_pod(
+            pod, node, load, self.gates, self.programs if has_expression else None, self._evaluation_failed
+        )
+
+    def _evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
+        self.evaluation_errors += 1
+        _LOG.warning("A toleration's expression failed", expression=expression, taint=taint.key, err=error)
+
+
+def refuse_pod(
+    pod: Pod,
+    node: Node,
+    load: Load,
+    gates: GateSet,
+    programs: ProgramCache | None = None,
+    on_evaluation_failed: EvaluationFailed | None = None,
+) -> Refusal | None:
     """The first thing that is wrong with running the pod on the node beside the others."""
     return (
         _wrong_system(pod)
         or _no_room(pod, node, load)
         or _elsewhere(pod, node, gates)
         or _port_taken(pod, load)
-        or _tainted(pod, node, gates)
+        or _tainted(pod, node, gates, programs, on_evaluation_failed)
     )
 
 
@@ -78,7 +138,7 @@ def _wrong_system(pod: Pod) -> Refusal | None:
 
 
 def _no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
-    capacity = amounts(node.status.allocatable)
+    capacity = load.capacity(node)
     if load.pods + 1 > capacity.get(PODS, 0):
         return _out_of(PODS, 1, load.pods, capacity.get(PODS, 0))
     # What the node has never heard of is somebody else's to look after.
@@ -115,12 +175,25 @@ def _port_taken(pod: Pod, load: Load) -> Refusal | None:
     return None
 
 
-def _tainted(pod: Pod, node: Node, gates: GateSet) -> Refusal | None:
-    if _is_static(pod) or not node.spec.taints:
+def _tainted(
+    pod: Pod,
+    node: Node,
+    gates: GateSet,
+    programs: ProgramCache | None,
+    on_evaluation_failed: EvaluationFailed | None,
+) -> Refusal | None:
+    taints = [taint for taint in node.spec.taints if taint.effect in _NO_EXECUTE]
+    if not taints or _is_static(pod):
         return None
-    if compile_tolerations(pod.spec.tolerations, gates).untolerated(node.spec.taints, _NO_EXECUTE):
-        return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
-    return None
+    tolerations = compile_tolerations(pod.spec.tolerations, gates, programs, on_evaluation_failed)
+    untolerated = tolerations.untolerated(taints, _NO_EXECUTE)
+    if not untolerated:
+        return None
+    for taint in untolerated:
+        if why := tolerations.unreadable(taint):
+            place = f"{pod.metadata.namespace}/{pod.metadata.name}"
+            _LOG.warning("A taint cannot be compared", pod=place, node=node.metadata.name, taint=taint.key, err=why)
+    return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
 
 def _failed(predicate: str, why: str) -> Refusal:

@@ -1,34 +1,33 @@
 """The kubelets of all simulated nodes, in one component: watch, take what is bound, say that one is alive.
 
-In: a client, gates. Out: node status and Leases, pod status, removed pods, events. Heartbeats are spread over their
-period, so that thousands of nodes are a steady trickle of writes. Whatever the API server refuses for good is left to
-the next event. Kubernetes: the kubelet, kubemark's hollow kubelets. Next: `kubelet_state`, which decides.
+In: a client, gates. Out: node status and Leases, pod status, removed pods, events. Nodes that carry our label are
+simulated, so that real ones can be beside them; or all of them, where there are no others. Kubernetes: the kubelet,
+kubemark's hollow kubelets. Next: `kubelet_state`, which decides about pods; `heartbeats`; `pod_writer`.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from moorage.client.errands import Errands
 from moorage.client.informer import Difference, Informer
-from moorage.client.protocol import Client, PatchType, Unreachable
+from moorage.client.protocol import Client
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.run.admission import Admission
+from moorage.run.heartbeats import Heartbeats
+from moorage.run.kubelet_metrics import add_kubelet_metrics
 from moorage.run.kubelet_state import KubeletState, Remove, Report, WriteStatus
-from moorage.run.node_objects import LEASE_NAMESPACE, Raw, micro_time_text, new_lease, new_node, node_status
-from moorage.telemetry.logs import get_logger
+from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, Raw, new_node
+from moorage.run.pod_writer import PodWriter
+from moorage.telemetry.metrics import Metrics
 
-HEARTBEAT_SECONDS = 10.0
-STATUS_SECONDS = 300.0
 _AT_ONCE = 64
-_TICK = 0.25
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
-_LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
-_LOG = get_logger("kubelet")
 
 
 class Recorder(Protocol):
@@ -37,17 +36,8 @@ class Recorder(Protocol):
     def report(self, involved: Raw, kind: str, reason: str, message: str) -> None: ...
 
 
-class _Heart:
-    """One node's heartbeat: when it beats next, and when the node's status is written next."""
-
-    __slots__ = ("beats_at", "has_lease", "number", "reports_at")
-
-    def __init__(self, number: int, now: float) -> None:
-        self.number, self.beats_at, self.reports_at, self.has_lease = number, now, now, False
-
-
 class Kubelets:
-    """See the module. `simulates` says which nodes are ours; `clock` is the time of day."""
+    """See the module. `simulator` is what the label of our nodes says; `clock` is the time of day."""
 
     def __init__(
         self,
@@ -55,30 +45,57 @@ class Kubelets:
         recorder: Recorder,
         gates: GateSet,
         *,
-        simulates: Callable[[Node], bool] = lambda node: True,
+        metrics: Metrics | None = None,
+        simulator: str = SIMULATOR,
+        takes_all: bool = False,
+        capacity: Mapping[str, str] = CAPACITY,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._client, self._recorder, self._simulates, self._clock = client, recorder, simulates, clock
-        self._state = KubeletState(gates)
-        self._hearts: dict[str, _Heart] = {}
-        self._errands = Errands(_AT_ONCE)
+        """With `takes_all`, nodes need no label: nobody else runs any."""
+        self._client, self._recorder, self._clock = client, recorder, clock
+        self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
+        admission = Admission(gates)
+        self._state = KubeletState(admission)
+        if metrics is not None:
+            add_kubelet_metrics(metrics, self._state, admission)
+        self._errands, self._beats = Errands(_AT_ONCE), Errands(_AT_ONCE)
+        self._hearts = Heartbeats(client, self._beats, clock, capacity)
+        self._writer = PodWriter(client, self._errands, self._state.has)
         self._wakened = asyncio.Event()
-        self._registered = 0
         self._informers = [Informer(client, _NODE, self._nodes_changed), Informer(client, _POD, self._pods_changed)]
 
     @property
     def node_count(self) -> int:
-        return max(self._registered, len(self._hearts))
+        """How many nodes are simulated."""
+        return len(self._hearts)
+
+    @property
+    def has_synced(self) -> bool:
+        return all(informer.has_synced for informer in self._informers)
+
+    async def synced(self) -> None:
+        """Wait until everything that there was at the beginning has been seen."""
+        for informer in self._informers:
+            await informer.synced()
 
     async def register(self, count: int, prefix: str = "node-") -> None:
-        """Make nodes; those that are there already stay as they are."""
-        for number in range(count):
-            try:
-                await self._client.create(_NODE, new_node(f"{prefix}{number + 1}", number))
-            except ApiError as error:
-                if error.reason != "AlreadyExists":
-                    raise
-        self._registered = count
+        """Make nodes; those that are there already stay as they are. Raises ApiError, Unreachable."""
+        numbers = iter(range(count))
+
+        async def register_some() -> None:
+            for number in numbers:
+                await self._register(f"{prefix}{number + 1}", number)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(count, _AT_ONCE)):
+                group.create_task(register_some())
+
+    async def _register(self, name: str, number: int) -> None:
+        try:
+            await self._client.create(_NODE, new_node(name, number, self._clock(), self._capacity, self._simulator))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -86,36 +103,38 @@ class Kubelets:
             async with asyncio.TaskGroup() as group:
                 for informer in self._informers:
                     group.create_task(informer.run())
-                group.create_task(self._beat())
+                group.create_task(self._hearts.run())
                 await self._work()
         finally:
+            self._writer.close()
             await self._errands.close()
+            await self._beats.close()
+
+    def _simulates(self, node: Node) -> bool:
+        return self._takes_all or node.metadata.labels.get(SIMULATOR_LABEL) == self._simulator
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
     def _nodes_changed(self, differences: list[Difference]) -> None:
         now = self._clock()
         for old, new in differences:
-            if new is None:
-                name = old.name if old is not None else ""
-                self._hearts.pop(name, None)
-                self._state.node_gone(name)
-                continue
-            node: Node = new.view
-            if not self._simulates(node):
-                continue
-            if new.name not in self._hearts:
-                self._hearts[new.name] = _Heart(len(self._hearts), now)
-            self._state.node_changed(node, now)
+            if new is not None and self._simulates(new.view):
+                self._hearts.node_changed(new.view)
+                self._state.node_changed(new.view, now)
+            elif (gone := new or old) is not None and gone.name in self._state.nodes:
+                self._hearts.node_gone(gone.name)
+                self._state.node_gone(gone.name)
         self._wakened.set()
 
     def _pods_changed(self, differences: list[Difference]) -> None:
-        now = self._clock()
+        changed: dict[str, Pod] = {}
         for old, new in differences:
             if new is not None:
-                self._state.pod_changed(new.key, new.view, now)
+                changed[new.key] = new.view
             elif old is not None:
+                changed.pop(old.key, None)
                 self._state.pod_gone(old.key)
+        self._state.pods_changed(changed.items(), self._clock())
         self._wakened.set()
 
     # -- what is done -------------------------------------------------------------------------------------------------
@@ -124,27 +143,18 @@ class Kubelets:
         while True:
             self._wakened.clear()
             for action in self._state.due(self._clock()):
-                if isinstance(action, Report):
-                    self._report(action)
+                if isinstance(action, WriteStatus):
+                    self._writer.write(action)
                 elif isinstance(action, Remove):
-                    self._errands.send(partial(self._remove, action))
+                    self._writer.remove(action)
                 else:
-                    self._errands.send(partial(self._write, action))
+                    self._report(action)
             wait = self._state.next_time() - self._clock()
             try:
                 async with asyncio.timeout(None if wait == float("inf") else max(wait, 0.0)):
                     await self._wakened.wait()
             except TimeoutError:
                 pass
-
-    async def _write(self, action: WriteStatus) -> None:
-        namespace, _, name = action.key.partition("/")
-        patch = {"metadata": {"uid": action.uid}, "status": action.status}
-        await self._try(self._client.patch(_POD, name, namespace, patch, subresource="status"))
-
-    async def _remove(self, action: Remove) -> None:
-        namespace, _, name = action.key.partition("/")
-        await self._try(self._client.delete(_POD, name, namespace, uid=action.uid, grace_seconds=0))
 
     def _report(self, action: Report) -> None:
         metadata = action.pod.metadata
@@ -155,57 +165,6 @@ class Kubelets:
             "name": metadata.name,
             "uid": metadata.uid,
         }
+        if action.container:
+            involved["fieldPath"] = f"spec.containers{{{action.container}}}"
         self._recorder.report(involved, action.kind, action.reason, action.message)
-
-    # -- heartbeats ---------------------------------------------------------------------------------------------------
-
-    async def _beat(self) -> None:
-        while True:
-            now = self._clock()
-            for name, heart in list(self._hearts.items()):
-                node = self._state.nodes.get(name)
-                if node is None or heart.beats_at > now:
-                    continue
-                # The first beats come at once, the next ones spread over the period.
-                spread = (heart.number * 0.618033988749895 % 1.0) * HEARTBEAT_SECONDS if not heart.has_lease else 0.0
-                heart.beats_at = now + (spread or HEARTBEAT_SECONDS)
-                if heart.reports_at <= now:
-                    heart.reports_at = now + STATUS_SECONDS
-                    self._errands.send(partial(self._write_node, node, heart))
-                self._errands.send(partial(self._renew, node, heart))
-            await asyncio.sleep(_TICK)
-
-    async def _write_node(self, node: Node, heart: _Heart) -> None:
-        patch = {"status": node_status(node, heart.number, self._clock())}
-        await self._try(self._client.patch(_NODE, node.metadata.name, "", patch, subresource="status"))
-
-    async def _renew(self, node: Node, heart: _Heart) -> None:
-        name = node.metadata.name
-        if heart.has_lease:
-            patch = {"spec": {"renewTime": micro_time_text(self._clock())}}
-            heart.has_lease = await self._try(
-                self._client.patch(_LEASE, name, LEASE_NAMESPACE, patch, kind=PatchType.MERGE)
-            )
-            return
-        try:
-            await self._client.create(_LEASE, new_lease(node, self._clock()), LEASE_NAMESPACE)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                _LOG.warning("A Lease cannot be created", node=name, err=error.message)
-                return
-        except Unreachable:
-            return
-        heart.has_lease = True
-
-    async def _try(self, call: Awaitable[object]) -> bool:
-        """Whether it was done. What is gone or has changed is somebody else's by now."""
-        try:
-            await call
-        except ApiError as error:
-            if error.code not in (404, 409):
-                _LOG.warning("The API server refused", err=error.message)
-            return False
-        except Unreachable as error:
-            _LOG.warning("The API server cannot be reached", err=str(error))
-            return False
-        return True

@@ -5,8 +5,10 @@ pkg/kubelet/nodestatus and the node Lease controller. Next: `kubelets`, which wr
 """
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
+from moorage.model.conversion import convert_view
 from moorage.model.node import Node
 
 Raw = dict[str, Any]
@@ -25,8 +27,16 @@ _HEALTHY = (
 )
 
 
-def new_node(name: str, number: int) -> Raw:
-    """A node to register."""
+#: Which process simulates a node that carries this label: one whose name is the label's value.
+SIMULATOR_LABEL = "simulate.moorage.dev/kubelet"
+SIMULATOR = "moorage"
+_HIGHEST_POD = (1 << 22) - 1
+
+
+def new_node(
+    name: str, number: int, now: float, capacity: Mapping[str, str] = CAPACITY, simulator: str = SIMULATOR
+) -> Raw:
+    """A node to register, with all that it has to say of itself."""
     labels = {
         "beta.kubernetes.io/arch": "amd64",
         "beta.kubernetes.io/os": "linux",
@@ -35,11 +45,19 @@ def new_node(name: str, number: int) -> Raw:
         "kubernetes.io/os": "linux",
         "topology.kubernetes.io/region": "region-1",
         "topology.kubernetes.io/zone": _ZONES[number % len(_ZONES)],
+        SIMULATOR_LABEL: simulator,
     }
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {}}
+    node: Raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {}}
+    return {**node, "status": node_status(convert_view(node, Node), number, now, capacity)}
 
 
-def node_status(node: Node, number: int, now: float) -> Raw:
+def is_healthy(node: Node) -> bool:
+    """Whether the node says of itself what a kubelet would say."""
+    told = {condition.type: condition.status for condition in node.status.conditions}
+    return bool(node.status.allocatable) and all(told.get(kind) == status for kind, status, _, _ in _HEALTHY)
+
+
+def node_status(node: Node, number: int, now: float, capacity: Mapping[str, str] = CAPACITY) -> Raw:
     """What a kubelet reports: capacity if nobody has said what the node has, conditions, addresses, versions."""
     text = _time_text(now)
     old = {condition.type: condition for condition in node.status.conditions}
@@ -59,7 +77,7 @@ def node_status(node: Node, number: int, now: float) -> Raw:
         )
     status_part: Raw = {"conditions": conditions}
     if not node.status.capacity and not node.status.allocatable:
-        status_part |= {"capacity": CAPACITY, "allocatable": CAPACITY}
+        status_part |= {"capacity": dict(capacity), "allocatable": dict(capacity)}
     elif not node.status.allocatable:
         status_part["allocatable"] = {name: str(value) for name, value in node.status.capacity.items()}
     if not node.status.addresses:
@@ -91,9 +109,18 @@ def host_address(node: Node | None) -> str:
 
 
 def pod_address(number: int) -> str:
-    """The address of the n-th pod; after sixteen million they come again."""
-    number %= 1 << 22
+    """The address of the n-th pod; after four million they come again."""
+    number &= _HIGHEST_POD
     return f"10.{128 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+
+
+def address_number(address: str) -> int:
+    """Which pod's address it is; 0 if it is none."""
+    parts = address.split(".")
+    if len(parts) != 4 or parts[0] != "10" or not all(part.isascii() and part.isdigit() for part in parts[1:]):
+        return 0
+    number = (int(parts[1]) - 128 << 16) + (int(parts[2]) << 8) + int(parts[3])
+    return number if 0 <= number <= _HIGHEST_POD else 0
 
 
 def micro_time_text(now: float) -> str:
@@ -108,9 +135,9 @@ def _address(number: int) -> str:
 
 def _node_info(node: Node) -> Raw:
     return {
-        "machineID": node.metadata.uid.replace("-", ""),
-        "systemUUID": node.metadata.uid,
-        "bootID": node.metadata.uid,
+        "machineID": node.metadata.name,
+        "systemUUID": node.metadata.name,
+        "bootID": node.metadata.name,
         "kernelVersion": "6.12.0",
         "osImage": "Moorage simulated node",
         "containerRuntimeVersion": "simulated://1.0.0",

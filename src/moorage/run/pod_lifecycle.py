@@ -1,20 +1,36 @@
 """A pod's status, from the moment its kubelet has it until it is over.
 
-In: a pod, its script, where it runs, the time. Out: the status to write, as a raw part of the document. Kubernetes:
-pkg/kubelet's generateAPIPodStatus. Differs: nothing runs; container IDs are made of the pod's UID. Next:
-`kubelet_state`.
+In: a pod, what its containers are doing, where it runs, the time. Out: the status to write, as a raw part of the
+document; each one is complete, so that one that was never written is not missed. Kubernetes: pkg/kubelet's
+generateAPIPodStatus and status/generate.go. Differs: nothing runs, so all containers of a pod do the same, and their
+IDs are made of the pod's UID. Next: `kubelet_state`.
 """
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
+from moorage.model.go_text import go_quote
 from moorage.model.pod import Container, Pod
+from moorage.model.pod_status import PodCondition
 from moorage.run.admission import Refusal
-from moorage.run.pod_script import Script
 
 Raw = dict[str, Any]
 
 _REJECTED = "Pod was rejected: "
+_NOT_READY, _GATES_CLOSED = "ContainersNotReady", "ReadinessGatesNotReady"
+DEADLINE_EXCEEDED = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+
+
+class Doing(NamedTuple):
+    """What the pod's containers do: their state, since when the pod is here, how often they were started again."""
+
+    phase: str
+    state: Raw
+    began: float
+    is_ready: bool = False
+    restarts: int = 0
+    last: Raw | None = None
+    reason: tuple[str, str] = ("", "")
 
 
 def time_text(seconds: float) -> str:
@@ -32,133 +48,153 @@ def rejected_status(refusal: Refusal, now: float) -> Raw:
     }
 
 
-def running_status(
-    pod: Pod, host_ip: str, pod_ip: str, since: float, *, is_ready: bool, restarts: int = 0, last: Raw | None = None
-) -> Raw:
-    """All containers run; they are ready if nobody asks them or they have said so."""
-    started = time_text(since)
-    statuses = [
-        _container(pod, container, {"running": {"startedAt": started}}, is_ready, restarts, last)
-        for container in pod.spec.containers
+def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) -> Raw:
+    """The whole status of a pod that was admitted."""
+    state = doing.state
+    status: Raw = {"phase": doing.phase, "startTime": time_text(doing.began)}
+    if pod.metadata.generation:
+        status["observedGeneration"] = pod.metadata.generation
+    status |= {"hostIP": host_ip, "hostIPs": [{"ip": host_ip}]}
+    if doing.phase != "Pending":
+        address = host_ip if pod.spec.hostNetwork else pod_ip
+        status |= {"podIP": address, "podIPs": [{"ip": address}]}
+    reason, message = doing.reason
+    if reason:
+        status |= {"reason": reason, "message": message}
+    if pod.spec.initContainers:
+        status["initContainerStatuses"] = [_init_container(pod, one, doing) for one in pod.spec.initContainers]
+    status["containerStatuses"] = [
+        _container(pod, one, _named(state, pod, one), doing.is_ready, doing.restarts, doing.last)
+        for one in pod.spec.containers
     ]
-    status = _placed(pod, host_ip, pod_ip, started)
-    return status | {
-        "phase": "Running",
-        "conditions": _conditions(pod, started, is_ready, ""),
-        "containerStatuses": statuses,
-    }
+    status["conditions"] = _conditions(pod, doing, time_text(now))
+    return status
 
 
-def waiting_status(pod: Pod, host_ip: str, pod_ip: str, since: float, last: Raw, restarts: int, seconds: int) -> Raw:
-    """Containers have exited and are started again after a while."""
-    text = time_text(since)
-    message = f"back-off {_short(seconds)} restarting failed container={{}} pod={pod.metadata.name}"
-    statuses = [
-        _container(
-            pod,
-            container,
-            {"waiting": {"reason": "CrashLoopBackOff", "message": message.format(container.name)}},
-            False,
-            restarts,
-            last,
-        )
-        for container in pod.spec.containers
-    ]
-    conditions = _conditions(pod, text, False, "ContainersNotReady")
-    return {"phase": "Running", "conditions": conditions, "containerStatuses": statuses}
+def creating() -> Raw:
+    return {"waiting": {"reason": "ContainerCreating"}}
 
 
-def finished_status(pod: Pod, since: float, now: float, script: Script, restarts: int) -> Raw:
-    """All containers have exited for good."""
-    state = {"terminated": exited(since, now, script.exit_code)}
-    failed = script.exit_code != 0
-    statuses = [_container(pod, container, state, False, restarts, None) for container in pod.spec.containers]
-    return {
-        "phase": "Failed" if failed else "Succeeded",
-        "conditions": _conditions(pod, time_text(now), False, "PodFailed" if failed else "PodCompleted"),
-        "containerStatuses": statuses,
-    }
+def running(since: float) -> Raw:
+    return {"running": {"startedAt": time_text(since)}}
 
 
-def overdue_status(pod: Pod, now: float) -> Raw:
-    """A pod that ran longer than its activeDeadlineSeconds."""
-    return {
-        "phase": "Failed",
-        "reason": "DeadlineExceeded",
-        "message": "Pod was active on the node longer than the specified deadline",
-        "conditions": _conditions(pod, time_text(now), False, "PodFailed"),
-    }
+def backing_off(seconds: int) -> Raw:
+    """What each container waits for; its own name comes in later."""
+    return {"waiting": {"reason": "CrashLoopBackOff", "message": f"back-off {_short(seconds)}"}}
 
 
 def exited(since: float, now: float, code: int) -> Raw:
-    """The state of a container that has exited."""
+    """A container that has exited, without the `terminated` around it."""
     reason = "Error" if code else "Completed"
     return {"exitCode": code, "reason": reason, "startedAt": time_text(since), "finishedAt": time_text(now)}
 
 
-def _placed(pod: Pod, host_ip: str, pod_ip: str, started: str) -> Raw:
-    if pod.spec.hostNetwork:
-        pod_ip = host_ip
-    status: Raw = {
-        "hostIP": host_ip,
-        "hostIPs": [{"ip": host_ip}],
-        "podIP": pod_ip,
-        "podIPs": [{"ip": pod_ip}],
-        "startTime": started,
-    }
-    if pod.spec.initContainers:
-        done = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started}}
-        status["initContainerStatuses"] = [
-            _container(pod, container, _init_state(container, done, started), True, 0, None)
-            for container in pod.spec.initContainers
-        ]
-    return status
+def described(pod: Pod) -> str:
+    """A pod as the kubelet's messages name it."""
+    metadata = pod.metadata
+    return f"{metadata.name}_{metadata.namespace}({metadata.uid})"
 
 
-def _init_state(container: Container, done: Raw, started: str) -> Raw:
-    """Sidecars go on; the others have done their part."""
-    return {"running": {"startedAt": started}} if container.restartPolicy == "Always" else done
+def gates_open(pod: Pod) -> bool:
+    """Whether all who have a say in the pod's readiness agree."""
+    return not pod.spec.readinessGates or not _closed_gates(pod, _known(pod))
+
+
+def _known(pod: Pod) -> dict[str, PodCondition]:
+    return {condition.type: condition for condition in pod.status.conditions}
+
+
+def _named(state: Raw, pod: Pod, container: Container) -> Raw:
+    waiting = state.get("waiting")
+    if waiting is None or "message" not in waiting:
+        return state
+    text = f"{waiting['message']} restarting failed container={container.name} pod={described(pod)}"
+    return {"waiting": {**waiting, "message": text}}
+
+
+def _init_container(pod: Pod, container: Container, doing: Doing) -> Raw:
+    """They start with the pod; sidecars go on until it ends, the others have done their part in no time."""
+    began = doing.began
+    if doing.phase == "Pending":
+        return _container(pod, container, {"waiting": {"reason": "PodInitializing"}}, False, 0, None)
+    if container.restartPolicy != "Always":
+        return _container(pod, container, {"terminated": exited(began, began, 0)}, True, 0, None)
+    if "terminated" in doing.state and doing.phase != "Running":
+        finished = {**doing.state["terminated"], "exitCode": 0, "reason": "Completed"}
+        return _container(pod, container, {"terminated": finished}, False, 0, None)
+    return _container(pod, container, running(began), True, 0, None)
 
 
 def _container(pod: Pod, container: Container, state: Raw, is_ready: bool, restarts: int, last: Raw | None) -> Raw:
-    return {
+    status: Raw = {
         "name": container.name,
         "image": container.image,
-        "imageID": container.image,
-        "containerID": f"simulated://{pod.metadata.uid}-{container.name}-{restarts}",
+        "imageID": "",
         "state": state,
         "lastState": {"terminated": last} if last else {},
         "ready": is_ready,
         "started": "running" in state,
         "restartCount": restarts,
     }
+    if last or "waiting" not in state:
+        status["imageID"] = container.image
+        status["containerID"] = f"simulated://{pod.metadata.uid}-{container.name}-{restarts}"
+    return status
 
 
-def _conditions(pod: Pod, since: str, is_ready: bool, reason: str) -> list[Raw]:
+def _conditions(pod: Pod, doing: Doing, now: str) -> list[Raw]:
     """The conditions that a kubelet keeps; PodScheduled is the scheduler's. Those that stay keep their times."""
-    known = {condition.type: condition for condition in pod.status.conditions}
-    gates_open = all(
-        gate.conditionType in known and known[gate.conditionType].status == "True" for gate in pod.spec.readinessGates
-    )
-    why = reason or "ContainersNotReady"
+    known = _known(pod)
+    phase, started = doing.phase, doing.phase != "Pending"
+    over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
+    containers = ("", "") if doing.is_ready else (over or _NOT_READY, "" if over else _unready(pod, started))
+    ready = containers
+    if doing.is_ready and (closed := _closed_gates(pod, known)):
+        ready = (_GATES_CLOSED, closed)
+    initialized = ("PodCompleted" if phase == "Succeeded" else "", "")
+    has_waiting = not started and bool(pod.spec.initContainers)
+    if has_waiting:
+        names = " ".join(container.name for container in pod.spec.initContainers)
+        initialized = ("ContainersNotInitialized", f"containers with incomplete status: [{names}]")
     wanted = (
-        ("PodReadyToStartContainers", True, ""),
-        ("Initialized", True, "PodCompleted" if reason == "PodCompleted" else ""),
-        ("Ready", is_ready and gates_open, (why if not is_ready else "ReadinessGatesNotReady")),
-        ("ContainersReady", is_ready, why),
+        ("PodReadyToStartContainers", started and not over, ("", "")),
+        ("Initialized", not has_waiting, initialized),
+        ("Ready", not ready[0], ready),
+        ("ContainersReady", doing.is_ready, containers),
     )
     conditions = []
-    for kind, holds, because in wanted:
+    for kind, holds, (reason, message) in wanted:
         status = "True" if holds else "False"
         old = known.get(kind)
-        changed = since if old is None or old.status != status else old.lastTransitionTime
-        condition: Raw = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": changed}
-        if because and (not holds or kind == "Initialized"):
-            condition["reason"] = because
+        changed = now if old is None or old.status != status else old.lastTransitionTime
+        condition: Raw = {"type": kind, "status": status, "lastTransitionTime": changed}
+        # What was said before must go, if it does not hold any more: a patch keeps what it does not mention.
+        if reason or (old is not None and old.reason):
+            condition["reason"] = reason or None
+        if message or (old is not None and old.message):
+            condition["message"] = message or None
         conditions.append(condition)
     return conditions
 
 
+def _unready(pod: Pod, started: bool) -> str:
+    sidecars = () if started else (one.name for one in pod.spec.initContainers if one.restartPolicy == "Always")
+    return f"containers with unready status: [{' '.join([*sidecars, *(one.name for one in pod.spec.containers)])}]"
+
+
+def _closed_gates(pod: Pod, known: dict[str, PodCondition]) -> str:
+    messages = []
+    for gate in pod.spec.readinessGates:
+        condition, name = known.get(gate.conditionType), go_quote(gate.conditionType)
+        if condition is None:
+            messages.append(f"corresponding condition of pod readiness gate {name} does not exist.")
+        elif condition.status != "True":
+            messages.append(f'the status of pod readiness gate {name} is not "True", but {condition.status}')
+    return ", ".join(messages)
+
+
 def _short(seconds: int) -> str:
+    """As Go prints a duration."""
     minutes, rest = divmod(seconds, 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"

@@ -1,0 +1,149 @@
+"""Every simulated node says that it is alive: its Lease every ten seconds, its status every five minutes.
+
+In: nodes that come, change and go. Out: requests, spread over the period, so that thousands of nodes are a steady
+trickle of writes. A node that says something else of itself than its kubelet would (it is new and says nothing yet, or
+somebody has declared it dead) is told right at its next beat. What its owner has said of it, capacity, labels and
+taints, is left alone. Kubernetes: component-helpers' lease controller and pkg/kubelet's syncNodeStatus. Next:
+`kubelets`.
+"""
+
+import asyncio
+import heapq
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from itertools import count
+
+from moorage.client.errands import Errands
+from moorage.client.protocol import Client, PatchType, Unreachable
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.node import Node
+from moorage.run.node_objects import LEASE_NAMESPACE, is_healthy, micro_time_text, new_lease, node_status
+from moorage.telemetry.logs import get_logger
+
+BEAT_SECONDS = 10.0
+STATUS_SECONDS = 300.0
+_GOLDEN_RATIO = 0.618033988749895
+_NODE, _LEASE = KINDS["v1", "Node"], KINDS["coordination.k8s.io/v1", "Lease"]
+_LOG = get_logger("kubelet")
+
+
+class _Heart:
+    """One node's: when it reports its status next, whether it has its Lease, and whether a beat is under way."""
+
+    __slots__ = ("has_lease", "is_beating", "node", "number", "reports_at")
+
+    def __init__(self, node: Node, number: int) -> None:
+        self.node, self.number = node, number
+        self.reports_at = 0.0
+        self.has_lease = self.is_beating = False
+
+
+class Heartbeats:
+    """See the module. `clock` is the time of day."""
+
+    def __init__(
+        self, client: Client, errands: Errands, clock: Callable[[], float], capacity: Mapping[str, str]
+    ) -> None:
+        self._client, self._errands, self._clock, self._capacity = client, errands, clock, capacity
+        self._hearts: dict[str, _Heart] = {}
+        self._beats: list[tuple[float, str]] = []  # one for each heart, and some for those that are gone
+        self._numbers = count()
+        self._wakened = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._hearts)
+
+    def node_changed(self, node: Node) -> None:
+        name = node.metadata.name
+        heart = self._hearts.get(name)
+        if heart is not None and heart.node.metadata.uid == node.metadata.uid:
+            heart.node = node
+            if not is_healthy(node):
+                heart.reports_at = 0.0
+            return
+        number = next(self._numbers) if heart is None else heart.number
+        self._hearts[name] = fresh = _Heart(node, number)
+        now = self._clock()
+        if is_healthy(node):
+            # Somebody has reported for it just now: there is time.
+            fresh.reports_at = now + STATUS_SECONDS * (1 + number * _GOLDEN_RATIO % 1.0) / 2
+        if heart is None:
+            heapq.heappush(self._beats, (now, name))
+            self._wakened.set()
+
+    def node_gone(self, name: str) -> None:
+        self._hearts.pop(name, None)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            self._wakened.clear()
+            self._beat()
+            wait = self._beats[0][0] - self._clock() if self._beats else None
+            try:
+                async with asyncio.timeout(None if wait is None else max(wait, 0.0)):
+                    await self._wakened.wait()
+            except TimeoutError:
+                pass
+
+    def _beat(self) -> None:
+        now, beats = self._clock(), self._beats
+        while beats and beats[0][0] <= now:
+            _, name = heapq.heappop(beats)
+            heart = self._hearts.get(name)
+            if heart is None:
+                continue
+            # The first beats come at once, the second ones spread over the period.
+            wait = BEAT_SECONDS if heart.has_lease else BEAT_SECONDS * (0.1 + 0.9 * (heart.number * _GOLDEN_RATIO % 1))
+            heapq.heappush(beats, (now + wait, name))
+            if not heart.is_beating:
+                heart.is_beating = True
+                self._errands.send(partial(self._beat_once, heart))
+
+    async def _beat_once(self, heart: _Heart) -> None:
+        try:
+            now = self._clock()
+            if heart.reports_at <= now:
+                heart.reports_at = now + STATUS_SECONDS
+                await self._report(heart, now)
+            await self._renew(heart, now)
+        finally:
+            heart.is_beating = False
+
+    async def _report(self, heart: _Heart, now: float) -> None:
+        patch = {"status": node_status(heart.node, heart.number, now, self._capacity)}
+        name = heart.node.metadata.name
+        if not await _done(self._client.patch(_NODE, name, "", patch, subresource="status"), name):
+            heart.reports_at = 0.0
+
+    async def _renew(self, heart: _Heart, now: float) -> None:
+        name = heart.node.metadata.name
+        if not heart.has_lease:
+            try:
+                await self._client.create(_LEASE, new_lease(heart.node, now), LEASE_NAMESPACE)
+                heart.has_lease = True
+                return
+            except ApiError as error:
+                if error.reason != "AlreadyExists":
+                    _LOG.warning("A Lease cannot be created", node=name, err=error.message)
+                    return
+            except Unreachable:
+                return
+        patch = {"spec": {"renewTime": micro_time_text(now)}}
+        renewing = self._client.patch(_LEASE, name, LEASE_NAMESPACE, patch, kind=PatchType.MERGE)
+        heart.has_lease = await _done(renewing, name)
+
+
+async def _done(call: Awaitable[object], node: str) -> bool:
+    """Whether it was. What is gone is made anew at the next beat; who cannot be reached is tried again then."""
+    try:
+        await call
+    except ApiError as error:
+        if error.code not in (404, 409):
+            _LOG.warning("The API server refused", node=node, err=error.message)
+        return False
+    except Unreachable as error:
+        _LOG.debug(2, "The API server cannot be reached", node=node, err=str(error))
+        return False
+    return True

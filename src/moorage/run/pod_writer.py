@@ -1,0 +1,115 @@
+"""What kubelets write into pods: one request at a time for each, in order, until the server has taken it.
+
+In: statuses, and pods to remove. Out: requests; a status that was overtaken by a newer one is never sent, since each is
+complete. What cannot reach the server is tried again, later and later; what the server refuses for good is logged and
+dropped. Kubernetes: pkg/kubelet/status's manager. Next: `kubelets`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from moorage.client.errands import Errands
+from moorage.client.protocol import Client, Unreachable
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.run.kubelet_state import Raw, Remove, WriteStatus
+from moorage.telemetry.logs import get_logger
+
+FIRST_RETRY, LAST_RETRY = 1.0, 30.0
+_POD = KINDS["v1", "Pod"]
+_CONFLICT, _TOO_MANY, _SERVER_ERROR = 409, 429, 500
+_LOG = get_logger("kubelet")
+
+
+class _Wanted:
+    """What is to become of a pod."""
+
+    __slots__ = ("is_busy", "removes", "retry", "status", "uid")
+
+    def __init__(self, uid: str) -> None:
+        self.uid = uid
+        self.status: Raw | None = None
+        self.removes = self.is_busy = False
+        self.retry = FIRST_RETRY
+
+
+class PodWriter:
+    """See the module. `is_ours` says whether a pod, by key and uid, is still to be written to."""
+
+    def __init__(self, client: Client, errands: Errands, is_ours: Callable[[str, str], bool]) -> None:
+        self._client, self._errands, self._is_ours = client, errands, is_ours
+        self._wanted: dict[str, _Wanted] = {}
+
+    def __len__(self) -> int:
+        return len(self._wanted)
+
+    def write(self, action: WriteStatus) -> None:
+        wanted = self._of(action.key, action.uid)
+        wanted.status = action.status
+        self._send(action.key, wanted)
+
+    def remove(self, action: Remove) -> None:
+        wanted = self._of(action.key, action.uid)
+        wanted.removes = True
+        self._send(action.key, wanted)
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        self._wanted.clear()
+
+    def _of(self, key: str, uid: str) -> _Wanted:
+        wanted = self._wanted.get(key)
+        if wanted is None or wanted.uid != uid:
+            wanted = self._wanted[key] = _Wanted(uid)
+        return wanted
+
+    def _send(self, key: str, wanted: _Wanted) -> None:
+        if not wanted.is_busy:
+            wanted.is_busy = True
+            self._errands.send(partial(self._carry_out, key, wanted))
+
+    async def _carry_out(self, key: str, wanted: _Wanted) -> None:
+        while self._wanted.get(key) is wanted and (wanted.status is not None or wanted.removes):
+            status, wanted.status = wanted.status, None
+            try:
+                await self._carry_out_one(key, wanted, status)
+            except (ApiError, Unreachable) as error:
+                if self._is_worth_another_try(key, wanted, error):
+                    wanted.status = status if wanted.status is None else wanted.status
+                    asyncio.get_running_loop().call_later(wanted.retry, self._again, key, wanted)
+                    wanted.retry = min(2 * wanted.retry, LAST_RETRY)
+                    return
+                wanted.removes = wanted.removes and status is not None
+        if self._wanted.get(key) is wanted:
+            del self._wanted[key]
+
+    async def _carry_out_one(self, key: str, wanted: _Wanted, status: Raw | None) -> None:
+        namespace, _, name = key.partition("/")
+        if status is not None:
+            patch = {"metadata": {"uid": wanted.uid}, "status": status}
+            await self._client.patch(_POD, name, namespace, patch, subresource="status")
+        else:
+            await self._client.delete(_POD, name, namespace, uid=wanted.uid, grace_seconds=0)
+            wanted.removes = False
+        wanted.retry = FIRST_RETRY
+
+    def _is_worth_another_try(self, key: str, wanted: _Wanted, error: ApiError | Unreachable) -> bool:
+        """What is gone, or is another pod by now, is somebody else's."""
+        if isinstance(error, ApiError):
+            if error.code in (_CONFLICT, _TOO_MANY) or error.code >= _SERVER_ERROR:
+                return self._is_ours(key, wanted.uid)
+            if error.code != 404:
+                _LOG.warning("The API server refused", pod=key, err=error.message)
+            return False
+        _LOG.debug(2, "The API server cannot be reached", pod=key, err=str(error))  # whoever watches says it once
+        return self._is_ours(key, wanted.uid)
+
+    def _again(self, key: str, wanted: _Wanted) -> None:
+        wanted.is_busy = False
+        if self._wanted.get(key) is not wanted:
+            return
+        if self._is_ours(key, wanted.uid):
+            self._send(key, wanted)
+        else:
+            del self._wanted[key]
