@@ -3,7 +3,8 @@
 *Pods a second* are pods that the watch has shown with a node, from the first create of the window (or from
 startCollectingMetrics) until the last of them. *Create*: from sending a request to its answer. *Bind*: from that answer
 to the event that shows the node. *Watch*: from that answer to the event that shows the pod; one that comes before the
-answer took no time. CPU time of the server is as the kernel counts it. Next: report.py.
+answer took no time. *Visible*: from sending the request to that event, which is more than the watch can have taken.
+CPU time of the server is as the kernel counts it. Next: report.py.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Figures(msgspec.Struct, frozen=True):
     create: Latencies
     bind: Latencies
     watch: Latencies
+    visible: Latencies
     server_cpu_us_per_pod: float
     client_cpu_us_per_pod: float
     memory_bytes: int = 0  # of the server when all is done
@@ -93,7 +95,7 @@ class Window:
         """The figures, of pods that the window is about and of nothing else."""
         server_cpu, client_cpu = self._server.cpu_seconds() - self._server_cpu, process_time() - self._client_cpu
         started = self._started
-        bound_at, made, binds, watches, waiting = [], [], [], [], 0
+        bound_at, made, binds, watches, visible, waiting = [], [], [], [], [], 0
         for uid, pod in watch.matching(self._namespaces, self._labels):
             times = created.get(uid)
             is_new = times is not None and times.sent >= started
@@ -105,6 +107,7 @@ class Window:
                 continue
             made.append(times.answered - times.sent)
             watches.append(max(0.0, pod.added_at - times.answered))
+            visible.append(pod.added_at - times.sent)
             if pod.bound_at:
                 binds.append(max(0.0, pod.bound_at - times.answered))
         seconds = max(bound_at) - started if bound_at else 0.0
@@ -119,6 +122,7 @@ class Window:
             create=_latencies(made),
             bind=_latencies(binds),
             watch=_latencies(watches),
+            visible=_latencies(visible),
             server_cpu_us_per_pod=server_cpu * 1e6 / scheduled if scheduled else 0.0,
             client_cpu_us_per_pod=client_cpu * 1e6 / scheduled if scheduled else 0.0,
             note=note,
@@ -137,7 +141,7 @@ def _median(runs: list[Figures]) -> Figures:
     merged: dict[str, Any] = {}
     for field in ("seconds", "pods_per_second", "server_cpu_us_per_pod", "client_cpu_us_per_pod", "startup_seconds"):
         merged[field] = median(getattr(run, field) for run in runs)
-    for field in ("create", "bind", "watch"):
+    for field in ("create", "bind", "watch", "visible"):
         parts = [getattr(run, field) for run in runs]
         merged[field] = Latencies(median(part.p50_ms for part in parts), median(part.p99_ms for part in parts))
     for field in ("memory_bytes", "peak_bytes"):

@@ -38,7 +38,7 @@ def line(kind: str, uid: str, node: str = "", conditions: tuple[str, ...] = ()) 
 def figures(**fields: Any) -> Figures:
     plain: dict[str, Any] = {"workload": "SchedulingBasic/5000Nodes", "nodes": 5000, "seconds": 1.0, "scheduled": 10}
     plain |= {"pods_per_second": 440.0, "without_node": 0, "server_cpu_us_per_pod": 1.0, "client_cpu_us_per_pod": 1.0}
-    return Figures(**{**plain, **dict.fromkeys(("create", "bind", "watch"), Latencies(1.0, 2.0)), **fields})
+    return Figures(**{**plain, **dict.fromkeys(("create", "bind", "watch", "visible"), Latencies(1.0, 2.0)), **fields})
 
 
 def test_the_watch_knows_how_far_a_pod_has_come() -> None:
@@ -97,6 +97,7 @@ def test_a_window_counts_what_happened_in_it() -> None:
     assert found.create.p50_ms > 0
     assert found.watch == Latencies(0.0, 0.0), "an event that comes before the answer took no time"
     assert found.bind.p50_ms > 0
+    assert found.visible.p50_ms > 0
 
 
 def test_the_real_one_is_compared_at_its_number_of_nodes_only() -> None:
