@@ -13,12 +13,25 @@ Raw = dict[str, Any]
 NORMAL, WARNING = "Normal", "Warning"
 
 
+class Report(NamedTuple):
+    """Tell of it in an event about an object."""
+
+    regarding: Raw
+    type: str
+    reason: str
+    message: str
+
+
 class Create(NamedTuple):
-    """Make an object. Several creates in a row are carried out together, a few at first and then more and more."""
+    """Make an object. Several creates in a row are carried out together, a few at first and then more and more.
+
+    `report` is told when it was made; "{name}" in its message becomes the name that the object was given.
+    """
 
     facts: KindFacts
     document: Raw
     namespace: str = ""
+    report: Report | None = None
 
 
 class Update(NamedTuple):
@@ -41,7 +54,10 @@ class Patch(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete an object, if it is still the one with this UID."""
+    """Delete an object, if it is still the one with this UID. Several deletes in a row are carried out together.
+
+    `report` is told when it was deleted, and not if it was gone already.
+    """
 
     facts: KindFacts
     namespace: str
@@ -49,15 +65,7 @@ class Delete(NamedTuple):
     uid: str = ""
     grace_seconds: int | None = None
     propagation: str = ""
-
-
-class Report(NamedTuple):
-    """Tell of it in an event about an object."""
-
-    regarding: Raw
-    type: str
-    reason: str
-    message: str
+    report: Report | None = None
 
 
 Action = Create | Update | Patch | Delete | Report

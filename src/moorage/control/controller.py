@@ -34,5 +34,9 @@ class Controller(Protocol):
         ...
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        """What to say about an action that the API server refused; the key is tried again after a while anyway."""
+        """What to say about an action that the API server refused; the key is tried again after a while anyway.
+
+        If more than one is refused at a time, everything that is to be reported is, and only for the first of them
+        anything else is done, such as writing it into a status.
+        """
         ...

@@ -7,6 +7,7 @@ tried again, later each time. Kubernetes: the workers of pkg/controller, with ex
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -22,7 +23,9 @@ from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("controller-manager")
 _PATIENCE = 10.0
-_FIRST_BATCH = 1
+#: What is done together if it is planned in a row, and how many at first.
+_TOGETHER: dict[type[Action], int] = {Create: 1, Delete: 64}
+_LARGEST_BATCH = 256
 
 
 class Recorder(Protocol):
@@ -153,48 +156,58 @@ class Runner:
     # -- carrying out -------------------------------------------------------------------------------------------------
 
     async def _carry_out(self, key: str, plan: Plan) -> bool:
-        """Whether everything was done. The first refusal ends it; creates in a row are done together."""
-        waiting = list(plan.actions)
+        """Whether everything was done. The first refusal ends it; creates in a row, and deletes, are done together."""
+        waiting = deque(plan.actions)
+        refusals: list[Action] = []
         while waiting:
-            if isinstance(waiting[0], Create):
-                creates = [waiting.pop(0)]
-                while waiting and isinstance(waiting[0], Create):
-                    creates.append(waiting.pop(0))
-                if not await self._create_all(key, creates):
-                    return False
-            elif not await self._do(key, waiting.pop(0)):
+            together = [waiting.popleft()]
+            kind = type(together[0])
+            while kind in _TOGETHER and waiting and type(waiting[0]) is kind:
+                together.append(waiting.popleft())
+            if not await self._do_all(key, together, refusals):
+                for action in refusals:
+                    await self._do(key, action, None)
                 return False
         return True
 
-    async def _create_all(self, key: str, creates: Sequence[Action]) -> bool:
-        """A few at first: a template that is refused is refused once, and not once per replica."""
-        start, size = 0, _FIRST_BATCH
-        while start < len(creates):
-            batch = creates[start : start + size]
-            done = await asyncio.gather(*(self._do(key, create) for create in batch))
+    async def _do_all(self, key: str, actions: Sequence[Action], refusals: list[Action]) -> bool:
+        """A few creates at first: a template that is refused is refused once, and not once per replica."""
+        if len(actions) == 1:
+            return await self._do(key, actions[0], refusals)
+        start, size = 0, _TOGETHER[type(actions[0])]
+        while start < len(actions):
+            batch = actions[start : start + size]
+            done = await asyncio.gather(*(self._do(key, action, refusals) for action in batch))
             if not all(done):
                 return False
-            start, size = start + size, size * 2
+            start, size = start + size, min(size * 2, _LARGEST_BATCH)
         return True
 
-    async def _do(self, key: str, action: Action) -> bool:
+    async def _do(self, key: str, action: Action, refusals: list[Action] | None) -> bool:
+        """`refusals` gets what is to be done about the first refusal; without it nobody is asked."""
         if isinstance(action, Report):
-            self._recorder.report(action.regarding, action.type, action.reason, action.message)
+            self._report(action)
             return True
         try:
             await self._request(key, action)
         except ApiError as error:
-            return self._refused(key, action, error)
+            return self._refused(key, action, error, refusals)
         except Unreachable as error:
             _LOG.warning("The API server cannot be reached", controller=self.controller.name, err=str(error))
             return False
         return True
+
+    def _report(self, report: Report, name: str = "") -> None:
+        message = report.message.replace("{name}", name) if name else report.message
+        self._recorder.report(report.regarding, report.type, report.reason, message)
 
     async def _request(self, key: str, action: Action) -> None:
         client = self._client
         if isinstance(action, Create):
             made = await client.create(action.facts, action.document, action.namespace)
             self._expect(key, action.facts, made.revision)
+            if action.report is not None:
+                self._report(action.report, made.name)
         elif isinstance(action, Update):
             made = await client.update(action.facts, action.document, subresource=action.subresource)
             self._expect(key, action.facts, made.revision)
@@ -219,15 +232,21 @@ class Runner:
             )
             where = f"{action.namespace}/{action.name}" if action.namespace else action.name
             self._expecting(key).deleted.append((action.facts, where, action.uid))
+            if action.report is not None:
+                self._report(action.report)
 
-    def _refused(self, key: str, action: Action, error: ApiError) -> bool:
+    def _refused(self, key: str, action: Action, error: ApiError, refusals: list[Action] | None) -> bool:
         """What is gone already need not be deleted; everything else is worth another look at the world."""
         if isinstance(action, Delete) and error.code == 404:
             return True
         self._metrics.refused(self.controller.name)
-        for said in self.controller.refused(key, action, error, self._world):
-            if isinstance(said, Report):
-                self._recorder.report(said.regarding, said.type, said.reason, said.message)
+        if refusals is not None:
+            is_first = not refusals
+            for said in self.controller.refused(key, action, error, self._world):
+                if isinstance(said, Report):
+                    self._report(said)
+                elif is_first:
+                    refusals.append(said)
         if error.reason != "Conflict":
             _LOG.debug(2, "Refused", controller=self.controller.name, key=key, err=error.message)
         return False

@@ -23,6 +23,7 @@ class World:
         self._objects: dict[KindFacts, dict[str, Object]] = {}
         self._by_owner: dict[tuple[KindFacts, str], dict[str, Object]] = {}
         self._by_namespace: dict[tuple[KindFacts, str], dict[str, Object]] = {}
+        self._orphans: dict[tuple[KindFacts, str], dict[str, Object]] = {}
         self._pods_by_node: dict[str, dict[str, Object]] = {}
 
     def get(self, facts: KindFacts, key: str) -> Object | None:
@@ -43,6 +44,10 @@ class World:
     def owned(self, facts: KindFacts, uid: str) -> list[Object]:
         """Objects of a kind whose controlling owner has this UID."""
         return list(self._by_owner.get((facts, uid), {}).values())
+
+    def orphans(self, facts: KindFacts, namespace: str) -> list[Object]:
+        """Objects of a kind in a namespace that nobody controls: those that might be adopted."""
+        return list(self._orphans.get((facts, namespace), {}).values())
 
     def in_namespace(self, facts: KindFacts, namespace: str) -> list[Object]:
         return list(self._by_namespace.get((facts, namespace), {}).values())
@@ -76,6 +81,8 @@ class World:
         owner = controller_of(view.metadata)
         if owner is not None:
             yield self._by_owner, (facts, owner.uid)
+        elif facts.namespaced:
+            yield self._orphans, (facts, found.namespace)
         if facts.namespaced:
             yield self._by_namespace, (facts, found.namespace)
         if facts is _POD and view.spec.nodeName:
