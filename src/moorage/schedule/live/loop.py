@@ -87,10 +87,17 @@ class LiveScheduler:
                     group.create_task(informer.run())
                 for informer in self.informers:
                     await informer.synced()
+                await self._take_in_everything()
                 _LOG.debug(1, "Caches are synced")
                 await self.schedule()
         finally:
             await self.binder.close()
+
+    async def _take_in_everything(self) -> None:
+        """Whatever was listed counts before anything is decided: a node must not seem free because nobody looked."""
+        while self.feed:
+            self.feed.take(self._clock, self._clock() + SLICE_SECONDS)
+            await asyncio.sleep(0)
 
     @property
     def has_synced(self) -> bool:

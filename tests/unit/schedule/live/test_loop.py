@@ -1,6 +1,8 @@
 """The live scheduler as a whole, over a fake API."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import count
 
 from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
 from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
@@ -8,7 +10,7 @@ from tests.unit.schedule.live.running import run_in_virtual_time, running, settl
 from moorage.columns.cluster import PodRecord
 from moorage.model.gates import default_gates
 from moorage.schedule.configuration import load_configuration
-from moorage.schedule.live.loop import LiveScheduler
+from moorage.schedule.live.loop import SLICE_SECONDS, LiveScheduler
 
 Story = Callable[[LiveScheduler], Awaitable[None]]
 
@@ -61,6 +63,27 @@ def test_a_pod_without_a_node_says_why_once_and_goes_when_there_is_room() -> Non
         assert api.nodes_of_pods() == {"big": "n2"}
 
     play(api, story)
+
+
+def test_all_that_is_there_at_the_start_counts_before_anything_is_decided() -> None:
+    """However long it takes to look at: a slice of time is over after every few pods here."""
+    api = FakeApi()
+    api.node("n1", cpu="10")
+    api.pod("a-new-one", cpu="1")
+    for number in range(40):
+        api.pod(f"there-{number}", cpu="250m", nodeName="n1")
+    ticks = count()
+
+    async def whole() -> None:
+        live = LiveScheduler(api, api, default_gates(), clock=lambda: next(ticks) * SLICE_SECONDS)
+        task = asyncio.create_task(live.run())
+        await settle()
+        assert live.has_synced
+        assert reasons(api, "a-new-one") == ["FailedScheduling"]
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run_in_virtual_time(whole())
 
 
 def test_pods_of_others_count_and_are_let_be() -> None:
