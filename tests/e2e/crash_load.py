@@ -20,6 +20,7 @@ Raw = dict[str, Any]
 _JSON = {"Content-Type": "application/json"}
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _LOST = (OSError, EOFError)
+_OVER = ("Succeeded", "Failed")
 _REQUESTS = ("250m", "500m", "1", "2")
 
 
@@ -206,9 +207,9 @@ class Watcher:
         self.pods[name] = pod
 
     def _check_room(self, node: str | None) -> None:
-        on_node = [pod for pod in self.pods.values() if node and pod["spec"].get("nodeName") == node]
-        used = sum(_cpu(pod) for pod in on_node)
-        assert used <= 8000, f"{node} has 8 CPUs, and pods on it ask for {used}m"
+        there = [pod for pod in self.pods.values() if node and pod["spec"].get("nodeName") == node]
+        used = {pod["metadata"]["name"]: _cpu(pod) for pod in there if pod["status"]["phase"] not in _OVER}
+        assert sum(used.values()) <= 8000, f"{node} has 8 CPUs, and pods on it ask for {used}"
 
     async def check(self, client: WireClient) -> None:
         """What the watcher knows, once it has heard all, is what there is: no event was missed or made up."""
