@@ -102,8 +102,8 @@ def _template(document: Raw) -> Raw:
     return template
 
 
-def pods_by_node(folder: str, workload: str) -> dict[str, str]:
-    """node → a pod of the workload, as JSON, that asks for this node; it is named `workload.node`."""
+def pods_by_node(folder: str, workload: str) -> dict[str, Raw]:
+    """node → a pod of the workload that asks for this node; it is named `workload.node`."""
     makers = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
     document = next(d for d in documents(folder) if d["kind"] in makers and d["metadata"]["name"] == workload)
     template = _template(document)
@@ -116,5 +116,5 @@ def pods_by_node(folder: str, workload: str) -> dict[str, str]:
     for node in nodes_of(folder):
         wants = {**spec, "nodeSelector": {**spec.get("nodeSelector", {}), "kubernetes.io/hostname": node}}
         metadata = {"name": f"{workload}.{node}", "labels": template.get("metadata", {}).get("labels", {})}
-        found[node] = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": wants})
+        found[node] = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": wants}
     return found
