@@ -160,7 +160,7 @@ def _play(story: Story, binder: type[Binder] | None = None, is_alone: bool = Tru
         world = World(story, is_alone)
         rest = list(story.steps)
         while True:
-            async with running(world.api, binder=binder) as live:
+            async with running(world.api, binder=binder, shapes_to_spare=0) as live:
                 while rest and rest[0][0] != "restart":
                     await world.happen(rest.pop(0), live)
                     world.check()

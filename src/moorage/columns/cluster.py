@@ -5,7 +5,7 @@ plugins of `moorage.schedule`, and `as_if_gone`, the same cluster without some o
 which is how preemption and what-if look ahead. Nothing is ever rebuilt per pod.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -59,6 +59,7 @@ class Cluster:
         self.non_zero_cpu_array = self.nodes.slots.array(np.int64)
         self.non_zero_memory_array = self.nodes.slots.array(np.int64)
         self._shape_of: dict[bytes, Shape] = {}
+        self._shapes_made = 0
         self._classes = PodClasses()
 
     @property
@@ -92,7 +93,8 @@ class Cluster:
         return facts
 
     def _new_shape(self, pod: Pod, node_name: str, claims: tuple[ClaimFacts, ...]) -> Shape:
-        shape = Shape(len(self.shapes), pod, self._classes.code(pod.metadata), node_name, claims)
+        self._shapes_made += 1
+        shape = Shape(self._shapes_made - 1, pod, self._classes.code(pod.metadata), node_name, claims)
         shape.uses = (
             (self.nodes.free_array(PODS), -1),
             *((self.nodes.free_array(resource), -value) for resource, value in shape.requests.items()),
@@ -103,6 +105,16 @@ class Cluster:
         self.affinity_terms.add(shape)
         self.shapes.append(shape)
         return shape
+
+    def retire_shapes(self, kept: Collection[Shape]) -> None:
+        """Forget shapes of which there is no pod on any node, but for those that somebody else still holds.
+
+        Whoever forms a shape with the labels of one pod alone, as StatefulSets do, would fill the memory otherwise.
+        """
+        retired = {shape for shape in self.shapes if not shape.slots}.difference(kept)
+        self.shapes = [shape for shape in self.shapes if shape not in retired]
+        self._shape_of = {key: shape for key, shape in self._shape_of.items() if shape not in retired}
+        self._classes.forget(retired)
 
     def refresh(self, record: PodRecord) -> Shape:
         """The shape of a pod without a node, which is another one if something became of its claims."""

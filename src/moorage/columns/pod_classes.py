@@ -77,6 +77,11 @@ class PodClasses:
         shape.tracked.extend(c.counts for c in (*self._any, *filed) if c.includes(label_class))
         self._shapes[shape.label_class].append(shape)
 
+    def forget(self, shapes: set[Shape]) -> None:
+        """Shapes of which there are no pods, and never will be again."""
+        for code in {shape.label_class for shape in shapes}:
+            self._shapes[code] = [shape for shape in self._shapes[code] if shape not in shapes]
+
     def count(
         self, key: Hashable, predicate: PodPredicate, needs: tuple[Label, ...] | None, reads_namespaces: bool
     ) -> PodCounts:

@@ -96,9 +96,7 @@ class Feed:
                 self._surroundings.gone(facts.kind, old.view, now)
         except ConversionError as error:
             # Only a foreign API server has such objects. What it was before still holds.
-            _LOG.error(
-                "An object that cannot be read", kind=facts.kind, key=_key(difference), err=str(error)
-            )
+            _LOG.error("An object that cannot be read", kind=facts.kind, key=_key(difference), err=str(error))
         except Exception:
             # A mistake of ours, about one object: the others must not suffer for it.
             _LOG.exception("An object could not be taken in", kind=facts.kind, key=_key(difference))

@@ -22,7 +22,7 @@ from moorage.schedule.live.assumptions import Assumptions
 from moorage.schedule.live.binder import Binder
 from moorage.schedule.live.feed import WATCHED_KINDS, Feed
 from moorage.schedule.live.metrics import SchedulerMetrics
-from moorage.schedule.live.pod_feed import PodFeed
+from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, PodFeed
 from moorage.schedule.live.recording import Recorder
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.schedule.live.taint_warnings import TaintWarnings
@@ -36,7 +36,10 @@ _LOG = get_logger("scheduler")
 
 
 class LiveScheduler:
-    """See the module. `clock` is monotonic, and `sleep` sleeps by it; `seed` decides ties."""
+    """See the module. `clock` is monotonic, and `sleep` sleeps by it; `seed` decides ties.
+
+    `shapes_to_spare` is how many shapes of pods that are gone may be kept, and as many again as there are in use.
+    """
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class LiveScheduler:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         seed: int = 0,
+        shapes_to_spare: int = SHAPES_TO_SPARE,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -57,7 +61,7 @@ class LiveScheduler:
         selectors = DefaultSelectors()
         self.scheduler = configuration.make_scheduler(Cluster(seed), gates, selectors)
         self.assumptions = Assumptions()
-        self.pods = PodFeed(self.scheduler, self.assumptions)
+        self.pods = PodFeed(self.scheduler, self.assumptions, shapes_to_spare)
         surroundings = SurroundingsFeed(self.scheduler, selectors)
         self.feed = Feed(self.pods, surroundings, self._wakened.set)
         volumes = VolumeBinder(
@@ -118,6 +122,7 @@ class LiveScheduler:
         clock, feed, scheduler = self._clock, self.feed, self.scheduler
         if feed:
             feed.take(clock, until)
+            self.pods.tidy()
         began = clock()
         while True:
             try:

@@ -26,6 +26,7 @@ from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets
 
 SAMPLED = 1024  # one attempt of so many is measured plugin by plugin
 _SUCCESS = "Success"
+_REMEMBERED = 1 << 16
 _QUEUES = {
     Place.ACTIVE: "active",
     Place.BACKOFF: "backoff",
@@ -178,6 +179,8 @@ class SchedulerMetrics:
     def _counts_numbers(self, shape: Shape) -> bool:
         kept = self._has_numbers.get(shape.number)
         if kept is None:
+            if len(self._has_numbers) >= _REMEMBERED:
+                self._has_numbers.clear()
             kept = any(toleration.operator in NUMERIC_OPERATORS for toleration in shape.spec.tolerations)
             self._has_numbers[shape.number] = kept
         return kept

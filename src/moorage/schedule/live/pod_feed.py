@@ -16,6 +16,7 @@ from moorage.schedule.cycle import Scheduler
 from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.live.shape_memo import ShapeMemo
 
+SHAPES_TO_SPARE = 10_000
 _FINISHED = frozenset({"Succeeded", "Failed"})
 # All that a shape is made of, except the node's name, which is no part of it.
 _SPEC = attrgetter(
@@ -52,7 +53,7 @@ def are_alike(old: Pod, new: Pod) -> bool:
 class PodFeed:
     """See the module."""
 
-    def __init__(self, scheduler: Scheduler, assumptions: Assumptions) -> None:
+    def __init__(self, scheduler: Scheduler, assumptions: Assumptions, shapes_to_spare: int = SHAPES_TO_SPARE) -> None:
         self._scheduler = scheduler
         self._cluster = scheduler.cluster
         self._assumptions = assumptions
@@ -60,6 +61,7 @@ class PodFeed:
         # Pods on nodes that are not known, by node; and the node of each.
         self._homeless: dict[str, dict[str, PodRecord]] = {}
         self._home: dict[str, str] = {}
+        self._shapes_to_spare = self._most_shapes = shapes_to_spare
 
     # -- pods ---------------------------------------------------------------------------------------------------------
 
@@ -156,6 +158,17 @@ class PodFeed:
         self._scheduler.bind_failed(assumption.action, now)
         if assumption.latest is not assumption.action.record.pod:
             self._unbound(assumption.key, assumption.latest, now)
+
+    def tidy(self) -> None:
+        """Forget the shapes of pods that are gone, if there are many."""
+        cluster = self._cluster
+        if len(cluster.shapes) <= self._most_shapes:
+            return
+        kept = {pod.record.shape for pod in self._scheduler.queue}
+        kept.update(record.shape for pods in self._homeless.values() for record in pods.values())
+        self._shapes.clear()
+        cluster.retire_shapes(kept)
+        self._most_shapes = 2 * len(cluster.shapes) + self._shapes_to_spare
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 

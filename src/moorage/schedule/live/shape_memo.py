@@ -38,6 +38,10 @@ class ShapeMemo:
         self._cluster = cluster
         self._known: dict[int, _Known] = {}
 
+    def clear(self) -> None:
+        """Shapes are about to be retired, and must not be given out any more."""
+        self._known.clear()
+
     def record(self, key: str, pod: Pod) -> PodRecord:
         """The same as the cluster's `record`, quickly."""
         spec, metadata = pod.spec, pod.metadata

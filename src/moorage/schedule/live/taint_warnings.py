@@ -19,7 +19,7 @@ from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintTo
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("scheduler")
-_REMEMBERED = 4096
+_REMEMBERED = 1 << 16
 
 
 class _Reader:
@@ -52,6 +52,8 @@ class TaintWarnings:
         if number in self._readers:
             reader = self._readers[number]
         else:
+            if len(self._readers) >= _REMEMBERED:
+                self._readers.clear()
             reader = self._readers[number] = self._make(record)
         if reader is not None and reader.seen < len(self._cluster.nodes.taint_sets.sets):
             self._read(reader, record)
