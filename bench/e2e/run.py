@@ -64,7 +64,7 @@ async def _run(workload: Workload, server: Server, settings: Settings, say: Call
     requests, sender, startup = await _start(server, settings.connections)
     say(f"started: {startup:.2f} s")
     try:
-        await sender.open()
+        await sender.open(requests.get("/readyz"))
         executor = Executor(workload, server, requests, sender, patience=settings.patience, say=say)
         figures = await executor.run()
     except RunFailed as failure:

@@ -18,7 +18,7 @@ from moorage.client.protocol import Unreachable
 from moorage.client.wire import read_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from moorage.client.access import Access
     from moorage.client.http_connection import Answer, Connection
@@ -42,10 +42,11 @@ class Sender:
         # Beyond those that do the work there are some for what goes on beside it.
         self.pool = ConnectionPool(access.server, tls, server_name=access.server_name, most=connections + 4)
 
-    async def open(self) -> None:
-        """Make all connections now, so that nobody waits for one while something is measured. Raises RunFailed."""
+    async def open(self, request: bytes) -> None:
+        """Use all connections once, so that nobody waits for one while something is measured. Raises RunFailed."""
         try:
             made = await asyncio.gather(*(self.pool.take() for _ in range(self._connections)))
+            await asyncio.gather(*(_exchange(connection, request, ()) for connection in made))
         except Unreachable as error:
             raise RunFailed(str(error)) from None
         for connection in made:
@@ -62,10 +63,11 @@ class Sender:
         except Unreachable as error:
             raise RunFailed(str(error)) from None
 
-    async def all(self, requests: Iterable[bytes], answered: Answered) -> None:
+    async def all(self, requests: Sequence[bytes], answered: Answered) -> None:
         """Send all of them; `answered` gets each body and its two times. Raises RunFailed at the first that fails."""
         shared = iter(requests)
-        workers = [asyncio.create_task(self._work(shared, answered)) for _ in range(self._connections)]
+        count = min(self._connections, len(requests))
+        workers = [asyncio.create_task(self._work(shared, answered)) for _ in range(count)]
         try:
             await asyncio.gather(*workers)
         except Unreachable as error:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from bench.e2e.problems import RunFailed
 from bench.process import ENVIRONMENT, ROOT
+from moorage.client.access import KubeconfigError
 from moorage.client.kubeconfig import load_access
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ class Server:
             if self.seconds_since_start() > START_SECONDS:
                 raise RunFailed(f"the server was not ready within {START_SECONDS:g} seconds{self._log_tail()}")
             await asyncio.sleep(_POLL_SECONDS)
-        return load_access(str(self._kubeconfig))
+        try:
+            return load_access(str(self._kubeconfig))
+        except KubeconfigError as error:
+            raise RunFailed(f"the server's kubeconfig: {error}") from None
 
     def seconds_since_start(self) -> float:
         return perf_counter() - self._spawned
