@@ -69,8 +69,12 @@ class CountingRecorder:
         self, sender: EventSender, component: str, host: str = "", *, now: Callable[[], int] = time.time_ns
     ) -> None:
         """`now` gives nanoseconds since 1970."""
-        self._sender, self._now = sender, _Clock(now)
+        self._sender, self._now, self._host = sender, _Clock(now), host
         self._state = EventCorrelator(component, host)
+
+    def named(self, component: str) -> "CountingRecorder":
+        """One like it, for another component that sends its events the same way."""
+        return CountingRecorder(self._sender, component, self._host, now=self._now)
 
     def report(
         self, involved: Raw, kind: str, reason: str, message: str, annotations: dict[str, str] | None = None

@@ -74,12 +74,14 @@ Action = Create | Update | Patch | Delete | Report
 class Plan(NamedTuple):
     """What to do for one object, in this order; and when to look again, if not before something changes.
 
-    `retries` asks to look again after a growing delay, as after a failure.
+    `retries` asks to look again after a growing delay, as after a failure. `wakes` are other keys of the same
+    controller that are to be looked at once this is done.
     """
 
     actions: tuple[Action, ...] = ()
     again_after: float | None = None
     retries: bool = False
+    wakes: tuple[str, ...] = ()
 
 
 NOTHING = Plan()

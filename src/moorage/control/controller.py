@@ -7,7 +7,7 @@ lost messages harmless. Kubernetes: the sync functions of pkg/controller. Next: 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Object
 from moorage.control.actions import Action, Plan
@@ -40,3 +40,18 @@ class Controller(Protocol):
         anything else is done, such as writing it into a status.
         """
         ...
+
+
+@runtime_checkable
+class HearsOfSuccess(Protocol):
+    """A controller that wants to know when all that it planned has been done: to count it."""
+
+    def done(self, key: str, plan: Plan, now: float) -> None: ...
+
+
+@runtime_checkable
+class SpeaksAs(Protocol):
+    """A controller whose events come from somebody who is not called as it is: Kubernetes has a few."""
+
+    @property
+    def component(self) -> str: ...

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Client
-from moorage.control.controller import Controller
+from moorage.control.controller import Controller, SpeaksAs
 from moorage.control.metrics import ControllerMetrics
-from moorage.control.runner import Recorder, Runner
+from moorage.control.runner import NamedRecorders, Recorder, Runner
 from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 from moorage.telemetry.logs import get_logger
@@ -39,7 +39,9 @@ class ControllerManager:
         self.world = World()
         counted = ControllerMetrics(metrics or Metrics(), clock)
         self.runners = [
-            Runner(controller, client, self.world, recorder, self._seen, counted, random, clock)
+            Runner(
+                controller, client, self.world, _recorder_of(controller, recorder), self._seen, counted, random, clock
+            )
             for controller in controllers
         ]
         for runner in self.runners:
@@ -72,3 +74,10 @@ class ControllerManager:
                     runner.changed(facts, *difference)
 
         return changed
+
+
+def _recorder_of(controller: Controller, recorder: Recorder) -> Recorder:
+    """Events tell who reports: the controller, and not the process that it is part of."""
+    if not isinstance(recorder, NamedRecorders):
+        return recorder
+    return recorder.named(controller.component if isinstance(controller, SpeaksAs) else controller.name)

@@ -9,11 +9,11 @@ tried again, later each time. Kubernetes: the workers of pkg/controller, with ex
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.control.actions import Action, Create, Delete, Patch, Plan, Report, Update
-from moorage.control.controller import Controller
+from moorage.control.controller import Controller, HearsOfSuccess
 from moorage.control.metrics import ControllerMetrics
 from moorage.control.work_queue import WorkQueue
 from moorage.control.world import World
@@ -32,6 +32,13 @@ class Recorder(Protocol):
     """Where events go."""
 
     def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None: ...
+
+
+@runtime_checkable
+class NamedRecorders(Protocol):
+    """A recorder that has others like it, one for each component that reports."""
+
+    def named(self, component: str) -> Recorder: ...
 
 
 class _Expected:
@@ -63,6 +70,7 @@ class Runner:
         self.controller, self.queue = controller, WorkQueue(random)
         self._client, self._world, self._recorder, self._seen = client, world, recorder, seen
         self._metrics, self._clock, self._workers = metrics, clock, workers
+        self._hears = controller if isinstance(controller, HearsOfSuccess) else None
         self._expected: dict[str, _Expected] = {}
         self._wakened = asyncio.Event()
 
@@ -127,8 +135,13 @@ class Runner:
             self._retry(key)
             return
         self.queue.forget(key)
+        now = self._clock()
+        if plan.actions and self._hears is not None:
+            self._hears.done(key, plan, now)
         if plan.again_after is not None:
-            self.queue.add_after(key, plan.again_after, self._clock())
+            self.queue.add_after(key, plan.again_after, now)
+        for other in plan.wakes:
+            self.queue.add(other, now)
 
     def _retry(self, key: str) -> None:
         self.queue.add_failed(key, self._clock())
