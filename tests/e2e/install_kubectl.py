@@ -7,8 +7,10 @@ pinned by its hash, so a mirror can refuse but not deceive. Next: `kubectl`, whi
 
 import hashlib
 import io
+import itertools
 import os
 import platform
+import re
 import sys
 import tarfile
 import urllib.error
@@ -17,7 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
+#: Where the machine's own package manager says that Debian's packages are.
+SOURCES = (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*")))
+_MIRROR = re.compile(r"https?://\S+/debian/?(?=\s|$)", re.MULTILINE)
 TIMEOUT_SECONDS = 120
 _MEMBER_HEADER = 60  # bytes before each member of an ar archive, after the archive's first line
 _ARCHIVE = b"!<arch>\n"
@@ -54,13 +58,23 @@ def architecture() -> str:
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 
-def download(package: Package) -> bytes:
+def mirrors() -> list[str]:
+    """The archives to ask: the one in $DEBIAN_MIRROR, or those that this machine installs packages from."""
+    if named := os.environ.get("DEBIAN_MIRROR"):
+        return [named.rstrip("/")]
+    found = [url.rstrip("/") for file in SOURCES if file.is_file() for url in _MIRROR.findall(file.read_text())]
+    if not found:
+        raise OSError("this machine installs nothing from Debian, and $DEBIAN_MIRROR is not set")
+    return list(dict.fromkeys(found))
+
+
+def download(package: Package, mirror: str) -> bytes:
     """The package's bytes; raises OSError if there is no such file, or a wrong one."""
     machine = architecture()
     wanted = package.hashes.get(machine)
     if wanted is None:
         raise OSError(f"no package for {machine}")
-    url = f"{MIRROR}/pool/main/k/kubernetes/kubectl_{package.version}_{machine}.deb"
+    url = f"{mirror}/pool/main/k/kubernetes/kubectl_{package.version}_{machine}.deb"
     with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
         data: bytes = answer.read()
     found = hashlib.sha256(data).hexdigest()
@@ -94,10 +108,14 @@ def program_in(package: bytes) -> bytes:
 
 def install(path: Path) -> list[str]:
     """Make the file. Returns why nothing could be installed; empty if something was."""
-    complaints = []
-    for package in PACKAGES:
+    complaints: list[str] = []
+    try:
+        archives = mirrors()
+    except OSError as error:
+        return [str(error)]
+    for package, mirror in itertools.product(PACKAGES, archives):
         try:
-            program = program_in(download(package))
+            program = program_in(download(package, mirror))
         except (OSError, tarfile.TarError, KeyError, ValueError) as error:
             complaints.append(f"kubectl {package.version}: {error}")
             continue
