@@ -33,7 +33,10 @@ class Row(NamedTuple):
         return make(surroundings)
 
 
-CONTROLLERS: tuple[Row, ...] = ()
+CONTROLLERS: tuple[Row, ...] = (
+    Row("replicaset-controller", "moorage.control.replica_set", "make_replica_set"),
+    Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),
+)
 
 
 class UnknownController(ValueError):

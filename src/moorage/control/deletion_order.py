@@ -1,0 +1,111 @@
+"""Which pods go first when there are too many.
+
+In: active pods of one controller, how many share a node with each, the time. Out: the same pods, those that are missed
+least first. Kubernetes: ActivePodsWithRanks and getPodsToDelete. Differs: of two ready pods the one that is not
+available yet goes first, so that scaling down costs no more availability than it must and a rolling update stays within
+its bounds; pods of a ReplicaSet without an owner are told apart by how many of its own share their node.
+Next: `replica_set`.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cmp_to_key
+from typing import NamedTuple
+
+from moorage.client.protocol import Object
+from moorage.control.pods_of import available_in, is_active, ready_condition, seconds_of
+from moorage.model.pod import Pod
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_COST = re.compile(r"(?:0|[1-9][0-9]*|-[0-9]+)\Z")
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+_INT32 = range(-(2**31), 2**31)
+
+
+class _Merits(NamedTuple):
+    """What speaks for a pod. `first` is compared before times are: the smaller goes first."""
+
+    first: tuple[bool, int, bool, bool, int, int]
+    ready_since: float | None
+    restarts: tuple[int, int]
+    created: float | None
+    uid: str
+
+
+def deletion_cost(pod: Pod) -> int:
+    """What an annotation says; 0 if it says nothing that can be read."""
+    text = pod.metadata.annotations.get(DELETION_COST, "")
+    if not _COST.match(text) or len(text) > 11:
+        return 0
+    cost = int(text)
+    return cost if cost in _INT32 else 0
+
+
+def pods_to_delete(
+    pods: Sequence[Object], related: Iterable[Object], count: int, min_ready_seconds: int, now: float
+) -> list[Object]:
+    """So many of the pods. `related` are those of the same application, the pods themselves among them."""
+    if count >= len(pods):
+        return list(pods)
+    on_node = Counter(found.view.spec.nodeName for found in related if is_active(found.view))
+
+    def merits(pod: Pod) -> _Merits:
+        node, condition = pod.spec.nodeName, ready_condition(pod)
+        is_available = available_in(pod, min_ready_seconds, now) == 0
+        first = (
+            bool(node),
+            _PHASES.get(pod.status.phase, 0),
+            condition is not None,
+            is_available,
+            deletion_cost(pod),
+            -on_node[node],
+        )
+        since = seconds_of(condition.lastTransitionTime) if condition is not None else None
+        return _Merits(first, since, _restarts(pod), seconds_of(pod.metadata.creationTimestamp), pod.metadata.uid)
+
+    def compare(one: tuple[_Merits, Object], other: tuple[_Merits, Object]) -> int:
+        return _compare(one[0], other[0], now)
+
+    ranked = sorted(((merits(found.view), found) for found in pods), key=cmp_to_key(compare))
+    return [found for _, found in ranked[:count]]
+
+
+def _compare(one: _Merits, other: _Merits, now: float) -> int:
+    if one.first != other.first:
+        return -1 if one.first < other.first else 1
+    is_ready = one.first[2]
+    if is_ready and one.ready_since != other.ready_since:
+        return _younger_first(one.ready_since, other.ready_since, one, other, now)
+    if one.restarts != other.restarts:
+        return -1 if one.restarts > other.restarts else 1
+    if one.created != other.created:
+        return _younger_first(one.created, other.created, one, other, now)
+    return 0
+
+
+def _younger_first(since: float | None, other_since: float | None, one: _Merits, other: _Merits, now: float) -> int:
+    """Of about the same age, anybody: else the youngest would always go, and failures be spread unevenly."""
+    if since is None or other_since is None:
+        return -1 if since is None else 1
+    difference = _rank(since, now) - _rank(other_since, now)
+    if difference:
+        return difference
+    return -1 if one.uid < other.uid else 1
+
+
+def _rank(since: float, now: float) -> int:
+    age = int((now - since) * 1_000_000_000)
+    return int(math.log2(age)) if age > 0 else -1
+
+
+def _restarts(pod: Pod) -> tuple[int, int]:
+    """The most of any container, and the most of any sidecar."""
+    status = pod.status
+    containers = max((container.restartCount for container in status.containerStatuses), default=0)
+    if not status.initContainerStatuses:
+        return containers, 0
+    sidecars = {container.name for container in pod.spec.initContainers if container.restartPolicy == "Always"}
+    restarts = (one.restartCount for one in status.initContainerStatuses if one.name in sidecars)
+    return containers, max(restarts, default=0)

@@ -1,0 +1,295 @@
+"""The Deployment controller: one step at a time from the ReplicaSets there are to those there should be.
+
+In: one Deployment and its ReplicaSets. Out: a plan: adopt, create, resize, clean up, tell. Every step is worked out
+from what is stored, so that it does not matter who took the last one. Kubernetes: syncDeployment. Differs: a ReplicaSet
+whose new annotations and new size come in the same round is written once. Next: `rolling`, `scaling`, `status`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report, Update
+from moorage.control.deployment import conditions as said
+from moorage.control.deployment.annotations import (
+    REVISION,
+    copied_annotations,
+    new_annotations,
+    next_revision,
+    revision_of,
+    size_annotations,
+)
+from moorage.control.deployment.bounds import ROLLING_UPDATE
+from moorage.control.deployment.family import Family, by_age, initial_size
+from moorage.control.deployment.rolling import grow_new, old_pods_run, shrink_old, stop_old
+from moorage.control.deployment.scaling import is_scaling, scale
+from moorage.control.deployment.status import (
+    counted_status,
+    deadline_in,
+    has_deadline,
+    is_complete,
+    rollout_status,
+)
+from moorage.control.deployment.templates import HASH_LABEL, is_same_template, template_hash
+from moorage.control.pods_of import POD, claim, concerned_owners, controller_reference, owner_key
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set import REPLICA_SET, desired_replicas, namespace_is_terminating
+from moorage.control.replica_set_status import update_of_status
+from moorage.control.world import World, controller_of
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.workload import Deployment
+
+DEPLOYMENT = KINDS["apps/v1", "Deployment"]
+_ALL_HISTORY = 2**31 - 1
+_LONGEST_NAME = 253
+
+
+class DeploymentController:
+    """See the module."""
+
+    name = "deployment-controller"
+    watches: tuple[KindFacts, ...] = (DEPLOYMENT, REPLICA_SET, POD)
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is DEPLOYMENT:
+            changed = new or old
+            return (changed.key,) if changed is not None else ()
+        if facts is REPLICA_SET:
+            return concerned_owners(DEPLOYMENT, old, new, world)
+        return _who_waits(old, world) if new is None and old is not None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        self._now = now
+        deployment = world.get(DEPLOYMENT, key)
+        selector = deployment.view.spec.selector if deployment is not None else None
+        if deployment is None or selector is None or not (selector.matchLabels or selector.matchExpressions):
+            return NOTHING
+        claimed = claim(deployment, selector, REPLICA_SET, world)
+        if claimed.patches:
+            return Plan(tuple(claimed.patches))
+        return _Round(Family(deployment, claimed.objects), world, now).plan()
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        deployment = world.get(DEPLOYMENT, key)
+        if deployment is None or not isinstance(action, Create) or namespace_is_terminating(error):
+            return ()
+        status = dict(deployment.raw.get("status") or {})
+        if error.reason == "AlreadyExists":
+            if not _is_collision(deployment, action, world):
+                return ()
+            status["collisionCount"] = (deployment.view.status.collisionCount or 0) + 1
+            return _some(update_of_status(deployment, status))
+        message = f'Failed to create new replica set "{action.document["metadata"]["name"]}": {error.message}'
+        report = Report(reference_to(deployment), WARNING, said.REPLICA_SET_CREATE_ERROR, message)
+        if not has_deadline(deployment.view):
+            return (report,)
+        failure = said.condition(said.PROGRESSING, "False", said.REPLICA_SET_CREATE_ERROR, message, self._now)
+        status["conditions"] = said.with_condition(list(status.get("conditions") or ()), failure)
+        return (report, *_some(update_of_status(deployment, status)))
+
+
+class _Round:
+    """One look at one Deployment: what was decided so far."""
+
+    def __init__(self, family: Family, world: World, now: float) -> None:
+        self.family, self.world, self.now = family, world, now
+        self.deployment = family.deployment
+        self.view: Deployment = family.deployment.view
+        self.actions: list[Action] = []
+        self.conditions: list[Raw] = list((self.deployment.raw.get("status") or {}).get("conditions") or ())
+        self.revision = ""
+        self.annotations: dict[str, dict[str, str]] = {}
+
+    def plan(self) -> Plan:
+        if self.view.metadata.deletionTimestamp is not None:
+            return self._finish(counted_status(self.family, self.conditions, self.now))
+        self._say_whether_paused()
+        self._keep_new_up_to_date()
+        if self.view.spec.paused or is_scaling(self.family):
+            self._resized(scale(self.family))
+            if self.view.spec.paused:
+                self._clean_up()
+            return self._finish(counted_status(self.family, self.conditions, self.now))
+        if self.view.spec.strategy.type == ROLLING_UPDATE:
+            self._roll()
+        else:
+            self._recreate()
+        status = rollout_status(self.family, self.conditions, self.now)
+        return self._finish(status, deadline_in(self.family, status, self.now))
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+
+    def _roll(self) -> None:
+        family, new = self.family, self.family.new
+        if new is None:
+            self._create(initial_size(family, family.bounds))
+        elif not grow_new(family, new) and not shrink_old(family, new):
+            self._clean_up_if_complete()
+
+    def _recreate(self) -> None:
+        family, new = self.family, self.family.new
+        if stop_old(family) or old_pods_run(family, self.world):
+            return
+        if new is None:
+            self._create(family.replicas)
+            return
+        family.resize(new, family.replicas)
+        self._clean_up_if_complete()
+
+    def _create(self, size: int) -> None:
+        """A new ReplicaSet, named after its template, so that making it twice is noticed."""
+        deployment, family = self.deployment, self.family
+        spec = deployment.raw["spec"]
+        template = spec["template"]
+        short = template_hash(template, self.view.status.collisionCount)
+        name = f"{deployment.name[: _LONGEST_NAME - 1 - len(short)]}-{short}"
+        metadata = template.get("metadata") or {}
+        labels = {**(metadata.get("labels") or {}), HASH_LABEL: short}
+        selector = spec["selector"]
+        self.revision = str(next_revision(family.old))
+        annotations = new_annotations({}, copied_annotations(deployment), int(self.revision))
+        document = {
+            "apiVersion": REPLICA_SET.api_version,
+            "kind": REPLICA_SET.kind,
+            "metadata": {
+                "name": name,
+                "namespace": deployment.namespace,
+                "labels": labels,
+                "annotations": {**annotations, **size_annotations(family.bounds)},
+                "ownerReferences": [controller_reference(deployment)],
+            },
+            "spec": {
+                "replicas": size,
+                "minReadySeconds": self.view.spec.minReadySeconds,
+                "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: short}},
+                "template": {**template, "metadata": {**metadata, "labels": labels}},
+            },
+        }
+        report = self._scaled(name, 0, size) if size > 0 else None
+        self.actions.append(Create(REPLICA_SET, document, deployment.namespace, report))
+        if has_deadline(self.view):
+            self._say("True", said.NEW_REPLICA_SET_CREATED, f'Created new replica set "{name}"')
+
+    def _keep_new_up_to_date(self) -> None:
+        """Its annotations, which say which revision it is; and the Deployment's, which says the same."""
+        new = self.family.new
+        if new is None:
+            return
+        present = new.view.metadata.annotations
+        annotations = new_annotations(present, copied_annotations(self.deployment), next_revision(self.family.old))
+        if annotations != present:
+            self.annotations[new.uid] = annotations
+        self.revision = annotations.get(REVISION, "")
+        if has_deadline(self.view) and said.find(self.conditions, said.PROGRESSING) is None:
+            self._say("True", said.FOUND_NEW_REPLICA_SET, f'Found new replica set "{new.name}"')
+
+    def _resized(self, replica_sets: Iterable[Object]) -> None:
+        """Their annotations say for which size of the Deployment theirs is."""
+        for found in replica_sets:
+            present = self.annotations.get(found.uid, found.view.metadata.annotations)
+            annotations = {**present, **size_annotations(self.family.bounds)}
+            if annotations != present:
+                self.annotations[found.uid] = annotations
+
+    def _clean_up_if_complete(self) -> None:
+        if is_complete(self.family, self.deployment.raw.get("status") or {}):
+            self._clean_up()
+
+    def _clean_up(self) -> None:
+        """The oldest revisions that nobody keeps, if they have no pods."""
+        limit = self.view.spec.revisionHistoryLimit
+        if limit is None or limit == _ALL_HISTORY:
+            return
+        old = [found for found in self.family.old if found.view.metadata.deletionTimestamp is None]
+        old.sort(key=lambda found: (revision_of(found) or 0, *by_age(found)))
+        for found in old[: max(0, len(old) - limit)]:
+            status, metadata = found.view.status, found.view.metadata
+            if status.replicas or self.family.size(found) or metadata.generation > status.observedGeneration:
+                continue
+            self.actions.append(Delete(REPLICA_SET, found.namespace, found.name, found.uid))
+
+    # -- saying and writing -------------------------------------------------------------------------------------------
+
+    def _say_whether_paused(self) -> None:
+        """So that nobody who resumes is told that there was no progress for too long."""
+        if not has_deadline(self.view):
+            return
+        current = said.find(self.conditions, said.PROGRESSING)
+        reason = current.get("reason") if current is not None else None
+        if reason == said.TIMED_OUT:
+            return
+        if self.view.spec.paused and reason != said.PAUSED:
+            self._say("Unknown", said.PAUSED, "Deployment is paused")
+        elif not self.view.spec.paused and reason == said.PAUSED:
+            self._say("Unknown", said.RESUMED, "Deployment is resumed")
+
+    def _say(self, status: str, reason: str, message: str) -> None:
+        new = said.condition(said.PROGRESSING, status, reason, message, self.now)
+        self.conditions = said.with_condition(self.conditions, new)
+
+    def _scaled(self, name: str, before: int, after: int) -> Report:
+        way = "up" if before < after else "down"
+        text = f"Scaled {way} replica set {name} from {before} to {after}"
+        return Report(reference_to(self.deployment), NORMAL, "ScalingReplicaSet", text)
+
+    def _finish(self, status: Raw, again_after: float | None = None) -> Plan:
+        """Smaller ones first, so that there is room for larger ones; the status last, when all of it is true."""
+        family = self.family
+        changed = [found for found in family.all if family.size(found) != desired_replicas(found)]
+        self._resized(changed)
+        for found in sorted(family.all, key=lambda found: family.size(found) - desired_replicas(found)):
+            self._write(found)
+        revision = {REVISION: self.revision} if self.revision else {}
+        self.actions += _some(update_of_status(self.deployment, status, revision))
+        return Plan(tuple(self.actions), again_after)
+
+    def _write(self, found: Object) -> None:
+        before, after = desired_replicas(found), self.family.size(found)
+        annotations = self.annotations.get(found.uid)
+        patience = self.view.spec.minReadySeconds
+        is_patient = found is not self.family.new or found.view.spec.minReadySeconds == patience
+        if before == after and annotations is None and is_patient:
+            return
+        raw = found.raw
+        spec = {**raw["spec"], "replicas": after}
+        if not is_patient:
+            spec["minReadySeconds"] = patience
+        metadata = raw["metadata"]
+        if annotations is not None:
+            metadata = {**metadata, "annotations": annotations}
+        self.actions.append(Update(REPLICA_SET, {**raw, "metadata": metadata, "spec": spec}))
+        if before != after:
+            self.actions.append(self._scaled(found.name, before, after))
+
+
+def make_deployment(surroundings: Surroundings) -> DeploymentController:
+    return DeploymentController()
+
+
+def _some(update: Update | None) -> tuple[Update, ...]:
+    return (update,) if update is not None else ()
+
+
+def _is_collision(deployment: Object, action: Create, world: World) -> bool:
+    """Whether the name is another's, and not that of our own one which we have not seen yet."""
+    found = world.get(REPLICA_SET, f"{deployment.namespace}/{action.document['metadata']['name']}")
+    if found is None:
+        return False
+    owner = controller_of(found.view.metadata)
+    is_ours = owner is not None and owner.uid == deployment.uid
+    return not (is_ours and is_same_template(found.view.spec.template, deployment.view.spec.template))
+
+
+def _who_waits(pod: Object, world: World) -> Iterable[str]:
+    """The Deployment that starts anew when its last old pod is gone."""
+    key = owner_key(REPLICA_SET, pod, world)
+    replica_set = world.get(REPLICA_SET, key) if key is not None else None
+    key = owner_key(DEPLOYMENT, replica_set, world) if replica_set is not None else None
+    deployment = world.get(DEPLOYMENT, key) if key is not None else None
+    if deployment is None or deployment.view.spec.strategy.type == ROLLING_UPDATE:
+        return ()
+    return (deployment.key,)

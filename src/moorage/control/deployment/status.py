@@ -1,0 +1,163 @@
+"""What a Deployment says about itself: counts, whether enough is available, whether it gets on.
+
+In: a family, conditions that were said already in this round, the time. Out: the status; when its deadline is over.
+Kubernetes: calculateStatus and progress.go. Next: `controller`.
+"""
+
+from moorage.control.actions import Raw
+from moorage.control.deployment.conditions import (
+    AVAILABLE,
+    NEW_REPLICA_SET_AVAILABLE,
+    PROGRESSING,
+    REPLICA_FAILURE,
+    REPLICA_SET_UPDATED,
+    TIMED_OUT,
+    condition,
+    find,
+    with_condition,
+    without,
+)
+from moorage.control.deployment.family import Family
+from moorage.control.pods_of import seconds_of
+from moorage.model.workload import Deployment
+
+_NEVER = 2**31 - 1
+
+
+def has_deadline(deployment: Deployment) -> bool:
+    return deployment.spec.progressDeadlineSeconds not in (None, _NEVER)
+
+
+def counted_status(family: Family, conditions: list[Raw], now: float) -> Raw:
+    """Counts as the ReplicaSets say them, and whether they are enough. Zeros are left out, as the API has it."""
+    view: Deployment = family.deployment.view
+    statuses = [found.view.status for found in family.all]
+    available = sum(status.availableReplicas for status in statuses)
+    counts = {
+        "observedGeneration": view.metadata.generation,
+        "replicas": sum(status.replicas for status in statuses),
+        "updatedReplicas": family.new.view.status.replicas if family.new is not None else 0,
+        "readyReplicas": sum(status.readyReplicas for status in statuses),
+        "availableReplicas": available,
+        "unavailableReplicas": max(0, family.total(family.all) - available),
+    }
+    status: Raw = {field: count for field, count in counts.items() if count}
+    terminating = _terminating(family)
+    if terminating is not None:
+        status["terminatingReplicas"] = terminating
+    if available >= family.bounds.fewest:
+        said = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
+    else:
+        said = ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
+    status["conditions"] = with_condition(conditions, condition(AVAILABLE, *said, now))
+    if view.status.collisionCount is not None:
+        status["collisionCount"] = view.status.collisionCount
+    return status
+
+
+def rollout_status(family: Family, conditions: list[Raw], now: float) -> Raw:
+    """The same with how the rollout gets on, and what keeps ReplicaSets from it."""
+    status = counted_status(family, conditions, now)
+    said: list[Raw] = status["conditions"]
+    if has_deadline(family.deployment.view):
+        current = find(conditions, PROGRESSING)
+        is_over = (
+            status.get("replicas", 0) == status.get("updatedReplicas", 0)
+            and current is not None
+            and current.get("reason") == NEW_REPLICA_SET_AVAILABLE
+        )
+        if not is_over:
+            said = _progress(family, status, said, current, now)
+    else:
+        said = without(said, PROGRESSING)
+    failure = _failure(family)
+    status["conditions"] = with_condition(said, failure) if failure is not None else without(said, REPLICA_FAILURE)
+    return status
+
+
+def is_complete(family: Family, status: Raw) -> bool:
+    """All replicas are new ones and available, and there are no others."""
+    counts = (status.get(field, 0) for field in ("updatedReplicas", "replicas", "availableReplicas"))
+    generation = family.deployment.view.metadata.generation
+    return all(count == family.replicas for count in counts) and status.get("observedGeneration", 0) >= generation
+
+
+def deadline_in(family: Family, status: Raw, now: float) -> float | None:
+    """In how many seconds to look whether there was no progress for too long."""
+    view: Deployment = family.deployment.view
+    current = find(status["conditions"], PROGRESSING)
+    if view.spec.progressDeadlineSeconds is None or not has_deadline(view) or current is None:
+        return None
+    if current.get("reason") == TIMED_OUT or is_complete(family, status):
+        return None
+    since = seconds_of(current.get("lastUpdateTime")) or now
+    return max(0.0, since + view.spec.progressDeadlineSeconds - now) + 1
+
+
+def _progress(family: Family, status: Raw, said: list[Raw], current: Raw | None, now: float) -> list[Raw]:
+    whose = f'Deployment "{family.deployment.name}"'
+    if family.new is not None:
+        whose = f'ReplicaSet "{family.new.name}"'
+    if is_complete(family, status):
+        text = f"{whose} has successfully progressed."
+        return with_condition(said, condition(PROGRESSING, "True", NEW_REPLICA_SET_AVAILABLE, text, now))
+    if _got_on(family, status):
+        new = condition(PROGRESSING, "True", REPLICA_SET_UPDATED, f"{whose} is progressing.", now)
+        if current is not None and current.get("status") == "True" and current.get("lastTransitionTime"):
+            new["lastTransitionTime"] = current["lastTransitionTime"]
+        return [*without(said, PROGRESSING), new]
+    if _is_late(family, said, now):
+        text = f"{whose} has timed out progressing."
+        return with_condition(said, condition(PROGRESSING, "False", TIMED_OUT, text, now))
+    return said
+
+
+def _got_on(family: Family, status: Raw) -> bool:
+    """Whether there is more of the new or less of the old than was last said."""
+    before = family.deployment.view.status
+    updated, ready = status.get("updatedReplicas", 0), status.get("readyReplicas", 0)
+    return bool(
+        updated > before.updatedReplicas
+        or status.get("replicas", 0) - updated < before.replicas - before.updatedReplicas
+        or ready > before.readyReplicas
+        or status.get("availableReplicas", 0) > before.availableReplicas
+    )
+
+
+def _is_late(family: Family, said: list[Raw], now: float) -> bool:
+    current = find(said, PROGRESSING)
+    if current is None or current.get("reason") == NEW_REPLICA_SET_AVAILABLE:
+        return False
+    if current.get("reason") == TIMED_OUT:
+        return True
+    since = seconds_of(current.get("lastUpdateTime"))
+    return since is not None and since + family.deployment.view.spec.progressDeadlineSeconds < now
+
+
+def _failure(family: Family) -> Raw | None:
+    """What the new ReplicaSet complains of, or else any other."""
+    for found in [family.new, *family.all]:
+        for said in found.view.status.conditions if found is not None else ():
+            if said.type == REPLICA_FAILURE:
+                failure = {
+                    "type": REPLICA_FAILURE,
+                    "status": said.status,
+                    "lastUpdateTime": said.lastTransitionTime,
+                    "lastTransitionTime": said.lastTransitionTime,
+                    "reason": said.reason,
+                    "message": said.message,
+                }
+                return {field: value for field, value in failure.items() if value}
+    return None
+
+
+def _terminating(family: Family) -> int | None:
+    """None if a ReplicaSet does not say how many."""
+    total = 0
+    for found in family.all:
+        status = found.view.status
+        if status.terminatingReplicas is not None:
+            total += status.terminatingReplicas
+        elif status.observedGeneration:
+            return None
+    return total

@@ -1,0 +1,191 @@
+"""What controllers of pods ask about pods, and which objects a controller owns, adopts and lets go.
+
+In: views. Out: facts about them, references, patches. Kubernetes: pkg/controller's controller_utils,
+controller_ref_manager, pkg/api/v1/pod. Next: `replica_set`, `deployment`.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from moorage.client.protocol import Object
+from moorage.control.actions import Patch, Raw
+from moorage.control.world import World, controller_of
+from moorage.match.label_selector import compile_label_selector
+from moorage.match.requirement import SelectorError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.meta import LabelSelector, ObjectMeta
+from moorage.model.pod import Pod
+from moorage.model.pod_status import PodCondition
+
+POD = KINDS["v1", "Pod"]
+_LONGEST_NAME = 253
+
+
+# -- times ------------------------------------------------------------------------------------------------------------
+
+
+def time_text(now: float) -> str:
+    """metav1.Time."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(now)))
+
+
+@lru_cache(4096)
+def seconds_of(text: str | None) -> float | None:
+    """Seconds since 1970; None for no time."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+# -- pods -------------------------------------------------------------------------------------------------------------
+
+
+def ready_condition(pod: Pod) -> PodCondition | None:
+    """The condition that says the pod is ready, if it is."""
+    for condition in pod.status.conditions:
+        if condition.type == "Ready":
+            return condition if condition.status == "True" else None
+    return None
+
+
+def is_active(pod: Pod) -> bool:
+    """Neither over nor about to be."""
+    return pod.metadata.deletionTimestamp is None and pod.status.phase not in ("Succeeded", "Failed")
+
+
+def is_terminating(pod: Pod) -> bool:
+    return pod.metadata.deletionTimestamp is not None and pod.status.phase not in ("Succeeded", "Failed")
+
+
+def available_in(pod: Pod, min_ready_seconds: int, now: float) -> float | None:
+    """In how many seconds the pod is available if it stays ready: 0 if it is already, None if it is not ready."""
+    condition = ready_condition(pod)
+    if condition is None:
+        return None
+    if min_ready_seconds <= 0:
+        return 0.0
+    since = seconds_of(condition.lastTransitionTime)
+    return None if since is None else max(0.0, since + min_ready_seconds - now)
+
+
+# -- owners -----------------------------------------------------------------------------------------------------------
+
+
+def controller_reference(owner: Object) -> Raw:
+    """An owner reference that says: this one controls it."""
+    return {
+        "apiVersion": owner.facts.api_version,
+        "kind": owner.facts.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def owner_key(facts: KindFacts, found: Object, world: World) -> str | None:
+    """The key of the object of a kind that controls the other, if it is still there."""
+    owner = controller_of(found.view.metadata)
+    if owner is None or owner.kind != facts.kind:
+        return None
+    key = f"{found.namespace}/{owner.name}"
+    controller = world.get(facts, key)
+    return key if controller is not None and controller.uid == owner.uid else None
+
+
+def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """Whether a controller's selector matches. One that would match everything matches nothing."""
+    if selector is None or not (selector.matchLabels or selector.matchExpressions):
+        return False
+    for key, value in selector.matchLabels.items():
+        if labels.get(key) != value:
+            return False
+    if not selector.matchExpressions:
+        return True
+    try:
+        return compile_label_selector(selector).match(labels)
+    except SelectorError:
+        return False
+
+
+def concerned_owners(facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    """The keys of those who control an object that changed, or did, or might want to."""
+    keys: dict[str, None] = {}
+    for found in (old, new):
+        key = owner_key(facts, found, world) if found is not None else None
+        if key is not None:
+            keys[key] = None
+    if new is None or controller_of(new.view.metadata) is not None or not new.view.metadata.labels:
+        return keys
+    metadata: ObjectMeta = new.view.metadata
+    if old is not None:
+        before: ObjectMeta = old.view.metadata
+        if before.labels == metadata.labels and before.ownerReferences == metadata.ownerReferences:
+            return keys
+    for candidate in world.in_namespace(facts, new.namespace):
+        if selects(candidate.view.spec.selector, metadata.labels):
+            keys[candidate.key] = None
+    return keys
+
+
+class Claimed(NamedTuple):
+    """What a controller owns or is about to own, and the patches that make it so."""
+
+    objects: list[Object]
+    patches: list[Patch]
+
+
+def claim(
+    owner: Object, selector: LabelSelector | None, facts: KindFacts, world: World, *, only_active_pods: bool = False
+) -> Claimed:
+    """Adopt what the selector matches and nobody controls, let go what it does not match any more."""
+    view: Any = owner.view
+    is_leaving = view.metadata.deletionTimestamp is not None
+    objects: list[Object] = []
+    patches: list[Patch] = []
+    for found in world.owned(facts, owner.uid):
+        if only_active_pods and not is_active(found.view):
+            continue
+        if selects(selector, found.view.metadata.labels):
+            objects.append(found)
+        elif not is_leaving:
+            reference = {"$patch": "delete", "uid": owner.uid}
+            patches.append(_patch_owners(found, reference))
+    if is_leaving:
+        return Claimed(objects, patches)
+    for found in world.orphans(facts, owner.namespace):
+        metadata: ObjectMeta = found.view.metadata
+        if metadata.deletionTimestamp is not None or not selects(selector, metadata.labels):
+            continue
+        if only_active_pods and not is_active(found.view):
+            continue
+        objects.append(found)
+        patches.append(_patch_owners(found, controller_reference(owner)))
+    return Claimed(objects, patches)
+
+
+def _patch_owners(found: Object, reference: Raw) -> Patch:
+    """Only if it is still the same object, which the UID in the patch sees to."""
+    patch = {"metadata": {"uid": found.uid, "ownerReferences": [reference]}}
+    return Patch(found.facts, found.namespace, found.name, patch)
+
+
+# -- new pods ---------------------------------------------------------------------------------------------------------
+
+
+def pod_from_template(owner: Object, template: Raw) -> Raw:
+    """A pod as the template wants it, controlled by its owner, whose name becomes the beginning of the pod's."""
+    described = template.get("metadata") or {}
+    prefix = f"{owner.name}-"
+    metadata: Raw = {"generateName": prefix if len(prefix) <= _LONGEST_NAME else owner.name}
+    for field in ("labels", "annotations", "finalizers"):
+        if described.get(field):
+            metadata[field] = described[field]
+    metadata["ownerReferences"] = [controller_reference(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}

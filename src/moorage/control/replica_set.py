@@ -1,0 +1,167 @@
+"""ReplicaSets: so many pods of a template, no more and no fewer.
+
+In: ReplicaSets and pods. Out: pods adopted, let go, made and deleted; status and events. Kubernetes:
+pkg/controller/replicaset. Differs: while pods are being made or deleted the status waits for what comes of it, since
+another look follows anyway, so that a status always describes a moment at which there was nothing to do. Which pods go
+first: see `deletion_order`. Next: `deployment`, which makes and resizes ReplicaSets.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Report
+from moorage.control.deletion_order import pods_to_delete
+from moorage.control.pods_of import (
+    POD,
+    claim,
+    concerned_owners,
+    is_active,
+    is_terminating,
+    pod_from_template,
+    ready_condition,
+    seconds_of,
+    selects,
+)
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set_status import Failure, replica_set_status, update_of_status
+from moorage.control.world import World, controller_of
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.telemetry.metrics import Metrics, exponential_buckets
+
+REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
+#: No more than so many pods are made or deleted before the world is looked at again.
+BURST = 500
+
+
+class ReplicaSetController:
+    """See the module."""
+
+    name = "replicaset-controller"
+    watches: tuple[KindFacts, ...] = (REPLICA_SET, POD)
+
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        self._age_ratio = (metrics or Metrics()).histogram(
+            "replicaset_controller_sorting_deletion_age_ratio",
+            "The ratio of chosen deleted pod's ages to the current youngest pod's age (at the time). Should be <2. "
+            "The intent of this metric is to measure the rough efficacy of the LogarithmicScaleDown feature gate's "
+            "effect on the sorting (and deletion) of pods when a replicaset scales down. This only considers Ready "
+            "pods when calculating and reporting.",
+            (),
+            exponential_buckets(0.25, 2, 6),
+        )
+        self._now = 0.0
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is REPLICA_SET:
+            changed = new or old
+            return (changed.key,) if changed is not None else ()
+        return concerned_owners(REPLICA_SET, old, new, world)
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        self._now = now
+        replica_set = world.get(REPLICA_SET, key)
+        if replica_set is None:
+            return NOTHING
+        view = replica_set.view
+        claimed = claim(replica_set, view.spec.selector, POD, world, only_active_pods=True)
+        pods, actions = claimed.objects, list[Action](claimed.patches)
+        if view.metadata.deletionTimestamp is None:
+            surplus = len(pods) - desired_replicas(replica_set)
+            if surplus < 0:
+                actions += self._creates(replica_set, min(-surplus, BURST))
+            elif surplus > 0:
+                actions += self._deletes(replica_set, pods, min(surplus, BURST), world, now)
+        if actions:
+            return Plan(tuple(actions))
+        status, again_after = replica_set_status(replica_set, pods, _terminating(replica_set, world), now)
+        update = update_of_status(replica_set, status)
+        return Plan((update,) if update is not None else (), again_after)
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        replica_set = world.get(REPLICA_SET, key)
+        if replica_set is None or not isinstance(action, Create | Delete) or namespace_is_terminating(error):
+            return ()
+        if isinstance(action, Create):
+            report = Report(reference_to(replica_set), WARNING, "FailedCreate", f"Error creating: {error.message}")
+            failure = Failure("FailedCreate", error.message)
+        else:
+            report = Report(reference_to(replica_set), WARNING, "FailedDelete", f"Error deleting: {error.message}")
+            failure = Failure("FailedDelete", f"unable to delete pods: {error.message}")
+        pods = claim(replica_set, replica_set.view.spec.selector, POD, world, only_active_pods=True).objects
+        terminating = _terminating(replica_set, world)
+        status = replica_set_status(replica_set, pods, terminating, self._now, failure).status
+        update = update_of_status(replica_set, status)
+        return (report,) if update is None else (report, update)
+
+    def _creates(self, replica_set: Object, count: int) -> list[Action]:
+        pod = pod_from_template(replica_set, replica_set.raw["spec"].get("template") or {})
+        report = Report(reference_to(replica_set), NORMAL, "SuccessfulCreate", "Created pod: {name}")
+        return [Create(POD, pod, replica_set.namespace, report)] * count
+
+    def _deletes(
+        self, replica_set: Object, pods: Sequence[Object], count: int, world: World, now: float
+    ) -> list[Action]:
+        related = _related_pods(replica_set, pods, world)
+        chosen = pods_to_delete(pods, related, count, replica_set.view.spec.minReadySeconds, now)
+        if count < len(pods):
+            self._observe_ages(pods, chosen, now)
+        about = reference_to(replica_set)
+        return [
+            Delete(
+                POD,
+                pod.namespace,
+                pod.name,
+                pod.uid,
+                report=Report(about, NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}"),
+            )
+            for pod in chosen
+        ]
+
+    def _observe_ages(self, pods: Sequence[Object], chosen: Sequence[Object], now: float) -> None:
+        ages = {pod.uid: now - created for pod in pods if (created := _created_if_ready(pod)) is not None}
+        youngest = min(ages.values(), default=0.0)
+        if youngest <= 0:
+            return
+        for pod in chosen:
+            if pod.uid in ages:
+                self._age_ratio.labels().observe(ages[pod.uid] / youngest)
+
+
+def make_replica_set(surroundings: Surroundings) -> ReplicaSetController:
+    return ReplicaSetController(surroundings.metrics)
+
+
+def desired_replicas(found: Object) -> int:
+    """How many there should be; one, unless somebody said otherwise."""
+    replicas = found.view.spec.replicas
+    return 1 if replicas is None else int(replicas)
+
+
+def namespace_is_terminating(error: ApiError) -> bool:
+    """Whether nothing can be made there any more: no reason to tell anybody."""
+    causes = (error.status.get("details") or {}).get("causes") or ()
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+
+
+def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:
+    """The pods of all ReplicaSets of the same owner."""
+    owner = controller_of(replica_set.view.metadata)
+    if owner is None:
+        return pods
+    return [pod for sibling in world.owned(REPLICA_SET, owner.uid) for pod in world.owned(POD, sibling.uid)]
+
+
+def _terminating(replica_set: Object, world: World) -> int:
+    selector = replica_set.view.spec.selector
+    return sum(
+        is_terminating(pod.view) and selects(selector, pod.view.metadata.labels)
+        for pod in world.owned(POD, replica_set.uid)
+    )
+
+
+def _created_if_ready(pod: Object) -> float | None:
+    if not is_active(pod.view) or ready_condition(pod.view) is None:
+        return None
+    return seconds_of(pod.view.metadata.creationTimestamp)
