@@ -1,0 +1,115 @@
+"""A gate is switched on, off and on again: one data directory, several lives of the process."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.running_cluster import moorage_up
+from tests.e2e.stories.stage import NOT_HELPFUL, Raw, Stage, node, pod
+
+TERM = "requiredDuringSchedulingIgnoredDuringExecution"
+OPERATORS: dict[str, Raw] = {
+    "number": {"key": "version", "operator": "Gt", "value": "4", "effect": "NoExecute"},
+    "version": {"key": "version", "operator": "SemverGt", "value": "4", "effect": "NoExecute"},
+    "expression": {"expression": "int(taint.value) > 4"},
+}
+
+
+@contextmanager
+def life(directory: Path, gates: str) -> Iterator[Stage]:
+    """The cluster in a directory, with these gates, until the end of the block."""
+    options = ("--nodes", "0", "--data-dir", str(directory / "data"), f"--feature-gates={gates}")
+    with moorage_up(directory, *options) as running:
+        yield Stage(Kubectl(running.kubeconfig, running.home))
+
+
+def test_gates_off_after_use_and_on_again(tmp_path: Path) -> None:
+    with life(tmp_path, "AllAlpha=true") as stage:
+        stage.create(node("five", "version=5:NoExecute"))
+        stage.create(*[pod(f"runs-{name}", toleration) for name, toleration in OPERATORS.items()])
+        # These want another node as well, which is not there yet.
+        stage.create(
+            *[pod(f"waits-{name}", it, nodeSelector={"size": "big"}) for name, it in OPERATORS.items()], pod("plain")
+        )
+        assert stage.lands(*[f"runs-{name}" for name in OPERATORS]) == ["five"] * 3
+        stage.why_pending("waits-expression")
+    with life(tmp_path, "AllAlpha=false") as stage:
+        _, *lines = stage.kubectl("get pods").lines
+        assert {line.split()[0]: line.split()[2] for line in lines} == {
+            **{f"runs-{name}": "Running" for name in OPERATORS},
+            **{f"waits-{name}": "Pending" for name in OPERATORS},
+            "plain": "Pending",
+        }
+        refused = stage.refused(*[pod(f"new-{name}", toleration) for name, toleration in OPERATORS.items()])
+        assert [line.split('Pod "')[1].split('"')[0] for line in refused.splitlines()] == [
+            f"new-{name}" for name in OPERATORS
+        ]
+        updates_are_ratcheted(stage)
+        # Pods that are pending stay so, and say why; a node that would suit them changes nothing.
+        stage.create(node("six", "version=6:NoExecute", size="big"))
+        why = "0/1 nodes are available: 1 node(s) had untolerated taint {version: 5}. " + NOT_HELPFUL.format(1)
+        message = "jsonpath='{.status.conditions[?(@.type==\"PodScheduled\")].message}'"
+        waiting = " ".join(f"pod/waits-{name}" for name in OPERATORS)
+        stage.kubectl(f'wait --for={message}="{why}" {waiting} --timeout=30s')
+        stage.create(pod("late", {"operator": "Exists"}, nodeSelector={"size": "big"}))
+        assert stage.lands("late") == ["six"]
+        assert stage.read("pods --field-selector spec.nodeName=", "{.items[*].metadata.name}").split() == [
+            "plain",
+            *[f"waits-{name}" for name in sorted(OPERATORS)],
+        ]
+    with life(tmp_path, "AllAlpha=true") as stage:
+        assert stage.lands(*[f"waits-{name}" for name in OPERATORS]) == ["six"] * 3
+        assert stage.lands(*[f"runs-{name}" for name in OPERATORS]) == ["five"] * 3
+
+
+def updates_are_ratcheted(stage: Stage) -> None:
+    """What a pod uses already it may go on using, and more of it; what it does not use it may not start to."""
+    for name, toleration in OPERATORS.items():
+        stage.kubectl(f"label pod runs-{name} seen=yes")
+        more = {**toleration, "tolerationSeconds": 60}
+        added(stage, f"runs-{name}", more)
+        assert stage.read(f"pod runs-{name}", "{.spec.tolerations[-1:].tolerationSeconds}") == "60"
+        said = stage.kubectl.fails(*patch(stage, "plain", toleration))
+        assert said.startswith('The Pod "plain" is invalid: spec.tolerations[2].'), said
+
+
+def added(stage: Stage, name: str, toleration: Raw) -> None:
+    stage.kubectl(*patch(stage, name, toleration))
+
+
+def patch(stage: Stage, name: str, toleration: Raw) -> tuple[str]:
+    operations = [{"op": "add", "path": "/spec/tolerations/-", "value": toleration}]
+    # A shell's quotes: an expression may have some of its own.
+    path = stage.kubectl.home / "patch.json"
+    path.write_text(json.dumps(operations), encoding="utf-8")
+    return (f"patch pod {name} --type=json --patch-file {path}",)
+
+
+def test_the_fifteen_steps(tmp_path: Path) -> None:
+    """KEP-3633, "Were upgrade and rollback tested?"."""
+    gate = "MatchLabelKeysInPodAffinity"
+    merged: list[Raw] = [{"key": "app", "operator": "Exists"}, {"key": "revision", "operator": "In", "values": ["one"]}]
+    plain = merged[:1]
+    created: dict[str, list[Raw]] = {}
+    for phase, is_on in enumerate((False, True, False, True), 1):
+        with life(tmp_path, f"{gate}={str(is_on).lower()}") as stage:
+            for name, selector in created.items():
+                assert term_of(stage, name)["labelSelector"]["matchExpressions"] == selector
+            name = f"phase-{phase}"
+            term = {
+                "labelSelector": {"matchExpressions": plain},
+                "matchLabelKeys": ["revision"],
+                "topologyKey": "kubernetes.io/hostname",
+            }
+            stage.create(pod(name, labels={"app": "a", "revision": "one"}, affinity={"podAffinity": {TERM: [term]}}))
+            created[name] = merged if is_on else plain
+            stored = term_of(stage, name)
+            assert stored["labelSelector"]["matchExpressions"] == created[name]
+            assert stored.get("matchLabelKeys") == (["revision"] if is_on else None)
+
+
+def term_of(stage: Stage, name: str) -> Raw:
+    term: Raw = stage.object(f"pod {name}")["spec"]["affinity"]["podAffinity"][TERM][0]
+    return term
