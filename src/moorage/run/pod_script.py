@@ -18,7 +18,7 @@ EXIT_CODE = "simulate.moorage.dev/exit-code"
 STOP_DELAY = "simulate.moorage.dev/stop-delay"
 _JOBS_TAKE = 1.0
 _SECOND = 1_000_000_000
-_DIGITS = 3
+_DIGITS, _LONGEST = 3, 40
 
 
 class Script(NamedTuple):
@@ -68,7 +68,7 @@ def _until_passed(probe: Probe | None) -> float:
 
 def _seconds(text: str | None) -> float | None:
     """A duration such as `90s` or `1h30m`, or a plain number of seconds."""
-    if not text or not text.isascii():
+    if not text or not text.isascii() or len(text) > _LONGEST:
         return None
     try:
         return max(0.0, float(text) if text.replace(".", "", 1).isdigit() else parse_duration(text) / _SECOND)

@@ -1,0 +1,160 @@
+"""What kubelets do not take although it was bound to them, and how they say so."""
+
+from typing import Any
+
+import pytest
+from tests.unit.run.simulation import NODE, POD, Simulation, container, simulate
+
+from moorage.model.gates import gates_from
+
+_OFF = gates_from({})
+_ALL = gates_from({"AllAlpha": True})
+_SLA = {"key": "sla", "value": "950", "effect": "NoExecute"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "message"),
+    [
+        (
+            {"containers": [container(resources={"requests": {"cpu": "5"}})]},
+            "OutOfcpu",
+            "Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000",
+        ),
+        (
+            {"nodeSelector": {"disk": "ssd"}},
+            "NodeAffinity",
+            "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+        ),
+        ({"os": {"name": "windows"}}, "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"),
+    ],
+)
+def test_a_pod_that_is_not_taken_has_failed(spec: dict[str, Any], reason: str, message: str) -> None:
+    async def story(world: Simulation) -> None:
+        await world.node()
+        await world.pod(**spec)
+        status = await world.status()
+        assert status["phase"] == "Failed"
+        assert (status["reason"], status["message"]) == (reason, f"Pod was rejected: {message}")
+        assert world.reports == [("p", "Warning", reason, message)]
+        label = reason if reason != "NodeAffinity" else "Other"
+        counted = f'kubelet_admission_rejections_total{{reason="{label}"}} 1'
+        assert world.measured("kubelet_admission_rejections_total") == counted
+        await world.settle(1000)
+        assert await world.phase() == "Failed"
+
+    simulate(story)
+
+
+def test_ports_and_numbers_of_pods_are_counted() -> None:
+    port = container(ports=[{"containerPort": 80, "hostPort": 80}], resources={})
+
+    async def story(world: Simulation) -> None:
+        await world.node(pods="2")
+        await world.pod("a", containers=[port])
+        await world.pod("b", containers=[port])
+        assert (await world.status("b"))["reason"] == "NodePorts"
+        await world.pod("c")
+        await world.pod("d")
+        said = "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
+        assert (await world.status("d"))["message"] == said
+        await world.client.delete(POD, "a", "default")
+        await world.settle()
+        await world.pod("e", containers=[port])
+        assert await world.phase("e") == "Running"
+
+    simulate(story)
+
+
+@pytest.mark.parametrize(
+    ("toleration", "gates", "is_taken"),
+    [
+        ({"key": "sla", "operator": "Exists"}, _OFF, True),
+        ({"key": "sla", "operator": "Equal", "value": "949"}, _OFF, False),
+        ({"key": "sla", "operator": "Gt", "value": "900"}, _ALL, True),
+        ({"key": "sla", "operator": "Gt", "value": "950"}, _ALL, False),
+        ({"key": "sla", "operator": "SemverGt", "value": "900.0.0"}, _ALL, True),
+        ({"expression": "taint.key == 'sla' && int(taint.value) > 900"}, _ALL, True),
+        ({"expression": "taint.key == 'sla' && int(taint.value) > 999"}, _ALL, False),
+    ],
+)
+def test_taints_are_compared_as_the_gates_allow(toleration: dict[str, Any], gates: Any, is_taken: bool) -> None:
+    async def story(world: Simulation) -> None:
+        await world.node(taints=[_SLA])
+        await world.pod(tolerations=[toleration])
+        status = await world.status()
+        assert status["phase"] == ("Running" if is_taken else "Failed")
+        if not is_taken:
+            why = "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
+            assert (status["reason"], status["message"]) == ("TaintToleration", f"Pod was rejected: {why}")
+
+    simulate(story, gates)
+
+
+@pytest.mark.parametrize(
+    "toleration",
+    [{"key": "sla", "operator": "Gt", "value": "900"}, {"expression": "taint.key == 'sla'"}],
+)
+def test_a_kubelet_whose_gate_is_off_does_not_see_the_toleration(toleration: dict[str, Any]) -> None:
+    async def story(world: Simulation) -> None:
+        world.gates = _OFF  # the API server's are on
+        await world.start()
+        await world.node(taints=[_SLA])
+        await world.pod(tolerations=[toleration])
+        assert (await world.status())["reason"] == "TaintToleration"
+
+    simulate(story, _ALL, starts=False)
+
+
+def test_expressions_are_compiled_once_for_all_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    tolerations = [{"expression": "int(taint.value) > 900"}]
+
+    async def story(world: Simulation) -> None:
+        await world.node(taints=[_SLA])
+        await world.node("n2", taints=[{**_SLA, "value": "gold"}])
+        for name in ("a", "b", "c"):
+            await world.pod(name, tolerations=tolerations)
+            assert await world.phase(name) == "Running"
+        await world.pod("d", "n2", tolerations=tolerations)
+        assert await world.phase("d") == "Failed"
+        assert world.measured("kubelet_cel_cache_hits_total") == "kubelet_cel_cache_hits_total 3"
+        assert world.measured("kubelet_cel_cache_misses_total") == "kubelet_cel_cache_misses_total 1"
+        assert world.measured("kubelet_cel_cache_evictions_total") == "kubelet_cel_cache_evictions_total 0"
+        assert world.measured("kubelet_cel_evaluation_errors_total") == "kubelet_cel_evaluation_errors_total 1"
+
+    simulate(story, _ALL)
+    assert "int(taint.value) > 900" in capsys.readouterr().err
+
+
+def test_a_taint_that_cannot_be_compared_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    async def story(world: Simulation) -> None:
+        await world.node(taints=[{**_SLA, "value": "gold"}])
+        await world.pod(tolerations=[{"key": "sla", "operator": "Gt", "value": "1"}])
+        assert await world.phase() == "Failed"
+
+    simulate(story, _ALL)
+    said = capsys.readouterr().err
+    assert 'node="n1"' in said
+    assert 'pod="default/p"' in said
+    assert "gold" in said
+
+
+def test_static_pods_do_not_mind_taints() -> None:
+    async def story(world: Simulation) -> None:
+        await world.node(taints=[_SLA])
+        await world.pod(annotations={"kubernetes.io/config.source": "file"})
+        assert await world.phase() == "Running"
+
+    simulate(story)
+
+
+def test_pods_that_came_while_the_node_had_less_are_not_taken_back() -> None:
+    async def story(world: Simulation) -> None:
+        await world.node()
+        for name in ("a", "b"):
+            await world.pod(name)
+        less = {"status": {"allocatable": {"cpu": "1"}, "capacity": {"cpu": "1"}}}
+        await world.client.patch(NODE, "n1", "", less, subresource="status")
+        await world.pod("c")
+        assert [await world.phase(name) for name in "abc"] == ["Running", "Running", "Failed"]
+
+    simulate(story)
