@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import platform
@@ -10,7 +11,7 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import uvloop
 
@@ -26,11 +27,14 @@ from bench.perf.selection import select
 from bench.process import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bench.e2e.figures import Figures
 
 OWN_SUITE = ROOT / "bench" / "workloads"
 DEFAULT_OUTPUT = ROOT / "build" / "bench-e2e"
 MEMORY = "Memory/5000Nodes_50000Pods"
+INTERRUPTED = 130
 #: Those that the real one was measured with.
 SHORT = (
     "SchedulingBasic/5000Nodes_10000Pods",
@@ -44,7 +48,6 @@ SHORT = (
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    before = signal.signal(signal.SIGTERM, _leave)
     try:
         chosen = _chosen(options)
         if options.list:
@@ -54,8 +57,9 @@ def main(arguments: list[str] | None = None) -> int:
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        _say("interrupted")
+        return INTERRUPTED
     text = _text(figures, failures, chosen)
     print(text, end="")
     _write(options, text, figures, failures, chosen)
@@ -85,11 +89,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _leave(number: int, frame: object) -> NoReturn:
-    """End as after Ctrl-C, so that no server is left behind."""
-    raise SystemExit(128 + number)
-
-
 def _chosen(options: argparse.Namespace) -> list[Workload]:
     names = " ".join(options.workloads).split() + ([MEMORY] if options.memory else [])
     if not names and not options.labels and options.suite == OWN_SUITE:
@@ -114,11 +113,19 @@ def _run(options: argparse.Namespace, chosen: list[Workload]) -> tuple[list[Figu
             label = f"{turn + 1}/{options.repeat} {workload.name}"
             _say(f"{label} …")
             try:
-                figures += uvloop.run(run(workload, settings, partial(_say_of, label)))
+                figures += uvloop.run(_run_once(workload, settings, partial(_say_of, label)))
             except RunFailed as failure:
                 failures[workload.name] = str(failure)
                 _say(f"{label}: {failure}")
     return medians(figures), failures
+
+
+async def _run_once(workload: Workload, settings: Settings, say: Callable[[str], None]) -> list[Figures]:
+    """One run; SIGTERM ends it as Ctrl-C does, so that no server is left behind."""
+    running = asyncio.current_task()
+    assert running is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+    return await run(workload, settings, say)
 
 
 def _say_of(label: str, what: str) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from bench.e2e.__main__ import SHORT, main
+from bench.e2e.__main__ import INTERRUPTED, SHORT, main
 from bench.e2e.real_cluster import MEASURED
+from bench.process import ROOT
 from tests.unit.bench.perf.suites import measured, nodes, write_suite
 
 if TYPE_CHECKING:
@@ -50,3 +54,15 @@ def test_unless_told_the_workloads_of_the_real_one_are_run(capsys: pytest.Captur
 def test_mistakes_end_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--workloads", "Nothing"]) == 2
     assert "no workload is called 'Nothing'" in capsys.readouterr().err
+
+
+def test_who_is_told_to_end_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bench.e2e", "--workloads", "SchedulingBasic/5000Nodes", "--output", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "started" in line:
+                process.send_signal(signal.SIGTERM)
+        assert process.wait() == INTERRUPTED
+        assert line == "interrupted\n"
+    assert list((tmp_path / "data").iterdir()) == []
