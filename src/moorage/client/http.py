@@ -187,8 +187,9 @@ class HttpClient:
         uid: str = "",
         grace_seconds: int | None = None,
         propagation: str = "",
+        revision: int = 0,
     ) -> None:
-        options = render_delete_options(uid, grace_seconds, propagation)
+        options = render_delete_options(uid, grace_seconds, propagation, revision)
         await self._request(b"DELETE", object_path(facts, name, namespace), _encode(options) if options else b"")
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:

@@ -162,10 +162,11 @@ class InProcessClient:
         uid: str = "",
         grace_seconds: int | None = None,
         propagation: str = "",
+        revision: int = 0,
     ) -> None:
         self._check_open()
         check_name(facts, name, namespace)
-        options = delete_options({}, render_delete_options(uid, grace_seconds, propagation) or None)
+        options = delete_options({}, render_delete_options(uid, grace_seconds, propagation, revision) or None)
         await _kept(delete(self._api, facts, _namespace(facts, namespace), name, options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:

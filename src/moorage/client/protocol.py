@@ -165,8 +165,9 @@ class Client(Protocol):
         uid: str = "",
         grace_seconds: int | None = None,
         propagation: str = "",
+        revision: int = 0,
     ) -> None:
-        """With `uid`, only if it is still that object (else ApiError, Conflict)."""
+        """With `uid`, only if it is still that object, with `revision` only in that state (else ApiError, Conflict)."""
         ...
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:

@@ -137,11 +137,12 @@ def render_eviction(namespace: str, name: str, uid: str) -> Raw:
     return eviction
 
 
-def render_delete_options(uid: str, grace_seconds: int | None, propagation: str) -> Raw:
+def render_delete_options(uid: str, grace_seconds: int | None, propagation: str, revision: int = 0) -> Raw:
     """Empty if there is nothing to say."""
     options: Raw = {}
-    if uid:
-        options["preconditions"] = {"uid": uid}
+    preconditions = {"uid": uid, "resourceVersion": str(revision or "")}
+    if uid or revision:
+        options["preconditions"] = {name: value for name, value in preconditions.items() if value}
     if grace_seconds is not None:
         options["gracePeriodSeconds"] = grace_seconds
     if propagation:

@@ -3,9 +3,10 @@
 In: a controller's decisions. Out: nothing has happened yet. Next: `runner`, which talks to the API server.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from moorage.client.protocol import PatchType
+from moorage.client.protocol import Object, PatchType
 from moorage.model.kinds import KindFacts
 
 Raw = dict[str, Any]
@@ -56,7 +57,8 @@ class Patch(NamedTuple):
 class Delete(NamedTuple):
     """Delete an object, if it is still the one with this UID. Several deletes in a row are carried out together.
 
-    `report` is told when it was deleted, and not if it was gone already.
+    With a `revision`, only if it has not changed since. `report` is told when it was deleted, and not if it was gone
+    already.
     """
 
     facts: KindFacts
@@ -66,6 +68,7 @@ class Delete(NamedTuple):
     grace_seconds: int | None = None
     propagation: str = ""
     report: Report | None = None
+    revision: int = 0
 
 
 Action = Create | Update | Patch | Delete | Report
@@ -85,3 +88,15 @@ class Plan(NamedTuple):
 
 
 NOTHING = Plan()
+
+
+class Question(NamedTuple):
+    """Something to be looked up at the API server before deciding: one object, or without a name all of a namespace."""
+
+    facts: KindFacts
+    namespace: str = ""
+    name: str = ""
+
+
+#: What was found, for each question: nothing if there is no such object.
+Answers = Mapping[Question, Sequence[Object]]

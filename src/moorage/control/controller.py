@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Action, Plan
+from moorage.control.actions import Action, Answers, Plan, Question
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts
@@ -55,3 +55,15 @@ class SpeaksAs(Protocol):
 
     @property
     def component(self) -> str: ...
+
+
+@runtime_checkable
+class Inquires(Protocol):
+    """A controller that decides some things only on what the API server has now, and not on what was heard of it.
+
+    If there are `questions`, `decide` is asked with the answers, and `reconcile` is not.
+    """
+
+    def questions(self, key: str, world: World, now: float) -> Sequence[Question]: ...
+
+    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan: ...

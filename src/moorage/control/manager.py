@@ -37,7 +37,7 @@ class ControllerManager:
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self.world = World()
-        counted = ControllerMetrics(metrics or Metrics(), clock)
+        counted = ControllerMetrics(metrics or Metrics(), lambda: asyncio.get_running_loop().time())
         self.runners = [
             Runner(
                 controller, client, self.world, _recorder_of(controller, recorder), self._seen, counted, random, clock

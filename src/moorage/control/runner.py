@@ -3,7 +3,8 @@
 In: a controller, a client, a world that others keep up to date. Out: what was planned, done. Workers take one key
 each, so that an object is never worked on twice at a time. A key whose writes have not been seen in the world yet
 waits for them, so that nothing is made twice; if they do not come in time, it goes on without. What is refused is
-tried again, later each time. Kubernetes: the workers of pkg/controller, with expectations. Next: `manager`.
+tried again, later each time. Controllers are told the time of day; waiting goes by the event loop's clock, which
+nobody sets. Kubernetes: the workers of pkg/controller, with expectations. Next: `manager`.
 """
 
 import asyncio
@@ -12,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Client, Object, Unreachable
-from moorage.control.actions import Action, Create, Delete, Patch, Plan, Report, Update
-from moorage.control.controller import Controller, HearsOfSuccess
+from moorage.control.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
+from moorage.control.controller import Controller, HearsOfSuccess, Inquires
 from moorage.control.metrics import ControllerMetrics
 from moorage.control.work_queue import WorkQueue
 from moorage.control.world import World
@@ -71,12 +72,17 @@ class Runner:
         self._client, self._world, self._recorder, self._seen = client, world, recorder, seen
         self._metrics, self._clock, self._workers = metrics, clock, workers
         self._hears = controller if isinstance(controller, HearsOfSuccess) else None
+        self._inquires = controller if isinstance(controller, Inquires) else None
         self._expected: dict[str, _Expected] = {}
         self._wakened = asyncio.Event()
 
+    @staticmethod
+    def _timer() -> float:
+        return asyncio.get_running_loop().time()
+
     def changed(self, facts: KindFacts, old: Object | None, new: Object | None) -> None:
         """Something happened to an object of a kind that the controller watches."""
-        now = self._clock()
+        now = self._timer()
         for key in self.controller.concerns(facts, old, new, self._world):
             self.queue.add(key, now)
         self._wakened.set()
@@ -90,15 +96,15 @@ class Runner:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is ready and nobody works."""
-        return not len(self.queue) and not self.queue.longest_running(self._clock() + 1)
+        return not len(self.queue) and not self.queue.longest_running(self._timer() + 1)
 
     async def _work(self) -> None:
         while True:
-            key = self.queue.pop(self._clock())
+            key = self.queue.pop(self._timer())
             if key is None:
                 await self._rest()
                 continue
-            began = self._clock()
+            began = self._timer()
             self._metrics.waited(self.controller.name, self.queue.waited(key, began))
             try:
                 await self._reconcile(key)
@@ -106,14 +112,14 @@ class Runner:
                 _LOG.exception("Reconciling failed", controller=self.controller.name, key=key)
                 self._retry(key)
             finally:
-                self._metrics.worked(self.controller.name, self._clock() - began)
+                self._metrics.worked(self.controller.name, self._timer() - began)
                 self.queue.done(key)
                 self._wakened.set()
 
     async def _rest(self) -> None:
         """Until something is added, or until a key is due."""
         self._wakened.clear()
-        wait = self.queue.next_time() - self._clock()
+        wait = self.queue.next_time() - self._timer()
         if wait <= 0:
             return
         try:
@@ -123,19 +129,19 @@ class Runner:
             pass
 
     async def _reconcile(self, key: str) -> None:
-        now = self._clock()
+        now = self._timer()
         if self._is_early(key, now):
             self.queue.add_after(key, 0.05, now)
             return
-        plan = self.controller.reconcile(key, self._world, now)
-        if not await self._carry_out(key, plan):
+        plan = await self._plan(key)
+        if plan is None or not await self._carry_out(key, plan):
             self._retry(key)
             return
         if plan.retries:
             self._retry(key)
             return
         self.queue.forget(key)
-        now = self._clock()
+        now = self._timer()
         if plan.actions and self._hears is not None:
             self._hears.done(key, plan, now)
         if plan.again_after is not None:
@@ -143,8 +149,32 @@ class Runner:
         for other in plan.wakes:
             self.queue.add(other, now)
 
+    async def _plan(self, key: str) -> Plan | None:
+        """None if a question could not be answered."""
+        now = self._clock()
+        questions = self._inquires.questions(key, self._world, now) if self._inquires is not None else ()
+        if not questions or self._inquires is None:
+            return self.controller.reconcile(key, self._world, now)
+        try:
+            answers = {question: await self._look_up(question) for question in questions}
+        except (ApiError, Unreachable) as error:
+            _LOG.warning("Looking something up failed", controller=self.controller.name, key=key, err=str(error))
+            return None
+        return self._inquires.decide(key, self._world, answers, self._clock())
+
+    async def _look_up(self, question: Question) -> Sequence[Object]:
+        facts, namespace, name = question
+        if not name:
+            return (await self._client.list_all(facts, namespace)).items
+        try:
+            return (await self._client.get(facts, name, namespace),)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return ()
+
     def _retry(self, key: str) -> None:
-        self.queue.add_failed(key, self._clock())
+        self.queue.add_failed(key, self._timer())
 
     def _is_early(self, key: str, now: float) -> bool:
         """Whether the world does not show yet what this key has written."""
@@ -242,6 +272,7 @@ class Runner:
                 uid=action.uid,
                 grace_seconds=action.grace_seconds,
                 propagation=action.propagation,
+                revision=action.revision,
             )
             where = f"{action.namespace}/{action.name}" if action.namespace else action.name
             self._expecting(key).deleted.append((action.facts, where, action.uid))
@@ -269,4 +300,4 @@ class Runner:
         revisions[facts] = max(revision, revisions.get(facts, 0))
 
     def _expecting(self, key: str) -> _Expected:
-        return self._expected.setdefault(key, _Expected(self._clock() + _PATIENCE))
+        return self._expected.setdefault(key, _Expected(self._timer() + _PATIENCE))

@@ -204,12 +204,15 @@ class FakeApi:
         uid: str = "",
         grace_seconds: int | None = None,
         propagation: str = "",
+        revision: int = 0,
     ) -> None:
         key = f"{namespace}/{name}" if namespace else name
         fate = await self._call("delete", key)
         found = self._existing(facts, key)
         if uid and found.uid != uid:
             raise api_error.conflict(facts, name, "the UID in the precondition does not match")
+        if revision and found.revision != revision:
+            raise api_error.conflict(facts, name, "the ResourceVersion in the precondition does not match")
         self.drop(facts, key)
         self._answer(fate)
 
