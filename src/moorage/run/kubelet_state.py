@@ -184,7 +184,9 @@ class KubeletState:
         self._lives[key] = life
         if is_leaving:
             self._stop(key, life, now)
-        elif life.stage is Stage.STARTING and life.script.start_delay:
+        elif (life.stage is Stage.STARTING and life.script.start_delay) or (
+            life.stage is Stage.RUNNING and pod.status.observedGeneration != pod.metadata.generation
+        ):
             self._now_due.append(self._write(key, life, life.doing(), now))
         self._plan(key, life)
 
@@ -200,7 +202,10 @@ class KubeletState:
                 self._now_due.append(Remove(key, pod.metadata.uid))
             elif life.stage is not Stage.STOPPING or _grace(pod) != _grace(old):
                 self._stop(key, life, now)
-        elif life.stage is Stage.RUNNING and lifecycle.gates_open(pod) != lifecycle.gates_open(old):
+        elif life.stage is Stage.RUNNING and (
+            pod.metadata.generation != old.metadata.generation or lifecycle.gates_open(pod) != lifecycle.gates_open(old)
+        ):
+            # What changed may mean nothing to a kubelet, but kubectl waits until it says that it has seen it.
             self._now_due.append(self._write(key, life, life.doing(), now))
         if pod.metadata.annotations != old.metadata.annotations:
             life.follow(pod)

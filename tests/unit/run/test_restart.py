@@ -150,3 +150,26 @@ def test_a_pod_that_is_gone_is_not_written_to() -> None:
         assert len(world.kubelets._writer) == 0
 
     simulate(story, starts=False)
+
+
+def test_a_change_that_a_kubelet_has_seen_is_said_to_be_seen() -> None:
+    toleration = {"key": "k", "operator": "Exists", "effect": "NoSchedule"}
+
+    async def add(world: Simulation, number: int) -> None:
+        more = {"op": "add", "path": "/spec/tolerations/-", "value": {**toleration, "key": f"k{number}"}}
+        await world.client.patch(POD, "p", "default", [more], kind=PatchType.JSON)
+        await world.settle()
+
+    async def story(world: Simulation) -> None:
+        await world.node()
+        await world.pod()
+        assert (await world.status())["observedGeneration"] == 1
+        await add(world, 1)
+        assert (await world.status())["observedGeneration"] == 2
+        await world.stop()
+        await add(world, 2)
+        assert (await world.status())["observedGeneration"] == 2
+        await world.start()
+        assert (await world.status())["observedGeneration"] == 3
+
+    simulate(story)
