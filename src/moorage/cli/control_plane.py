@@ -6,8 +6,6 @@ the cluster. Next: `up`.
 """
 
 import asyncio
-import shutil
-import tempfile
 from collections.abc import Coroutine
 from pathlib import Path
 from random import random
@@ -15,6 +13,7 @@ from random import random
 import msgspec
 
 from moorage.cli.api_server import ApiServer, ApiServerSettings, CannotStart, start_api_server
+from moorage.cli.kubeconfig_place import KubeconfigPlace
 from moorage.cli.loading import load_manifests
 from moorage.client.events import CountingRecorder, EventSender, SeriesRecorder
 from moorage.client.in_process import InProcessClient
@@ -24,7 +23,6 @@ from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
-from moorage.serve.kubeconfig_file import write_kubeconfig
 from moorage.telemetry.logs import get_logger
 
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
@@ -52,8 +50,7 @@ class ControlPlane:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.kubeconfig_path = settings.kubeconfig or Path()
-        self._temporary: Path | None = None
+        self._kubeconfig = KubeconfigPlace(settings.kubeconfig, settings.data_dir)
         self._server: ApiServer | None = None
         self._kubelets: Kubelets | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -61,6 +58,10 @@ class ControlPlane:
     @property
     def url(self) -> str:
         return self._server.url if self._server is not None else ""
+
+    @property
+    def kubeconfig_path(self) -> Path:
+        return self._kubeconfig.path
 
     @property
     def node_count(self) -> int:
@@ -79,7 +80,7 @@ class ControlPlane:
             await self._start_kubelets(server, gates[Component.KUBELET])
         self._start_scheduler(server, gates[Component.SCHEDULER])
         self._start_controllers(server, gates[Component.CONTROLLER_MANAGER])
-        self._write_kubeconfig(server)
+        self._kubeconfig.write(server.kubeconfig())
         _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
 
     async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
@@ -115,17 +116,6 @@ class ControlPlane:
     def _run(self, part: Coroutine[None, None, None]) -> None:
         self._tasks.add(asyncio.create_task(part))
 
-    def _write_kubeconfig(self, server: ApiServer) -> None:
-        if self.settings.kubeconfig is None:
-            directory = self.settings.data_dir
-            if directory is None:
-                directory = self._temporary = Path(tempfile.mkdtemp(prefix="moorage-"))
-            self.kubeconfig_path = directory / "kubeconfig"
-        try:
-            write_kubeconfig(self.kubeconfig_path, server.kubeconfig())
-        except OSError as error:
-            raise CannotStart(f"cannot write {self.kubeconfig_path}: {error.strerror}") from None
-
     async def failure(self) -> BaseException:
         """Waits until one of the parts has died, which none should."""
         done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -138,5 +128,4 @@ class ControlPlane:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._server is not None:
             await self._server.stop()
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+        self._kubeconfig.clear()

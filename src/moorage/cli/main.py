@@ -2,7 +2,7 @@
 
 In: the command line. Out: an exit code: 2 for bad usage and for what went wrong unexpectedly, 130 after Ctrl-C. No
 traceback reaches a user. Commands are imported when they are called, so that `moorage --help` answers at once.
-Next: `lint`, `plan` and `explain`, the commands there are today.
+Next: `lint`, `plan`, `explain` and `up`, of which `apiserver`, `scheduler` and `kubelet` are the parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _COMMANDS = {
     "plan": ("moorage.cli.plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
     "explain": ("moorage.cli.explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
     "up": ("moorage.cli.up", "A cluster in one process, for kubectl and every other client."),
+    "apiserver": ("moorage.cli.apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("moorage.cli.scheduler", "The scheduler as a process of its own, against any API server."),
+    "kubelet": ("moorage.cli.kubelet", "Simulated nodes as a process of its own, against any API server."),
 }
 
 
@@ -77,6 +79,7 @@ def moorage() -> None:
       kubectl get pods,nodes -A -o yaml | moorage lint -
       kubectl get nodes,pods,deploy -A -o yaml | moorage plan -
       kubectl get nodes,pods -A -o yaml | moorage explain pod/web-1
+      moorage up --nodes 5
     """
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage.cli.options import (
+    Command,
     component_gates_options,
     config_option,
     gates_option,
@@ -26,21 +27,41 @@ if TYPE_CHECKING:
 _CANNOT_START = 1
 
 
-@click.command(short_help="A cluster in one process, for kubectl and every other client.")
+def data_options(function: Command) -> Command:
+    """Where a cluster is kept, and how others find it."""
+    for option in (
+        click.option(
+            "--write-kubeconfig",
+            "kubeconfig",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Where to write the kubeconfig; the file appears when all is ready.  [default: in the data directory]",
+        ),
+        click.option("--ephemeral", is_flag=True, help="Keep nothing: the cluster is gone when the process ends."),
+        click.option(
+            "--data-dir",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Where the cluster is kept.  [default: moorage in the user's state directory]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
+    """What the options say; None if nothing is to be kept. Raises UsageError."""
+    if ephemeral and data_dir is not None:
+        raise click.UsageError("--ephemeral keeps nothing, so it cannot have a --data-dir.")
+    return None if ephemeral else data_dir or default_data_dir()
+
+
+@click.command(
+    "up",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    short_help="A cluster in one process, for kubectl and every other client.",
+)
 @click.option("--nodes", type=click.IntRange(0, 100_000), default=3, show_default=True, help="Simulated nodes to make.")
-@click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the cluster is kept.  [default: moorage in the user's state directory]",
-)
-@click.option("--ephemeral", is_flag=True, help="Keep nothing: the cluster is gone when the process ends.")
+@data_options
 @listen_options
-@click.option(
-    "--write-kubeconfig",
-    "kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the kubeconfig; the file appears once the cluster is ready.  [default: in the data directory]",
-)
 @click.option(
     "--load",
     "manifests",
@@ -84,8 +105,7 @@ def command(
       moorage up --ephemeral --port 0 --write-kubeconfig cluster.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/
     """
-    if ephemeral and data_dir is not None:
-        raise click.UsageError("--ephemeral keeps nothing, so it cannot have a --data-dir.")
+    kept_in = stored_in(data_dir, ephemeral=ephemeral)
     from moorage.cli.control_plane import CannotStart, ControlPlane, Settings
     from moorage.cli.streams import gates_of_components, read_configuration, say
     from moorage.model.gates import Component
@@ -98,7 +118,7 @@ def command(
         configuration=read_configuration(config, switched[Component.SCHEDULER]),
         nodes=nodes if simulate else 0,
         simulates=simulate,
-        data_dir=None if ephemeral else data_dir or default_data_dir(),
+        data_dir=kept_in,
         bind_address=bind_address,
         port=port,
         kubeconfig=kubeconfig,

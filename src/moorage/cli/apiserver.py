@@ -1,0 +1,102 @@
+"""`moorage apiserver`: the API server and its store as a process of its own.
+
+In: options. Out: an API server for schedulers, kubelets and users in other processes, until SIGINT or SIGTERM; exit 1
+if it cannot start, 2 if the command line is wrong. Nothing is scheduled and no node is simulated. Next: `api_server`
+starts and stops it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from moorage.cli.options import gates_option, listen_options, log_options
+from moorage.cli.up import data_options, stored_in
+
+if TYPE_CHECKING:
+    from moorage.cli.api_server import ApiServer, ApiServerSettings
+
+_CANNOT_START = 1
+
+
+@click.command("apiserver", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@data_options
+@listen_options
+@gates_option
+@log_options
+def command(
+    data_dir: Path | None,
+    ephemeral: bool,
+    kubeconfig: Path | None,
+    bind_address: str,
+    port: int,
+    gates: tuple[str, ...],
+    verbosity: int,
+    log_format: str,
+) -> None:
+    """Serve the Kubernetes API; schedulers and kubelets are processes of their own.
+
+    \b
+    Try:
+      moorage apiserver --write-kubeconfig cluster.yaml
+      moorage scheduler --kubeconfig cluster.yaml
+      moorage kubelet --kubeconfig cluster.yaml --nodes 5
+    """
+    kept_in = stored_in(data_dir, ephemeral=ephemeral)
+    from moorage.cli.api_server import ApiServerSettings, CannotStart
+    from moorage.cli.event_loop import run_until_signal
+    from moorage.cli.streams import parsed_gates, say
+    from moorage.telemetry.logs import configure
+
+    configure(verbosity=verbosity, log_format=log_format)
+    settings = ApiServerSettings(parsed_gates(gates), kept_in, bind_address, port)
+    try:
+        run_until_signal(lambda: ApiServerProcess(settings, kubeconfig), _announce)
+    except CannotStart as error:
+        say(str(error))
+        raise click.exceptions.Exit(_CANNOT_START) from None
+
+
+class ApiServerProcess:
+    """Start it, stop it."""
+
+    def __init__(self, settings: ApiServerSettings, kubeconfig: Path | None) -> None:
+        from moorage.cli.kubeconfig_place import KubeconfigPlace
+
+        self.settings = settings
+        self.kubeconfig = KubeconfigPlace(kubeconfig, settings.data_dir)
+        self.url = ""
+        self._server: ApiServer | None = None
+
+    async def start(self) -> None:
+        """Raises CannotStart."""
+        from moorage.cli.api_server import start_api_server
+
+        self._server = await start_api_server(self.settings)
+        self.url = self._server.url
+        self.kubeconfig.write(self._server.kubeconfig())
+
+    async def failure(self) -> BaseException:
+        """Waits for ever: there is no part that could end."""
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            await self._server.stop()
+        self.kubeconfig.clear()
+
+
+def _announce(process: ApiServerProcess) -> None:
+    kept, path = process.settings.data_dir, process.kubeconfig.path
+    click.echo(
+        f"\nThe API server is ready at {process.url}"
+        f"{f'; objects are kept in {kept}' if kept else '; nothing is kept'}.\n\n"
+        f"  moorage scheduler --kubeconfig {path}\n"
+        f"  moorage kubelet --kubeconfig {path} --nodes 3\n"
+        f"  kubectl --kubeconfig {path} get nodes\n\n"
+        "Ctrl-C stops it."
+    )
