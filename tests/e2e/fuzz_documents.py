@@ -56,6 +56,7 @@ _FINE: dict[str, Raw] = {
     "Deployment": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE, "replicas": 2}},
     "ReplicaSet": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE, "replicas": 2}},
     "StatefulSet": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE, "serviceName": "web"}},
+    "ControllerRevision": {"data": {"spec": {"template": {"$patch": "replace"}}}, "revision": 1},
     "DaemonSet": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE}},
     "Job": {"spec": {"template": {**_TEMPLATE, "spec": {**_TEMPLATE["spec"], "restartPolicy": "Never"}}}},
     "CronJob": {

@@ -18,6 +18,7 @@ from moorage.admit.defaults.pod import default_pod
 from moorage.admit.kinds import (
     claim,
     config,
+    controller_revision,
     cron_job,
     csi,
     daemon_set,
@@ -134,7 +135,15 @@ REGISTRY: dict[str, KindRow] = {
         workloads.default_daemon_set,
         daemon_set.validate_daemon_set,
         daemon_set.validate_daemon_set_update,
-        options=_selector_options,
+        strategy.prepare_daemon_set,
+        _selector_options,
+    ),
+    "ControllerRevision": KindRow(
+        _no_defaults,
+        strategy.prepare_nothing,
+        _gate_options,
+        controller_revision.validate_controller_revision,
+        controller_revision.validate_controller_revision_update,
     ),
     "Job": _workload(
         workloads.default_job, job.validate_job, job.validate_job_update, strategy.prepare_job, _selector_options

@@ -12,6 +12,7 @@ from moorage.admit.raw import Raw, part
 from moorage.model.gates import GateSet
 
 NAMESPACE_FINALIZER = "kubernetes"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def prepare_nothing(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -22,6 +23,23 @@ def prepare_workload(new: Raw, old: Raw | None, gates: GateSet) -> None:
     """A kind with a pod template at spec.template; creating one is its first generation."""
     _begin(new, old)
     drop_disabled_fields(_template_spec(new), None if old is None else _template_spec(old), gates)
+
+
+def prepare_daemon_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Each change of the template is counted in an annotation, which clients have no say in once it is there."""
+    prepare_workload(new, old, gates)
+    metadata = part(new, "metadata")
+    given = _template_generation(new if old is None else old)
+    if old is None or _template_generation(old) < 1:
+        generation = max(given, 1)
+    else:
+        generation = given + ((new["spec"].get("template") or {}) != (old["spec"].get("template") or {}))
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
+
+
+def _template_generation(daemon_set: Raw) -> int:
+    text = str(((daemon_set.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, ""))
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def prepare_stateful_set(new: Raw, old: Raw | None, gates: GateSet) -> None:

@@ -22,7 +22,7 @@ from moorage.model.service import Service, ServiceAccount
 from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.model.unknown_fields import UnknownField, unknown_fields
 from moorage.model.view import View
-from moorage.model.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
+from moorage.model.workload import ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 
 __all__ = [
     "KINDS",
@@ -79,6 +79,7 @@ KINDS: dict[tuple[str, str], KindFacts] = {
         KindFacts("apps/v1", "ReplicaSet", "replicasets", True, ReplicaSet, _TEMPLATE),
         KindFacts("apps/v1", "StatefulSet", "statefulsets", True, StatefulSet, _TEMPLATE),
         KindFacts("apps/v1", "DaemonSet", "daemonsets", True, DaemonSet, _TEMPLATE),
+        KindFacts("apps/v1", "ControllerRevision", "controllerrevisions", True, ControllerRevision),
         KindFacts("batch/v1", "Job", "jobs", True, Job, _TEMPLATE),
         KindFacts("batch/v1", "CronJob", "cronjobs", True, CronJob, ("spec", "jobTemplate", *_TEMPLATE)),
         KindFacts("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False, PriorityClass),

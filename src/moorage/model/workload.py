@@ -7,6 +7,8 @@ k8s.io/api/apps/v1. Next: `kinds`, the registry of all kinds.
 # The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from typing import Any
+
 from moorage.model.absent import ABSENT_LIST
 from moorage.model.job import (
     CronJob,
@@ -44,6 +46,7 @@ from moorage.model.storage import PersistentVolumeClaim
 from moorage.model.view import Int32, Int64, View
 
 __all__ = [
+    "ControllerRevision",
     "CronJob",
     "CronJobSpec",
     "CronJobStatus",
@@ -269,3 +272,9 @@ class DaemonSet(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: DaemonSetSpec = DaemonSetSpec()
     status: DaemonSetStatus = DaemonSetStatus()
+
+
+class ControllerRevision(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    data: Any = None
+    revision: Int64 = 0

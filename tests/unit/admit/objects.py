@@ -14,6 +14,7 @@ _API_VERSIONS = {
     "ReplicaSet": "apps/v1",
     "StatefulSet": "apps/v1",
     "DaemonSet": "apps/v1",
+    "ControllerRevision": "apps/v1",
     "Job": "batch/v1",
     "CronJob": "batch/v1",
     "StorageClass": "storage.k8s.io/v1",

@@ -29,6 +29,7 @@ VALID: dict[str, Raw] = {
     "ServiceAccount": document("ServiceAccount", secrets=[{"name": "s"}]),
     "Event": document("Event", reason="Made"),
     "Lease": document("Lease", spec={"holderIdentity": "me"}),
+    "ControllerRevision": document("ControllerRevision", data={"spec": {}}, revision=1),
     "CSIDriver": document("CSIDriver"),
     "CSINode": document("CSINode", spec={"drivers": [{"name": "d", "nodeID": "n"}]}),
     "CSIStorageCapacity": document("CSIStorageCapacity", storageClassName="fast"),

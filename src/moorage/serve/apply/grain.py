@@ -64,6 +64,7 @@ _ALWAYS_WRITTEN: Final[dict[str, tuple[str, ...]]] = {
     "StatefulSetStatus": ("replicas", "availableReplicas"),
     "DaemonSetStatus": ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
     "PodDisruptionBudgetStatus": ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+    "ControllerRevision": ("revision",),
     "PriorityClass": ("value",),
     "ServicePort": ("targetPort",),
     "VolumeAttachmentStatus": ("attached",),

@@ -38,6 +38,7 @@ REQUIRED_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "ContainerRestartRuleOnExitCodes": ("operator",),
     "ContainerStateTerminated": ("exitCode",),
     "ContainerStatus": ("image", "imageID", "name", "ready", "restartCount"),
+    "ControllerRevision": ("revision",),
     "CronJob": ("spec",),
     "CronJobSpec": ("jobTemplate", "schedule"),
     "DaemonEndpoint": ("Port",),

@@ -63,6 +63,7 @@ FIELD_NUMBERS: dict[str, str] = {
         "volumeMounts user allocatedResourcesStatus stopSignal"
     ),
     "ContainerUser": "linux",
+    "ControllerRevision": "metadata data revision",
     "CronJob": "metadata spec status",
     "CronJobSpec": (
         "schedule startingDeadlineSeconds concurrencyPolicy suspend jobTemplate successfulJobsHistoryLimit "

@@ -19,6 +19,7 @@ TABLES: dict[tuple[str, str], TableFacts] = {
     ("v1", "Secret"): plain.SECRETS,
     ("v1", "Service"): plain.SERVICES,
     ("v1", "ServiceAccount"): plain.NAME_AND_AGE,
+    ("apps/v1", "ControllerRevision"): workloads.CONTROLLER_REVISIONS,
     ("apps/v1", "DaemonSet"): workloads.DAEMON_SETS,
     ("apps/v1", "Deployment"): workloads.DEPLOYMENTS,
     ("apps/v1", "ReplicaSet"): workloads.REPLICA_SETS,

@@ -253,3 +253,24 @@ SCALES = TableFacts(
     ),
     _scale_cells,
 )
+
+
+def _controller_revision_cells(raw: Raw, ages: Ages) -> Cells:
+    owner = next((owner for owner in raw["metadata"].get("ownerReferences") or () if owner.get("controller")), None)
+    controller = NONE
+    if owner is not None:
+        group = str(owner.get("apiVersion") or "").rpartition("/")[0]
+        kind = str(owner.get("kind") or "").lower()
+        controller = f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
+    return [name_of(raw), controller, _number(raw, "revision"), age_of(raw, ages)]
+
+
+CONTROLLER_REVISIONS = TableFacts(
+    (
+        NAME,
+        column("Controller", "string", "Whose revision it is."),
+        column("Revision", "string", "Its number: the newest has the largest."),
+        AGE,
+    ),
+    _controller_revision_cells,
+)

@@ -98,6 +98,13 @@ def test_daemon_sets() -> None:
     assert cells("apps/v1", "DaemonSet", raw())[6] == "<none>"
 
 
+def test_controller_revisions() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "controller": True}
+    found = cells("apps/v1", "ControllerRevision", raw(metadata={"ownerReferences": [owner]}, revision=2))
+    assert found == ["it", "daemonset.apps/agent", 2, "5m"]
+    assert cells("apps/v1", "ControllerRevision", raw())[1:3] == ["<none>", 0]
+
+
 @pytest.mark.parametrize(
     ("spec", "status", "metadata", "shown"),
     [

@@ -6,6 +6,7 @@ In: nothing. Out: tables that `descriptions` reads. Next: `storage`.
 from typing import Final
 
 TYPES: Final[dict[str, str]] = {
+    "ControllerRevision": "What an object looked like once, kept for going back to.",
     "CronJob": "Makes a Job at the times of a schedule.",
     "CronJobSpec": "When jobs are made, and what they look like.",
     "DaemonSet": "Keeps one pod on every node that fits.",
