@@ -34,8 +34,10 @@ class Row(NamedTuple):
 
 
 CONTROLLERS: tuple[Row, ...] = (
+    Row("taint-eviction-controller", "moorage.control.taint_eviction.controller", "make_taint_eviction"),
     Row("replicaset-controller", "moorage.control.replica_set", "make_replica_set"),
     Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),
+    Row("namespace-controller", "moorage.control.namespace.controller", "make_namespace"),
 )
 
 

@@ -143,7 +143,7 @@ class Runner:
         self.queue.forget(key)
         now = self._timer()
         if plan.actions and self._hears is not None:
-            self._hears.done(key, plan, now)
+            self._hears.done(key, plan, self._clock())
         if plan.again_after is not None:
             self.queue.add_after(key, plan.again_after, now)
         for other in plan.wakes:

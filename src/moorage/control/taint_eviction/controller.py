@@ -1,0 +1,217 @@
+"""Which pods have to leave their nodes, and what is done about it.
+
+In: Nodes and Pods. Keys: `namespace/name` of a pod, and the name of a node, whose taints get the time at which they
+were noticed if a pod's time depends on it. Out: the DisruptionTarget condition and then the deletion, an event when
+that is done, another when a pod that was to go may stay. All that decides is in the objects (`timers`); what is
+remembered is who waits, for the event that says they need not wait any more, as upstream forgets it with a restart.
+Kubernetes: pkg/controller/tainteviction. Differs: timers survive a restart; a deadline is worked out anew whenever
+taints or tolerations change, where upstream keeps the first; a pod that is being deleted already is left alone.
+Next: `moorage.control.runner` carries it out.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.protocol import Object, PatchType
+from moorage.control.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
+from moorage.control.pods_of import time_text
+from moorage.control.registry import Surroundings
+from moorage.control.taint_eviction.judge import Judge, Taints
+from moorage.control.taint_eviction.timers import added_at, deadline, noticed_text, placed_at
+from moorage.control.world import World
+from moorage.match.taint_eviction import NO_EXECUTE, When
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+
+_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+_REASON = "TaintManagerEviction"
+_DELETING = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByTaintManager",
+    "message": "Taint manager: deleting due to NoExecute taint",
+}
+#: 5 ms to 4 min.
+_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
+
+
+class TaintEvictionController:
+    """See the module."""
+
+    name = "taint-eviction-controller"
+    watches = (_NODE, _POD)
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        metrics = surroundings.metrics
+        self._judge = Judge(surroundings.gates, metrics)
+        self._tainted: dict[str, Taints] = {}
+        self._noticed: dict[str, float] = {}  # when a node's taints were seen as they are
+        self._waiting: dict[str, Object] = {}  # pods whose time runs
+        self._evicted: dict[str, float] = {}  # pods that are being deleted, and since when they should be gone
+        self._deletions = metrics.counter(
+            "taint_eviction_controller_pod_deletions_total",
+            "Total number of Pods deleted by TaintEvictionController since its start.",
+        ).labels()
+        self._latency = metrics.histogram(
+            "taint_eviction_controller_pod_deletion_duration_seconds",
+            "Latency, in seconds, between the time when a taint effect has been activated for the Pod and its deletion "
+            "via TaintEvictionController.",
+            (),
+            _BUCKETS,
+        ).labels()
+
+    # -- whom a change concerns ---------------------------------------------------------------------------------------
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is _NODE:
+            return self._node_changed(old, new, world)
+        return self._pod_changed(old, new)
+
+    def _node_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if new is None:
+            name = old.name if old is not None else ""
+            self._tainted.pop(name, None)
+            self._noticed.pop(name, None)
+            return ()
+        taints = no_execute(new.view)
+        before = self._tainted.get(new.name, ())
+        if taints == before:
+            return ()
+        if taints:
+            self._tainted[new.name] = taints
+        else:
+            self._tainted.pop(new.name, None)
+        # The node first: it is noted when its taints were noticed before its pods are asked to leave.
+        return (new.name, *(pod.key for pod in world.pods_on(new.name)))
+
+    def _pod_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
+        found = new if new is not None else old
+        if found is None:
+            return ()
+        key = found.key
+        if key in self._waiting or key in self._evicted:
+            return (key,)
+        if new is None:
+            return ()
+        pod: Pod = new.view
+        node = pod.spec.nodeName
+        if node not in self._tainted:
+            return ()
+        if old is not None:
+            before: Pod = old.view
+            if before.spec.nodeName == node and before.spec.tolerations == pod.spec.tolerations:
+                return ()
+        return node, key
+
+    # -- what is to be done -------------------------------------------------------------------------------------------
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        if "/" in key:
+            return self._reconcile_pod(key, world, now)
+        return self._reconcile_node(key, world, now)
+
+    def _reconcile_node(self, name: str, world: World, now: float) -> Plan:
+        """Write down when its taints were noticed, if the time of a pod on it depends on that."""
+        node = world.get(_NODE, name)
+        taints = self._tainted.get(name)
+        if node is None or taints is None:
+            self._noticed.pop(name, None)
+            return NOTHING
+        self._noticed[name] = now
+        if all(added_at(taint, now) is not None for taint in taints):
+            return NOTHING
+        for pod in world.pods_on(name):
+            if self._judge.decide(taints, pod, name).when is When.AFTER:
+                return Plan((_write_down(node, now),))
+        return NOTHING
+
+    def _reconcile_pod(self, key: str, world: World, now: float) -> Plan:
+        found = world.get(_POD, key)
+        if found is None or found.view.metadata.deletionTimestamp is not None:
+            self._evicted.pop(key, None)
+            return Plan(tuple(self._cancel(key)))
+        pod: Pod = found.view
+        node = pod.spec.nodeName
+        taints = self._tainted.get(node, ())
+        eviction = self._judge.decide(taints, found, node)
+        if eviction.when is When.NEVER:
+            return Plan(tuple(self._cancel(key)))
+        if eviction.when is When.NOW:
+            cancelled = self._cancel(key)
+            since = min(now, max(self._noticed.get(node, now), placed_at(pod, now)))
+            return Plan((*cancelled, *self._evict(found, since, now)))
+        due = deadline(taints, eviction, pod, now)
+        if due is None:
+            # The node's key writes down when the taint was noticed, and that change brings us here again.
+            self._waiting[key] = found
+            return Plan(wakes=(node,))
+        if due > now:
+            self._waiting[key] = found
+            return Plan(again_after=due - now)
+        self._waiting.pop(key, None)
+        return Plan(tuple(self._evict(found, due, now)))
+
+    def _cancel(self, key: str) -> list[Action]:
+        """The pod need not go any more, or somebody else sees to it."""
+        waited = self._waiting.pop(key, None)
+        return [] if waited is None else [_report(waited, f"Cancelling deletion of Pod {key}")]
+
+    def _evict(self, found: Object, since: float, now: float) -> list[Action]:
+        """Say why on the pod, then delete it."""
+        pod: Pod = found.view
+        self._evicted.setdefault(found.key, since)
+        actions: list[Action] = []
+        condition: Raw = {**_DELETING, "lastTransitionTime": time_text(now)}
+        if pod.metadata.generation:
+            condition["observedGeneration"] = pod.metadata.generation
+        if not _is_marked(pod):
+            patch: Raw = {"metadata": {"uid": found.uid}, "status": {"conditions": [condition]}}
+            actions.append(Patch(_POD, found.namespace, found.name, patch, subresource="status"))
+        said = _report(found, f"Marking for deletion Pod {found.key}")
+        actions.append(Delete(_POD, found.namespace, found.name, found.uid, report=said))
+        return actions
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        """It was carried out: what was deleted is counted."""
+        if isinstance(plan.actions[-1], Delete):
+            self._deletions.inc()
+            self._latency.observe(max(0.0, now - self._evicted.get(key, now)))
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        return ()
+
+
+def make_taint_eviction(surroundings: Surroundings) -> TaintEvictionController:
+    return TaintEvictionController(surroundings)
+
+
+def no_execute(node: Node) -> Taints:
+    """The taints that make pods leave."""
+    taints = node.spec.taints
+    return tuple(taint for taint in taints if taint.effect == NO_EXECUTE) if taints else ()
+
+
+def _is_marked(pod: Pod) -> bool:
+    for condition in pod.status.conditions:
+        if condition.type == _DELETING["type"]:
+            told = {field: getattr(condition, field) for field in _DELETING}
+            return told == _DELETING and condition.observedGeneration == pod.metadata.generation
+    return False
+
+
+def _report(found: Object, message: str) -> Report:
+    about = {"kind": "Pod", "apiVersion": "v1", "namespace": found.namespace, "name": found.name, "uid": found.uid}
+    return Report(about, NORMAL, _REASON, message)
+
+
+def _write_down(node: Object, now: float) -> Patch:
+    """The time at which each NoExecute taint that has none was noticed; refused if the taints are others by now."""
+    operations: list[Raw] = []
+    view: Node = node.view
+    for index, (taint, raw) in enumerate(zip(view.spec.taints, node.raw["spec"]["taints"], strict=True)):
+        if taint.effect == NO_EXECUTE and added_at(taint, now) is None:
+            path = f"/spec/taints/{index}"
+            operations.append({"op": "test", "path": path, "value": raw})
+            operations.append({"op": "add", "path": f"{path}/timeAdded", "value": noticed_text(now)})
+    return Patch(_NODE, "", node.name, operations, kind=PatchType.JSON)
