@@ -52,6 +52,10 @@ class World:
     def in_namespace(self, facts: KindFacts, namespace: str) -> list[Object]:
         return list(self._by_namespace.get((facts, namespace), {}).values())
 
+    def has_any(self, facts: KindFacts, namespace: str) -> bool:
+        """Whether a namespace has objects of a kind."""
+        return (facts, namespace) in self._by_namespace
+
     def pods_on(self, node: str) -> list[Object]:
         return list(self._pods_by_node.get(node, {}).values())
 

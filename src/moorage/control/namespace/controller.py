@@ -1,0 +1,108 @@
+"""Namespaces that are deleted are emptied, pods first, and then let go.
+
+In: a namespace with a deletionTimestamp; what is in it, as the API server has it now. Out: deletions, conditions that
+tell what is still there, and at last the namespace without the finalizer that kept it. Nothing new can get in, because
+admission refuses it; but something may have got in that nobody has heard of yet, so what is in a namespace is asked for
+and not remembered. Kubernetes: pkg/controller/namespace. Differs: it looks again when the last object of a kind has
+gone, and not only after the time that the rest was expected to take. Next: `remaining`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.protocol import Object
+from moorage.control.actions import NOTHING, Action, Answers, Delete, Plan, Question, Update
+from moorage.control.namespace.remaining import Remaining, status_of, what_remains
+from moorage.control.pods_of import POD
+from moorage.control.registry import Surroundings
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+
+NAMESPACE = KINDS["v1", "Namespace"]
+FINALIZER = "kubernetes"
+#: Both APIs of events show the same objects.
+_CONTENT = tuple(facts for facts in KINDS.values() if facts.namespaced and facts.group != "events.k8s.io")
+#: Kinds that change too often, or matter too little, to be watched for this.
+_UNWATCHED = frozenset({"Event", "Lease"})
+
+
+class NamespaceController:
+    """See the module."""
+
+    name = "namespace-controller"
+    watches: tuple[KindFacts, ...] = (NAMESPACE, *(facts for facts in _CONTENT if facts.kind not in _UNWATCHED))
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is NAMESPACE:
+            return (new.key,) if new is not None and _is_going(new) else ()
+        if new is not None or old is None:
+            return ()
+        namespace = world.get(NAMESPACE, old.namespace)
+        if namespace is None or not _is_going(namespace) or world.has_any(facts, old.namespace):
+            return ()
+        return (namespace.key,)
+
+    def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
+        namespace = world.get(NAMESPACE, key)
+        if namespace is None or not _is_going(namespace):
+            return ()
+        return [Question(facts, key) for facts in _CONTENT]
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        """Without questions there is nothing to be done."""
+        return NOTHING
+
+    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
+        self._now = now
+        namespace = world.get(NAMESPACE, key)
+        if namespace is None or not _is_going(namespace):
+            return NOTHING
+        found = {question.facts: objects for question, objects in answers.items()}
+        if found[POD]:
+            found = {POD: found[POD]}
+        deletes = [
+            Delete(facts, key, item.name, item.uid, propagation="Background")
+            for facts, objects in found.items()
+            for item in objects
+            if item.view.metadata.deletionTimestamp is None
+        ]
+        if deletes:
+            return Plan(tuple(deletes), again_after=0.0)
+        remaining = what_remains(key, found, namespace.view.metadata.deletionTimestamp, now)
+        update = _status(namespace, remaining, now)
+        if remaining.failures:
+            return Plan((update,) if update is not None else (), retries=True)
+        if remaining.kinds:
+            return Plan((update,) if update is not None else (), again_after=remaining.estimate // 2 + 1)
+        if update is not None:
+            return Plan((update,), again_after=0.0)
+        return Plan((_finalize(namespace),))
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        namespace = world.get(NAMESPACE, key)
+        if namespace is None or not isinstance(action, Delete) or error.reason == "Conflict":
+            return ()
+        update = _status(namespace, Remaining({action.facts: 1}, {}, 0, [error.message]), self._now)
+        return (update,) if update is not None else ()
+
+
+def _is_going(namespace: Object) -> bool:
+    view = namespace.view
+    return view.metadata.deletionTimestamp is not None and FINALIZER in view.spec.finalizers
+
+
+def _status(namespace: Object, remaining: Remaining, now: float) -> Update | None:
+    status = status_of(namespace, remaining, now)
+    return None if status is None else Update(NAMESPACE, {**namespace.raw, "status": status}, "status")
+
+
+def _finalize(namespace: Object) -> Update:
+    left = [name for name in namespace.view.spec.finalizers if name != FINALIZER]
+    return Update(NAMESPACE, {**namespace.raw, "spec": {**namespace.raw["spec"], "finalizers": left}}, "finalize")
+
+
+def make_namespace(surroundings: Surroundings) -> NamespaceController:
+    return NamespaceController()
