@@ -14,7 +14,7 @@ KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubec
 .PHONY: help setup run test test-slow check format lock bench bench-e2e clean
 
 help: ## what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --without-pip: Debian ships python3 without ensurepip, so the machine's own pip installs into the new environment.
 $(READY): pyproject.toml requirements.lock
