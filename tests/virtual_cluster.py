@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tests.virtual_time import time_of_day
 
 from moorage.client.in_process import InProcessClient
-from moorage.client.protocol import Object
+from moorage.client.protocol import Client, Object
 from moorage.control.controller import Controller
 from moorage.control.manager import ControllerManager
 from moorage.model.gates import GateSet, default_gates
@@ -38,8 +38,15 @@ class Reported(NamedTuple):
 class VirtualCluster:
     """See the module."""
 
-    def __init__(self, api: Api, store: MemoryStore, make: Callable[[], Iterable[Controller]], seed: int) -> None:
-        self.api, self.store = api, store
+    def __init__(
+        self,
+        api: Api,
+        store: MemoryStore,
+        make: Callable[[], Iterable[Controller]],
+        seed: int,
+        connect: Callable[[Client], Client],
+    ) -> None:
+        self.api, self.store, self._connect = api, store, connect
         self.client = InProcessClient(api, "test")
         self.events: list[Reported] = []
         self.metrics = Metrics()
@@ -56,12 +63,14 @@ class VirtualCluster:
         seed: int = 0,
         store: MemoryStore | None = None,
         collects_garbage: bool = False,
+        connect: Callable[[Client], Client] = lambda client: client,
     ) -> AsyncIterator["VirtualCluster"]:
+        """`connect` may put something between the controllers and the API server, such as a slow network."""
         store = store or MemoryStore()
         api = Api(store, gates or default_gates(), clock=time_of_day, collects_garbage=collects_garbage)
         await api.start()
         await bootstrap(api, 443)
-        cluster = cls(api, store, make, seed)
+        cluster = cls(api, store, make, seed, connect)
         await cluster.start()
         try:
             yield cluster
@@ -77,7 +86,7 @@ class VirtualCluster:
     async def start(self) -> None:
         """Start the controllers and let them see everything."""
         self.metrics = Metrics()
-        client = InProcessClient(self.api, "controller-manager")
+        client = self._connect(InProcessClient(self.api, "controller-manager"))
         self.manager = ControllerManager(
             client, self, self._make(), self.metrics, clock=time_of_day, random=self._random
         )

@@ -1,0 +1,101 @@
+"""A network between a component and the API server: everything takes a while, and not always the same.
+
+A call may be broken off before the server hears of it, or after it was carried out, if its caller is killed meanwhile.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+from moorage.client.protocol import Client, Listing, Object, PatchType, WatchEvent
+from moorage.model.kinds import KindFacts
+
+Raw = dict[str, Any]
+
+
+class SlowClient:
+    """A `Client`. `lag` gives seconds, each time anew."""
+
+    def __init__(self, client: Client, lag: Callable[[], float]) -> None:
+        self._client, self._lag = client, lag
+
+    async def _there(self) -> None:
+        await asyncio.sleep(self._lag())
+
+    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+        await self._there()
+        return await self._client.get(facts, name, namespace)
+
+    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        await self._there()
+        found = await self._client.list_all(facts, namespace, labels=labels, fields=fields)
+        await self._there()
+        return found
+
+    async def watch(
+        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> AsyncGenerator[list[WatchEvent], None]:
+        async for events in self._client.watch(facts, revision, namespace, labels=labels, fields=fields):
+            await self._there()
+            yield events
+
+    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+        await self._there()
+        made = await self._client.create(facts, document, namespace)
+        await self._there()
+        return made
+
+    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+        await self._there()
+        made = await self._client.update(facts, document, subresource=subresource)
+        await self._there()
+        return made
+
+    async def patch(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str,
+        patch: Raw | list[Raw],
+        *,
+        subresource: str = "",
+        kind: PatchType = PatchType.STRATEGIC,
+    ) -> Object:
+        await self._there()
+        made = await self._client.patch(facts, name, namespace, patch, subresource=subresource, kind=kind)
+        await self._there()
+        return made
+
+    async def delete(
+        self,
+        facts: KindFacts,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        grace_seconds: int | None = None,
+        propagation: str = "",
+        revision: int = 0,
+    ) -> None:
+        await self._there()
+        await self._client.delete(
+            facts,
+            name,
+            namespace,
+            uid=uid,
+            grace_seconds=grace_seconds,
+            propagation=propagation,
+            revision=revision,
+        )
+        await self._there()
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        await self._there()
+        await self._client.bind(namespace, name, uid, node)
+
+    async def evict(self, namespace: str, name: str, uid: str = "") -> None:
+        await self._there()
+        await self._client.evict(namespace, name, uid)
+
+    async def close(self) -> None:
+        await self._client.close()
