@@ -22,7 +22,7 @@ from moorage.run.pod_life import Life
 Raw = dict[str, Any]
 Step = tuple[Any, ...]
 CPUS, PODS, NODES = 4, 4, 2
-LONG = 100_000.0
+LONG = 3_000.0
 
 _POD, _NODE = st.integers(0, PODS - 1), st.integers(0, NODES - 1)
 _SCRIPT = st.fixed_dictionaries(

@@ -92,11 +92,12 @@ def command(
     ):
         if complaints:
             raise click.BadParameter(complaints[0], param_hint=f"'{option}'")
+    switched = parsed_gates(gates)
     capacity = {"cpu": _quantity("--cpu", cpu), "memory": _quantity("--memory", memory), "ephemeral-storage": "100Gi"}
     try:
         settings = KubeletSettings(
             access=load_access(kubeconfig, context=context),
-            gates=parsed_gates(gates),
+            gates=switched,
             nodes=nodes,
             prefix=prefix,
             capacity={**capacity, "pods": str(pods)},
