@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._size = 0
         self._answered = False  # whether anything has come since the last request
-        self._settled = 0.0  # when the last answer was complete
+        self._settled = self._loop.time()  # when the last answer was complete, or when it began to wait for a request
         self.usable = True
         self.requests = 0
 
