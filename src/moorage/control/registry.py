@@ -38,6 +38,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("replicaset-controller", "moorage.control.replica_set", "make_replica_set"),
     Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),
     Row("namespace-controller", "moorage.control.namespace.controller", "make_namespace"),
+    Row("garbage-collector-controller", "moorage.control.garbage.controller", "make_garbage_collector"),
 )
 
 

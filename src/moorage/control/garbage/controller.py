@@ -1,0 +1,215 @@
+"""Garbage collection: what nobody owns any more is deleted; owners wait for their dependents, or let them go.
+
+In: every object of every kind but events. Out: deletions of objects all of whose owners are gone; references to gone
+owners taken out of objects that have others; `foregroundDeletion` taken from owners once no dependent blocks them,
+`orphan` once no dependent names them. Keys are UIDs. Nothing is deleted because an owner has not been heard of: the
+API server is asked. What is deleted is as it was when that was decided, or it is decided again. After a restart
+everything follows from what is there.
+Kubernetes: pkg/controller/garbagecollector. Differs: owners that nobody has seen have no node in the graph; their
+dependents ask about them. A finalizer goes in a step after the last dependent. References to kinds that do not exist
+keep an object without being tried again and again. Next: `owners`, `graph`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object, PatchType
+from moorage.control.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
+from moorage.control.garbage.graph import OwnerGraph, Place
+from moorage.control.garbage.owners import (
+    FOREGROUND,
+    ORPHAN,
+    AbsentOwners,
+    OwnerState,
+    is_in_another_namespace,
+    known_state,
+    state_by,
+    waits_for_dependents,
+    waits_for_orphans,
+)
+from moorage.control.registry import Surroundings
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.meta import OwnerReference
+
+States = Mapping[OwnerReference, OwnerState]
+
+
+class GarbageCollector:
+    """See the module."""
+
+    name = "garbage-collector-controller"
+    watches: tuple[KindFacts, ...] = tuple(facts for facts in KINDS.values() if facts.kind != "Event")
+
+    def __init__(self) -> None:
+        self._graph, self._absent = OwnerGraph(), AbsentOwners()
+
+    # -- what a change concerns ---------------------------------------------------------------------------------------
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if new is None:
+            return list(self._gone(old, world)) if old is not None else ()
+        metadata = new.view.metadata
+        before = old.view.metadata if old is not None and old.uid == new.uid else None
+        references = metadata.ownerReferences
+        if before is None:
+            self._graph.place_at(new.uid, Place(facts, new.key))
+        elif (
+            before.deletionTimestamp == metadata.deletionTimestamp
+            and before.ownerReferences == references
+            and before.finalizers == metadata.finalizers
+        ):
+            return ()
+        keys = dict.fromkeys(self._owners_changed(new, before.ownerReferences if before is not None else (), world))
+        if waits_for_dependents(metadata) and not (before is not None and waits_for_dependents(before)):
+            keys[new.uid] = None
+            keys.update(dict.fromkeys(self._graph.dependents(new.uid)))
+        elif waits_for_orphans(metadata):
+            keys[new.uid] = None
+        return keys
+
+    def _owners_changed(self, item: Object, before: Sequence[OwnerReference], world: World) -> Iterator[str]:
+        references = item.view.metadata.ownerReferences
+        removed = [reference for reference in before if reference not in references]
+        added = [reference for reference in references if reference not in before]
+        if not removed and not added:
+            return
+        self._graph.unlink(item.uid, before)
+        self._graph.link(item.uid, references)
+        yield from self._unblocked(removed, world)
+        for reference in added:
+            if known_state(reference, item, self._graph, world, self._absent) is not OwnerState.SOLID:
+                yield item.uid
+                return
+
+    def _unblocked(self, removed: Iterable[OwnerReference], world: World) -> Iterator[str]:
+        """Owners that wait for their dependents and have none that they wait for."""
+        for reference in removed:
+            if not self._graph.is_blocked(reference.uid):
+                owner = self._graph.find(reference.uid, world)
+                if owner is not None and waits_for_dependents(owner.view.metadata):
+                    yield reference.uid
+
+    def _gone(self, item: Object, world: World) -> Iterator[str]:
+        uid, references = item.uid, item.view.metadata.ownerReferences
+        dependents = self._graph.dependents(uid)
+        if dependents:
+            self._absent.add(Question(item.facts, item.namespace, item.name), uid)
+        self._graph.forget(uid)
+        self._graph.unlink(uid, references)
+        yield from dependents
+        yield from self._unblocked(references, world)
+
+    # -- what to do about one object ----------------------------------------------------------------------------------
+
+    def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
+        item = self._graph.find(key, world)
+        if item is None or item.view.metadata.deletionTimestamp is not None:
+            return ()
+        known = self._known_states(item, world).values()
+        return () if OwnerState.UNKNOWABLE in known else [state for state in known if isinstance(state, Question)]
+
+    def _known_states(self, item: Object, world: World) -> dict[OwnerReference, OwnerState | Question]:
+        return {
+            reference: known_state(reference, item, self._graph, world, self._absent)
+            for reference in item.view.metadata.ownerReferences
+        }
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return self.decide(key, world, {}, now)
+
+    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
+        item = self._graph.find(key, world)
+        if item is None:
+            return NOTHING
+        metadata = item.view.metadata
+        if waits_for_orphans(metadata):
+            return self._orphan(item, world)
+        if waits_for_dependents(metadata):
+            return NOTHING if self._graph.is_blocked(key) else Plan((_without_finalizer(item, FOREGROUND),))
+        if metadata.deletionTimestamp is not None or not metadata.ownerReferences:
+            return NOTHING
+        states: dict[OwnerReference, OwnerState] = {}
+        known = self._known_states(item, world)
+        if OwnerState.UNKNOWABLE in known.values():
+            return NOTHING
+        for reference, state in known.items():
+            if isinstance(state, Question):
+                if state not in answers:
+                    return Plan(again_after=0.0)  # it was there when nobody needed to ask
+                state = state_by(answers, state, reference.uid, self._absent)
+            states[reference] = state
+        return self._collect(item, states, world)
+
+    def _collect(self, item: Object, states: States, world: World) -> Plan:
+        found = set(states.values())
+        actions: list[Action] = [
+            _invalid_namespace(reference, item)
+            for reference, state in states.items()
+            if state is OwnerState.ABSENT and is_in_another_namespace(reference, item, self._graph)
+        ]
+        if found & {OwnerState.SOLID, OwnerState.UNSEEN}:
+            gone = [one for one, state in states.items() if state in (OwnerState.ABSENT, OwnerState.WAITING)]
+            if gone:
+                actions.append(_without_owners(item, [one.uid for one in gone]))
+            return Plan(tuple(actions), retries=OwnerState.UNSEEN in found)
+        dependents = self._graph.dependents(item.uid)
+        if OwnerState.WAITING in found and dependents:
+            if self._is_in_a_circle(dependents, world):
+                unblocking = _unblocking(item)
+                if unblocking is not None:
+                    return Plan((*actions, unblocking), again_after=0.0)
+            return Plan((*actions, _delete(item, "Foreground")))
+        finalizers = item.view.metadata.finalizers
+        policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
+        return Plan((*actions, _delete(item, policy)))
+
+    def _is_in_a_circle(self, dependents: Iterable[str], world: World) -> bool:
+        """Perhaps: an owner waits for this, and a dependent of this waits as well, so they may wait for each other."""
+        found = (self._graph.find(uid, world) for uid in dependents)
+        return any(one is not None and waits_for_dependents(one.view.metadata) for one in found)
+
+    def _orphan(self, owner: Object, world: World) -> Plan:
+        found = (self._graph.find(uid, world) for uid in self._graph.dependents(owner.uid))
+        patches = tuple(_without_owners(dependent, [owner.uid]) for dependent in found if dependent is not None)
+        if patches:
+            return Plan(patches, again_after=0.0)
+        return Plan((_without_finalizer(owner, ORPHAN),))
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        return ()
+
+
+def _delete(item: Object, policy: str) -> Delete:
+    return Delete(item.facts, item.namespace, item.name, item.uid, propagation=policy, revision=item.revision)
+
+
+def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
+    """`metadata.uid` is there so that nobody else of the same name is meant."""
+    removed = [{"$patch": "delete", "uid": uid} for uid in owners]
+    return Patch(item.facts, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": removed}})
+
+
+def _unblocking(item: Object) -> Patch | None:
+    blocking = [one.uid for one in item.view.metadata.ownerReferences if one.blockOwnerDeletion]
+    if not blocking:
+        return None
+    changed = [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]
+    return Patch(item.facts, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": changed}})
+
+
+def _without_finalizer(item: Object, finalizer: str) -> Patch:
+    left = [name for name in item.view.metadata.finalizers if name != finalizer]
+    metadata = {"uid": item.uid, "resourceVersion": str(item.revision), "finalizers": left or None}
+    return Patch(item.facts, item.namespace, item.name, {"metadata": metadata}, kind=PatchType.MERGE)
+
+
+def _invalid_namespace(owner: OwnerReference, item: Object) -> Report:
+    what = f"{owner.apiVersion}/{owner.kind}, namespace: {item.namespace}, name: {owner.name}, uid: {owner.uid}"
+    text = f'ownerRef [{what}] does not exist in namespace "{item.namespace}"'
+    return Report(reference_to(item), WARNING, "OwnerRefInvalidNamespace", text)
+
+
+def make_garbage_collector(surroundings: Surroundings) -> GarbageCollector:
+    return GarbageCollector()
