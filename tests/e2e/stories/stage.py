@@ -66,7 +66,7 @@ class Stage:
     def why_pending(self, pod: str) -> str:
         """The text of the pod's FailedScheduling event. A watch also shows what was there before."""
         selector = f"involvedObject.name={pod},reason=FailedScheduling"
-        text = self._first_line(f"get events --field-selector {selector} -w -o jsonpath='{{.message}}{{\"\\n\"}}'")
+        text = self.first_line(f"get events --field-selector {selector} -w -o jsonpath='{{.message}}{{\"\\n\"}}'")
         assert self.read(f"pod {pod}", "{.status.phase} {.spec.nodeName}") == "Pending "
         return text
 
@@ -83,7 +83,8 @@ class Stage:
         assert samples, f"no metric {name}"
         return sum(float(line.rsplit(" ", 1)[1]) for line in samples if all(label in line for label in labels))
 
-    def _first_line(self, arguments: str) -> str:
+    def first_line(self, arguments: str) -> str:
+        """What a command that goes on for ever prints first."""
         watching = self.kubectl.start(arguments)
         try:
             assert watching.stdout is not None

@@ -157,6 +157,7 @@ def test_what_is_refused(stage: Stage) -> None:
 
 def test_a_template_is_not_merged(stage: Stage) -> None:
     [deployment] = documents_of("rolling-update-with-match-label-keys", "application-server.yaml")
+    deployment["spec"]["replicas"] = 0
     stage.create(deployment)
     stored = stage.object("deployment application-server")["spec"]["template"]["spec"]["affinity"]
     assert stored == deployment["spec"]["template"]["spec"]["affinity"]

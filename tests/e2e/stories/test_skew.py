@@ -71,6 +71,9 @@ def test_placed_by_the_scheduler_and_turned_away_by_the_kubelet(skewed: Stage) -
         "number five TaintToleration",
         "version five TaintToleration",
     ]
+    assert skewed.read("pod expression", "{.status.message}") == (
+        "Pod was rejected: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
+    )
 
 
 @pytest.mark.parametrize("skewed", ["apiserver"], indirect=True)
