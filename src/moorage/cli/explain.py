@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from moorage.cli.options import all_option, colour_option, config_option, gates_option, seed_option
-from moorage.cli.streams import coloured, parsed_gates, piped_input, read_configuration, say
+from moorage.cli.options import (
+    all_option,
+    colour_option,
+    config_option,
+    context_option,
+    gates_option,
+    live_kubeconfig_option,
+    seed_option,
+)
+from moorage.cli.streams import coloured, live_input, parsed_gates, piped_input, read_configuration, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from moorage.plan.explanation import Explanation
-    from moorage.plan.planner import Settings
+    from moorage.plan.planner import Planner
 
 _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 
@@ -45,6 +53,8 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
     is_flag=True,
     help="Take the cluster as it is, without placing first the pods that come before this one in the queue.",
 )
+@live_kubeconfig_option
+@context_option
 @gates_option
 @config_option
 @seed_option
@@ -66,6 +76,8 @@ def command(
     namespace: str,
     node: str,
     alone: bool,
+    kubeconfig: str | None,
+    context: str,
     gates: tuple[str, ...],
     config: str | None,
     seed: int,
@@ -85,20 +97,30 @@ def command(
       moorage explain pod/web-1 -f cluster/
       kubectl get nodes,pods,pv,pvc,sc -A -o yaml | moorage explain shop/web-1
       moorage explain deployment/web -f cluster/ -f web.yaml --node node-3
+      moorage explain pod/web-1 --kubeconfig ~/.kube/config
 
     \b
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
     """
+    from moorage.cli.live_cluster import load_live
     from moorage.plan.explanation_target import TargetError
-    from moorage.plan.planner import Settings
+    from moorage.plan.planner import Planner, Settings
 
     gc.disable()  # an explanation makes many objects and no garbage to speak of
-    if not paths:
+    live = None
+    if kubeconfig is not None:
+        live = live_input(kubeconfig, context)
+    elif context:
+        raise click.UsageError("--context needs a --kubeconfig.")
+    elif not paths:
         paths = piped_input("explain")
     switched = parsed_gates(gates)
-    settings = Settings(switched, seed, read_configuration(config, switched))
+    where = namespace or (live.namespace if live is not None else "default")
+    planner = Planner(Settings(switched, seed, read_configuration(config, switched), where))
+    if live is not None:
+        load_live(planner, live)
     try:
-        told, unreadable = _explain(pod, paths, namespace, node, alone=alone, settings=settings)
+        told, unreadable = _explain(planner, pod, paths, namespace, node, alone=alone)
     except TargetError as error:
         say(str(error))
         return _UNREADABLE
@@ -109,16 +131,14 @@ def command(
 
 
 def _explain(
-    pod: str, paths: tuple[str, ...], namespace: str, node: str, *, alone: bool, settings: Settings
+    planner: Planner, pod: str, paths: tuple[str, ...], namespace: str, node: str, *, alone: bool
 ) -> tuple[Explanation, int]:
     from moorage.lint.sources import sources_of
     from moorage.plan.explanation import explain_pod
     from moorage.plan.explanation_target import find_target
-    from moorage.plan.planner import Planner
 
-    planner = Planner(settings)
-    planner.load(sources_of(paths))
     inventory = planner.inventory
+    planner.load(sources_of(paths), announces_updates=not inventory.sources)
     if not inventory.sources:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     for note in inventory.notes:

@@ -32,6 +32,14 @@ colour_option = click.option(
     show_default=True,
     help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
 )
+live_kubeconfig_option = click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    help="Read the cluster that this kubeconfig leads to; files then say what would be applied to it.",
+)
+context_option = click.option(
+    "--context", default="", metavar="NAME", help="The kubeconfig's context, if not its current one."
+)
 bind_address_option = click.option(
     "--bind-address", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all of them."
 )

@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from moorage.cli.options import all_option, colour_option, config_option, gates_option, seed_option
-from moorage.cli.streams import coloured, parsed_gates, piped_input, read_configuration, say
+from moorage.cli.options import (
+    all_option,
+    colour_option,
+    config_option,
+    context_option,
+    gates_option,
+    live_kubeconfig_option,
+    seed_option,
+)
+from moorage.cli.streams import coloured, live_input, parsed_gates, piped_input, read_configuration, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +62,11 @@ _WORTH_A_BAR = 2_000
     metavar="deployment/[NAMESPACE/]NAME",
     help="Play a rolling update (to the template in --change, or a restart) and say whether it completes.",
 )
+@live_kubeconfig_option
+@context_option
+@click.option(
+    "-n", "--namespace", default="", help="Of objects that name none.  [default: the context's, or 'default']"
+)
 @gates_option
 @config_option
 @seed_option
@@ -71,6 +84,9 @@ def command(
     drains: tuple[str, ...],
     removes: tuple[str, ...],
     rollout: str | None,
+    kubeconfig: str | None,
+    context: str,
+    namespace: str,
     gates: tuple[str, ...],
     config: str | None,
     seed: int,
@@ -82,7 +98,8 @@ def command(
     """Say where every pod lands, what stays Pending and why, and how full the nodes become.
 
     Reads nodes, pods, workloads, volumes and claims from files, directories and standard input (-), written by hand or
-    printed by kubectl get. Pods that have a node keep it; workloads get the pods they lack. Nothing need be running.
+    printed by kubectl get; or, with --kubeconfig, from a live cluster, and files say what would be applied to it.
+    Pods that have a node keep it; workloads get the pods they lack. Nothing need be running, and nothing is changed.
 
     \b
     Examples:
@@ -92,20 +109,31 @@ def command(
       moorage plan cluster/ --taint node-1=maintenance=soon:NoExecute --drain node-2
       moorage plan cluster/ --rollout deployment/web
       moorage plan cluster/ --config scheduler.yaml
+      moorage plan --kubeconfig ~/.kube/config new-deployment.yaml
 
     \b
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
     """
+    from moorage.cli.live_cluster import load_live
     from moorage.plan.node_changes import ChangeError
     from moorage.plan.planner import Planner, Settings
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
-    if not paths:
+    live = None
+    if kubeconfig is not None:
+        live = live_input(kubeconfig, context)
+        paths, files = (), (*paths, *files)
+    elif context:
+        raise click.UsageError("--context needs a --kubeconfig.")
+    elif not paths:
         paths = piped_input("plan")
-    if "-" in paths and "-" in files:
+    if (*paths, *files).count("-") > 1:
         raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
     switched = parsed_gates(gates)
-    planner = Planner(Settings(switched, seed, read_configuration(config, switched)))
+    namespace = namespace or (live.namespace if live is not None else "default")
+    planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
+    if live is not None:
+        load_live(planner, live)
     changes = _changes(files, taints, untaints, drains, removes)
     try:
         outcome, difference, played = _plan(planner, paths, changes, rollout)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from moorage.cli.live_cluster import LiveCluster
     from moorage.model.gates import Component, GateSet
     from moorage.schedule.configured_scheduler import Configuration
 
-_BAD_CONFIGURATION = 2
+_BAD_CONFIGURATION = _NO_CLUSTER = 2
 
 
 def piped_input(verb: str) -> tuple[str, ...]:
@@ -29,6 +30,17 @@ def piped_input(verb: str) -> tuple[str, ...]:
     if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode):
         return ("-",)
     raise click.UsageError(f"Nothing to {verb}: name files or directories, or pipe manifests in.")
+
+
+def live_input(kubeconfig: str, context: str) -> LiveCluster:
+    """The cluster that --kubeconfig leads to. Why there is none ends here."""
+    from moorage.cli.live_cluster import NoLiveCluster, read_live_cluster
+
+    try:
+        return read_live_cluster(kubeconfig, context)
+    except NoLiveCluster as error:
+        say(str(error))
+        raise click.exceptions.Exit(_NO_CLUSTER) from None
 
 
 def parsed_gates(given: tuple[str, ...]) -> GateSet:

@@ -40,8 +40,9 @@ class Item(msgspec.Struct):
 class Inventory:
     """The objects of the input by key, and the notes about them."""
 
-    def __init__(self, gates: GateSet) -> None:
-        self.gates = gates
+    def __init__(self, gates: GateSet, namespace: str = "default") -> None:
+        """`namespace` is that of objects that do not name theirs."""
+        self.gates, self.namespace = gates, namespace
         self.items: dict[Key, Item] = {}
         self.services: dict[tuple[str, str], dict[str, str]] = {}  # by namespace and name: what they select
         self.notes: list[Note] = []
@@ -64,7 +65,7 @@ class Inventory:
 
     def copy(self) -> "Inventory":
         """The same objects, so that changes can be applied on top; notes and counts begin anew."""
-        made = Inventory(self.gates)
+        made = Inventory(self.gates, self.namespace)
         made.items = dict(self.items)
         made.services = dict(self.services)
         return made

@@ -37,6 +37,7 @@ class Settings(msgspec.Struct, frozen=True):
     gates: GateSet
     seed: int = 0
     configuration: Configuration = DEFAULT_CONFIGURATION
+    namespace: str = "default"
 
 
 class Planner:
@@ -44,11 +45,15 @@ class Planner:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.inventory = Inventory(settings.gates)
+        self.inventory = Inventory(settings.gates, settings.namespace)
 
-    def load(self, sources: Iterable[Source], tick: Tick = _nothing) -> None:
+    def load(self, sources: Iterable[Source], tick: Tick = _nothing, *, announces_updates: bool = True) -> None:
         """Read the input. What cannot be read or would be refused is noted and left out."""
-        Reader(self.inventory, self.settings.gates).read(sources, tick)
+        Reader(self.inventory, self.settings.gates, announces_updates=announces_updates).read(sources, tick)
+
+    def load_objects(self, source: str, objects: Iterable[Raw]) -> None:
+        """Take what was read from a cluster, which `source` names."""
+        Reader(self.inventory, self.settings.gates).read_objects(source, objects)
 
     def build(self, inventory: Inventory | None = None) -> tuple[World, Placement]:
         """A world with all pods made and none placed yet."""

@@ -3,7 +3,8 @@
 In: sources, read one document at a time. Out: every object that the API server would take, as it would be stored;
 whatever it refuses is noted with its place and left out. What `kubectl get -o yaml` prints works as it is: an object
 with a uid or a phase exists already, so it is not created once more (its label keys are merged, its status counts).
-An object that comes a second time is an update of the first, as `kubectl apply` would make it.
+An object that comes a second time is an update of the first, as `kubectl apply` would make it. Objects of a live
+cluster come in without a file around them.
 Kubernetes: kubectl apply, and the API server behind it. Next: `priorities`, which needs all PriorityClasses.
 """
 
@@ -25,6 +26,7 @@ from moorage.lint.subject import identity
 from moorage.model.documents import DecodeError, Document, read_documents
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
+from moorage.model.positions import Location
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import name_suffix
 from moorage.plan.notes import Level, Note, Place
@@ -55,6 +57,12 @@ class Reader:
             self.inventory.sources += 1
             self._read_source(source)
             after_each()
+
+    def read_objects(self, source: str, objects: Iterable[Raw]) -> None:
+        """What somebody else has read already; it stands in no line of `source`."""
+        self.inventory.sources += 1
+        for raw in objects:
+            self._add(Document(source, raw, _NO_POSITIONS, b"", 0))
 
     def _read_source(self, source: Source) -> None:
         if source.problem:
@@ -97,8 +105,12 @@ class Reader:
         if facts is None or facts.kind in _WITHOUT_PLACEMENT:
             self._pass_over(document, place)
             return
-        name = _text(raw, "name")
-        key = Key(facts.kind, (_text(raw, "namespace") or "default") if facts.namespaced else "", name)
+        name, namespace = _text(raw, "name"), ""
+        if facts.namespaced:
+            namespace = _text(raw, "namespace")
+            if not namespace:
+                raw, namespace = self._in_namespace(raw), self.inventory.namespace
+        key = Key(facts.kind, namespace, name)
         old = self.inventory.items.get(key) if name else None
         existing = _exists(raw, facts)
         result = self._admit(raw, old, facts, key, existing=existing)
@@ -119,6 +131,13 @@ class Reader:
                 self.inventory.note(Level.WARNING, key, text, place)
         self.changed.setdefault(key, old)
         self.inventory.items[key] = Item(key, facts, result.object, view, existing, place)
+
+    def _in_namespace(self, raw: Raw) -> Raw:
+        """An object that does not name its namespace, in the one that is meant; `default` is known to admission."""
+        metadata, namespace = raw.get("metadata"), self.inventory.namespace
+        if namespace == "default" or not isinstance(metadata, dict):
+            return raw
+        return {**raw, "metadata": {**metadata, "namespace": namespace}}
 
     def _admit(self, raw: Raw, old: Item | None, facts: KindFacts, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
@@ -162,7 +181,23 @@ class Reader:
         """Of a Service only its selector counts: its pods are spread although they do not ask for it."""
         spec = raw.get("spec")
         selector = _labels(spec.get("selector")) if isinstance(spec, dict) else {}
-        self.inventory.services[_text(raw, "namespace") or "default", _text(raw, "name")] = selector
+        self.inventory.services[_text(raw, "namespace") or self.inventory.namespace, _text(raw, "name")] = selector
+
+
+class _NoPositions:
+    """Of an object that was never written down."""
+
+    def find(self, steps: tuple[str, ...]) -> Location:
+        return Location(0, 0)
+
+    def below(self, steps: tuple[str, ...]) -> "_NoPositions":
+        return self
+
+    def start(self) -> Callable[[], Location]:
+        return lambda: Location(0, 0)
+
+
+_NO_POSITIONS = _NoPositions()
 
 
 def _labels(value: Any) -> dict[str, str]:

@@ -1,0 +1,99 @@
+"""A live cluster → the objects that a plan depends on, as a dump by kubectl would have them.
+
+In: a kubeconfig. Out: a `LiveCluster`: raw objects of every kind that matters, read page by page, and what could not be
+had: kinds that the server does not know or that we may not list are left out, with a note. Whoever cannot reach the
+server at all, or may not see nodes and pods, gets `NoLiveCluster`. Nothing is written to the cluster, ever. Kubernetes:
+kubectl get. Next: `plan` and `explain` feed it to `moorage.plan.planner`.
+"""
+
+import asyncio
+from typing import Any, NamedTuple
+
+from moorage.client.access import KubeconfigError
+from moorage.client.http import HttpClient
+from moorage.client.kubeconfig import load_access
+from moorage.client.protocol import Client, Unreachable
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.plan.notes import Level, Note
+from moorage.plan.planner import Planner
+
+Raw = dict[str, Any]
+
+#: What no pod's place depends on, however much there may be of it.
+_LEFT_OUT = frozenset(
+    {"ConfigMap", "ControllerRevision", "Event", "Lease", "Secret", "ServiceAccount", "VolumeAttachment"}
+)
+#: Without these there is nothing to plan with.
+_NEEDED = frozenset({"Node", "Pod"})
+_NOT_FOUND, _FORBIDDEN = 404, 403
+_WANTED = tuple(facts for facts in KINDS.values() if facts.kind not in _LEFT_OUT)
+
+
+class NoLiveCluster(Exception):
+    """Why there is none: one line for the user."""
+
+
+class Missing(NamedTuple):
+    """A kind that could not be read, and why."""
+
+    kind: str
+    reason: str
+
+
+class LiveCluster(NamedTuple):
+    """See the module. `namespace` is the one of the kubeconfig's context."""
+
+    server: str
+    namespace: str
+    objects: list[Raw]
+    missing: list[Missing]
+
+
+def read_live_cluster(kubeconfig: str, context: str = "") -> LiveCluster:
+    """Raises NoLiveCluster."""
+    try:
+        access = load_access(kubeconfig, context=context)
+        client = HttpClient(access, "plan")
+    except KubeconfigError as error:
+        raise NoLiveCluster(str(error)) from None
+    objects, missing = asyncio.run(_read_and_close(client, access.server))
+    return LiveCluster(access.server, access.namespace, objects, missing)
+
+
+def load_live(planner: Planner, live: LiveCluster) -> None:
+    """Make the cluster the planner's input, and note what it lacks."""
+    planner.load_objects(live.server, live.objects)
+    for kind, why in live.missing:
+        planner.inventory.notes.append(Note(Level.WARNING, kind, f"was not read: {why}", live.server))
+
+
+async def _read_and_close(client: HttpClient, server: str) -> tuple[list[Raw], list[Missing]]:
+    try:
+        return await read_objects(client, server)
+    finally:
+        await client.close()
+
+
+async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Missing]]:
+    """All that matters, kind by kind: those that others refer to come in no particular order. Raises NoLiveCluster."""
+    objects: list[Raw] = []
+    missing: list[Missing] = []
+    for facts in _WANTED:
+        try:
+            objects += await _list(client, facts)
+        except ApiError as error:
+            if error.code not in (_NOT_FOUND, _FORBIDDEN) or facts.kind in _NEEDED:
+                raise NoLiveCluster(f"{server}: {facts.plural} cannot be listed: {error.message}") from None
+            why = "there is no such kind on the server" if error.code == _NOT_FOUND else error.message
+            missing.append(Missing(facts.kind, why))
+        except Unreachable as error:
+            text = str(error)
+            raise NoLiveCluster(text if server in text else f"{server}: {text}") from None
+    return objects, missing
+
+
+async def _list(client: Client, facts: KindFacts) -> list[Raw]:
+    """In lists objects do not say of what kind they are."""
+    listing = await client.list_all(facts)
+    return [{"apiVersion": facts.api_version, "kind": facts.kind, **item.raw} for item in listing.items]
