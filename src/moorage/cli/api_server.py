@@ -39,12 +39,16 @@ class CannotStart(Exception):
 
 
 class ApiServerSettings(msgspec.Struct, frozen=True):
-    """Where to listen and where to keep data; without a directory nothing is kept."""
+    """Where to listen and where to keep data; without a directory nothing is kept.
+
+    `collects_garbage` says that a garbage collector runs, so that deletions may wait for it.
+    """
 
     gates: GateSet
     data_dir: Path | None
     bind_address: str = "127.0.0.1"
     port: int = 0
+    collects_garbage: bool = False
 
 
 class ApiServer:
@@ -79,7 +83,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
     store = await _open_store(settings.data_dir)
     try:
         credentials = _open_credentials(settings)
-        api = Api(store, settings.gates, clock=time.time)
+        api = Api(store, settings.gates, clock=time.time, collects_garbage=settings.collects_garbage)
         await api.start()
         paths = WebPaths((Check("ping", lambda: ""), Check("store", lambda: "")), metrics.render)
         authenticator = Authenticator({credentials.token: ADMIN})

@@ -25,6 +25,14 @@ _CANNOT_START = 1
 @click.command("apiserver", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @data_options
 @listen_options
+@click.option(
+    "--enable-garbage-collector",
+    "collects_garbage",
+    type=bool,
+    default=True,
+    show_default=True,
+    help="Whether deletions may wait for the garbage collector of a controller manager.",
+)
 @gates_option
 @log_options
 def command(
@@ -33,6 +41,7 @@ def command(
     kubeconfig: Path | None,
     bind_address: str,
     port: int,
+    collects_garbage: bool,
     gates: tuple[str, ...],
     verbosity: int,
     log_format: str,
@@ -52,7 +61,7 @@ def command(
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)
-    settings = ApiServerSettings(parsed_gates(gates), kept_in, bind_address, port)
+    settings = ApiServerSettings(parsed_gates(gates), kept_in, bind_address, port, collects_garbage)
     try:
         run_until_signal(lambda: ApiServerProcess(settings, kubeconfig), _announce)
     except CannotStart as error:

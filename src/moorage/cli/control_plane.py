@@ -28,6 +28,7 @@ from moorage.telemetry.logs import get_logger
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
 
 _LOG = get_logger("up")
+_GARBAGE_COLLECTOR = "garbage-collector-controller"
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -72,7 +73,13 @@ class ControlPlane:
         settings = self.settings
         gates = settings.gates
         self._server = server = await start_api_server(
-            ApiServerSettings(gates[Component.API_SERVER], settings.data_dir, settings.bind_address, settings.port)
+            ApiServerSettings(
+                gates[Component.API_SERVER],
+                settings.data_dir,
+                settings.bind_address,
+                settings.port,
+                collects_garbage=any(row.name == _GARBAGE_COLLECTOR for row in chosen(settings.controllers)),
+            )
         )
         if settings.manifests:
             await load_manifests(InProcessClient(server.api, "moorage-load"), settings.manifests)

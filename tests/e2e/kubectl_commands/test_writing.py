@@ -147,9 +147,10 @@ def test_patches(kubectl: Kubectl) -> None:
     assert kubectl("""patch cm settings -p '{"data":{"b":"3"}}'""").out == "configmap/settings patched (no change)\n"
     said = kubectl.fails("""patch cm settings --type=json -p '[{"op":"test","path":"/data/a","value":"9"}]'""")
     assert "the server rejected our request" in said or "test" in said
-    kubectl("apply -f -", DEPLOYMENT)
-    kubectl("""patch deployment web --subresource=status -p '{"status":{"readyReplicas":0,"replicas":3}}'""")
-    assert kubectl("get deployment web -o jsonpath={.status.replicas}").out == "3"
+    kubectl("apply -f -", pod("one"))
+    mine = '{"status":{"conditions":[{"type":"example.com/mine","status":"True","reason":"Because"}]}}'
+    kubectl(f"patch pod one --subresource=status -p '{mine}'")
+    assert kubectl("""get pod one -o jsonpath='{.status.conditions[?(@.reason=="Because")].status}'""").out == "True"
 
 
 def test_patch_what_cannot_change(kubectl: Kubectl) -> None:
@@ -235,8 +236,14 @@ def test_finalizers_hold_an_object(kubectl: Kubectl) -> None:
 
 def test_a_namespace_that_is_going_takes_nothing_new(kubectl: Kubectl) -> None:
     kubectl("apply -f -", SETTINGS)
+    kubectl("apply -f -", SETTINGS.replace("  name: settings", "  name: held\n  finalizers: [example.com/hold]"))
     said = kubectl(f"delete namespace {kubectl.namespace} --wait=false").out
     assert said == f'namespace "{kubectl.namespace}" deleted\n'
+    kubectl(f"wait namespace {kubectl.namespace} --for=condition=NamespaceFinalizersRemaining --timeout=30s")
     said = kubectl.fails("create -f -", pod("one"))
     assert "because it is being terminated" in said or "not found" in said
+    assert kubectl("get configmaps -o name").lines == ["configmap/held"]
+    kubectl("""patch cm held --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'""")
+    kubectl(f"wait namespace {kubectl.namespace} --for=delete --timeout=30s")
+    assert "not found" in kubectl.fails(f"get namespace {kubectl.namespace}")
     assert 'namespaces "default" is forbidden: this namespace may not be deleted' in kubectl.fails("delete ns default")
