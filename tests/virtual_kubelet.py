@@ -77,9 +77,15 @@ class VirtualKubelet:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _start(self, pod: Object, node: int) -> None:
+    async def bind(self, pod: Object, node: int) -> bool:
+        """Whether there was a node for it."""
         with suppress(ApiError):
             await self._client.bind(pod.namespace, pod.name, pod.uid, f"node-{node}")
+        return True
+
+    async def _start(self, pod: Object, node: int) -> None:
+        if not await self.bind(pod, node):
+            return
         wait = self._seconds_to_start(pod)
         if wait == float("inf"):
             return

@@ -45,20 +45,20 @@ class DaemonFit(msgspec.Struct, frozen=True):
 class DaemonTemplate:
     """A DaemonSet's pod spec, compiled once and asked about every node."""
 
-    __slots__ = ("_affinity", "_node_name", "_tolerations")
+    __slots__ = ("_affinity", "_node_name", "tolerations")
 
-    def __init__(self, spec: PodSpec, gates: GateSet, programs: Any = None) -> None:
+    def __init__(self, spec: PodSpec, gates: GateSet, programs: Any = None, on_evaluation_failed: Any = None) -> None:
         self._node_name = spec.nodeName
         self._affinity: RequiredNodeAffinity = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
         tolerations = daemon_tolerations(spec.tolerations, host_network=spec.hostNetwork)
-        self._tolerations: TolerationSet = compile_tolerations(tolerations, gates, programs)
+        self.tolerations: TolerationSet = compile_tolerations(tolerations, gates, programs, on_evaluation_failed)
 
     def fits(self, node: Node) -> DaemonFit:
         name, taints = node.metadata.name, node.spec.taints
         if self._node_name not in ("", name) or not self._affinity.match(node.metadata.labels, name):
             return DaemonFit(should_run=False, should_continue=False)
-        if self._tolerations.untolerated(taints, ("NoSchedule", "NoExecute")):
-            stays = not self._tolerations.untolerated(taints, ("NoExecute",))
+        if self.tolerations.untolerated(taints, ("NoSchedule", "NoExecute")):
+            stays = not self.tolerations.untolerated(taints, ("NoExecute",))
             return DaemonFit(should_run=False, should_continue=stays)
         return DaemonFit(should_run=True, should_continue=True)
 

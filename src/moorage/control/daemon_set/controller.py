@@ -1,0 +1,268 @@
+"""The DaemonSet controller: from what is on the nodes to what should be, a burst at a time.
+
+In: DaemonSets, pods, nodes, revisions. Out: plans. News of a pod or a node are kept in the DaemonSet's `tracker`, which
+a restart makes anew from the world. Kubernetes: syncDaemonSet, manage, syncNodes, syncNodeUpdate. Differs: deletions
+come before creations, so that a template that is refused keeps nobody where nobody may be; the status is written first
+and describes what was found. Next: `tracker`, `rolling`, `new_pods`.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report
+from moorage.control.daemon_set.backoff import FailedPods
+from moorage.control.daemon_set.daemon_pod import REVISION_HASH, DaemonPod
+from moorage.control.daemon_set.eligibility import Eligibility
+from moorage.control.daemon_set.new_pods import daemon_pods, template_generation
+from moorage.control.daemon_set.on_node import Wishes
+from moorage.control.daemon_set.rolling import limits_of, next_step, surges
+from moorage.control.daemon_set.status import daemon_set_status
+from moorage.control.daemon_set.tracker import Tracker
+from moorage.control.deployment.bounds import ROLLING_UPDATE
+from moorage.control.pods_of import POD, claim, concerned_owners, owner_key
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set import namespace_is_terminating
+from moorage.control.replica_set_status import update_of_status
+from moorage.control.revisions import (
+    CONTROLLER_REVISION,
+    History,
+    collided,
+    hash_of,
+    history_of,
+    is_collision,
+    surplus_history,
+)
+from moorage.control.world import World, controller_of
+from moorage.model.api_error import ApiError
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.telemetry.metrics import Metrics
+
+DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
+NODE = KINDS["v1", "Node"]
+#: No more than so many pods are made, or deleted, before the world is looked at again.
+BURST = 250
+
+
+class _Known(NamedTuple):
+    """A tracker, and what it was made for: it is made anew if any of that is different."""
+
+    made_for: tuple[str, int, str, str]
+    tracker: Tracker
+
+
+class DaemonSetController:
+    """See the module."""
+
+    name = "daemonset-controller"
+    watches: tuple[KindFacts, ...] = (DAEMON_SET, POD, NODE, CONTROLLER_REVISION)
+
+    def __init__(self, gates: GateSet, metrics: Metrics | None = None) -> None:
+        self._eligibility = Eligibility(gates, metrics or Metrics())
+        self._known: dict[str, _Known] = {}
+        self._failed: dict[str, FailedPods] = {}
+
+    # -- what changes -------------------------------------------------------------------------------------------------
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is POD:
+            return self._pod_changed(old, new, world)
+        if facts is NODE:
+            return self._node_changed(old, new)
+        if facts is CONTROLLER_REVISION:
+            return concerned_owners(DAEMON_SET, old, new, world)
+        changed = new or old
+        if changed is None:
+            return ()
+        if new is None or (old is not None and old.uid != new.uid):
+            self._known.pop(changed.key, None)
+            self._failed.pop(changed.key, None)
+        return (changed.key,)
+
+    def _pod_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        """Whose pod it was and whose it is; nobody, if nothing happened that matters."""
+        changed = new or old
+        if changed is None:
+            return ()
+        before = owner_key(DAEMON_SET, old, world) if old is not None else None
+        after = owner_key(DAEMON_SET, new, world) if new is not None else None
+        keys = set()
+        for key in {before, after} - {None}:
+            known = self._known.get(key) if key is not None else None
+            if key is None:
+                continue
+            if known is None or known.tracker.pod_changed(changed.key, new if key == after else None):
+                keys.add(key)
+        if after is None:
+            for key in concerned_owners(DAEMON_SET, None if before else old, new, world):
+                if key in self._known:
+                    self._known[key].tracker.orphans.add(changed.key)
+                keys.add(key)
+        return keys
+
+    def _node_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
+        changed = new or old
+        if changed is None:
+            return ()
+        view = new.view if new is not None else None
+        if old is not None and view is not None:
+            before = old.view
+            if before.metadata.labels == view.metadata.labels and before.spec.taints == view.spec.taints:
+                return ()
+        keys = [key for key, known in self._known.items() if known.tracker.node_changed(changed.name, view)]
+        if view is not None and view.spec.taints:
+            for key, known in self._known.items():
+                self._eligibility.tell_unreadable(known.tracker.template, view, key)
+        return keys
+
+    # -- what to do ---------------------------------------------------------------------------------------------------
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        daemon_set = world.get(DAEMON_SET, key)
+        if daemon_set is None or daemon_set.view.metadata.deletionTimestamp is not None:
+            return NOTHING
+        history = history_of(daemon_set, world)
+        if history.current is None:
+            return Plan(tuple(history.actions), again_after=0.0)
+        tracker = self._tracker(daemon_set, hash_of(history.current), world)
+        first = [*history.actions, *_adoptions(daemon_set, tracker, world), *_merged(daemon_set, history, tracker)]
+        if first:
+            return Plan(tuple(first), again_after=0.0)
+        tracker.refresh(now)
+        actions: list[Action] = []
+        update = update_of_status(daemon_set, daemon_set_status(daemon_set, tracker.counts))
+        if update is not None:
+            actions.append(update)
+        steps, wait = self._steps(daemon_set, tracker, hash_of(history.current), now)
+        actions += steps
+        if len(history.old) > (daemon_set.view.spec.revisionHistoryLimit or 0):
+            limit = daemon_set.view.spec.revisionHistoryLimit
+            actions += surplus_history(history.old, limit, tracker.hashes())
+        moments = [] if tracker.next_change is None else [tracker.next_change - now]
+        return Plan(tuple(actions), min([*moments, *wait], default=None))
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        daemon_set = world.get(DAEMON_SET, key)
+        if daemon_set is None or namespace_is_terminating(error):
+            return ()
+        if isinstance(action, Create) and action.facts is CONTROLLER_REVISION:
+            if error.reason != "AlreadyExists" or not is_collision(action, world):
+                return ()
+            update = update_of_status(daemon_set, collided(daemon_set))
+            return () if update is None else (update,)
+        about = reference_to(daemon_set)
+        if isinstance(action, Create):
+            return (Report(about, WARNING, "FailedCreate", f"Error creating: {error.message}"),)
+        if isinstance(action, Delete) and action.facts is POD:
+            return (Report(about, WARNING, "FailedDelete", f"Error deleting: {error.message}"),)
+        return ()
+
+    def _tracker(self, daemon_set: Object, hash_: str, world: World) -> Tracker:
+        """The one there is, unless it was for something else; a new one looks at everything."""
+        view = daemon_set.view
+        generation = template_generation(daemon_set)
+        made_for = (daemon_set.uid, view.metadata.generation, generation, hash_)
+        known = self._known.get(daemon_set.key)
+        if known is not None and known.made_for == made_for:
+            return known.tracker
+        spec = view.spec
+        wishes = Wishes(hash_, generation, spec.minReadySeconds, surges(spec.updateStrategy))
+        tracker = Tracker(self._eligibility.compile(spec.template.spec), spec.selector, wishes)
+        for node in world.all(NODE):
+            tracker.node_changed(node.name, node.view)
+            if node.view.spec.taints:
+                self._eligibility.tell_unreadable(tracker.template, node.view, daemon_set.key)
+        for pod in world.owned(POD, daemon_set.uid):
+            tracker.pod_changed(pod.key, pod)
+        tracker.orphans.update(pod.key for pod in world.orphans(POD, daemon_set.namespace))
+        self._known[daemon_set.key] = _Known(made_for, tracker)
+        return tracker
+
+    def _steps(self, daemon_set: Object, tracker: Tracker, hash_: str, now: float) -> tuple[list[Action], list[float]]:
+        """One pod on each node that fits and none elsewhere; if that is so already, the next step of an update."""
+        strategy = daemon_set.view.spec.updateStrategy
+        delete, reports, waits = self._surplus(daemon_set, tracker, now)
+        create_on = list(islice(tracker.nodes_without_pod, BURST))
+        if not delete and not create_on and strategy.type == ROLLING_UPDATE:
+            step = next_step(tracker, limits_of(strategy, tracker.counts.desired))
+            delete, create_on = step.delete[:BURST], step.create_on[:BURST]
+        actions: list[Action] = [*reports, *(_delete(daemon_set, pod) for pod in delete)]
+        if create_on:
+            said = Report(reference_to(daemon_set), NORMAL, "SuccessfulCreate", "Created pod: {name}")
+            pods = daemon_pods(daemon_set, hash_, create_on)
+            actions += [Create(POD, pod, daemon_set.namespace, said) for pod in pods]
+        return actions, waits
+
+    def _surplus(
+        self, daemon_set: Object, tracker: Tracker, now: float
+    ) -> tuple[list[DaemonPod], list[Action], list[float]]:
+        """Pods that are to go, what is said about those that ended, and how long others of them have to wait."""
+        failed_pods = self._failed_pods(daemon_set)
+        about = reference_to(daemon_set)
+        delete: list[DaemonPod] = []
+        reports: list[Action] = []
+        waits: list[float] = []
+        for node, verdict in tracker.nodes_with_surplus():
+            if len(delete) >= BURST:
+                break
+            wait = failed_pods.waits(node, now) if verdict.failed else 0.0
+            if wait:
+                waits.append(wait)
+                delete += [pod for pod in verdict.delete if pod not in verdict.failed]
+            else:
+                delete += verdict.delete
+                if verdict.failed:
+                    failed_pods.failed(node, now)
+            for pod in () if wait else verdict.failed:
+                text = f"Found failed daemon pod {daemon_set.namespace}/{pod.name} on node {node}, will try to kill it"
+                reports.append(Report(about, WARNING, "FailedDaemonPod", text))
+            for pod in verdict.succeeded:
+                what = f"{daemon_set.namespace}/{pod.name} on node {node}"
+                text = f"Found succeeded daemon pod {what}, will try to delete it"
+                reports.append(Report(about, NORMAL, "SucceededDaemonPod", text))
+        return delete[:BURST], reports, waits
+
+    def _failed_pods(self, daemon_set: Object) -> FailedPods:
+        generation = daemon_set.view.status.observedGeneration
+        found = self._failed.get(daemon_set.key)
+        if found is None or found.generation != generation:
+            found = self._failed[daemon_set.key] = FailedPods(generation)
+        return found
+
+
+def make_daemon_set(surroundings: Surroundings) -> DaemonSetController:
+    return DaemonSetController(surroundings.gates, surroundings.metrics)
+
+
+def _delete(daemon_set: Object, pod: DaemonPod) -> Delete:
+    said = Report(reference_to(daemon_set), NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
+    return Delete(POD, daemon_set.namespace, pod.name, pod.uid, report=said)
+
+
+def _adoptions(daemon_set: Object, tracker: Tracker, world: World) -> list[Action]:
+    """Pods to adopt and to let go. Orphans are looked at when they are new or their labels are."""
+    candidates = [world.get(POD, key) for key in tracker.orphans]
+    patches: list[Action] = []
+    if tracker.strays or any(pod is not None and controller_of(pod.view.metadata) is None for pod in candidates):
+        patches += claim(daemon_set, daemon_set.view.spec.selector, POD, world).patches
+    if not patches:
+        tracker.orphans.clear()
+    return patches
+
+
+def _merged(daemon_set: Object, history: History, tracker: Tracker) -> list[Action]:
+    """Of several revisions that are the same, one stays; the others' pods become its."""
+    if not history.duplicates or history.current is None:
+        return []
+    kept = hash_of(history.current)
+    actions: list[Action] = [
+        Patch(POD, daemon_set.namespace, pod.name, {"metadata": {"labels": {REVISION_HASH: kept}}})
+        for pod in tracker.pods()
+        if pod.hash != kept
+    ]
+    return actions + [
+        Delete(CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in history.duplicates
+    ]

@@ -1,0 +1,116 @@
+"""What a DaemonSet or a StatefulSet looked like: its ControllerRevisions.
+
+In: the object, the revisions it controls. Out: which of them it looks like now, and what to do so that there is exactly
+one such, with the largest number; which old ones are too many. What is kept is a patch that brings the template back.
+Kubernetes: pkg/controller/history, constructHistory, getPatch. Differs: the hash is of the template as JSON, see
+`deployment.templates`. Next: `daemon_set`, `stateful_set`.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from moorage.client.protocol import Object
+from moorage.control.actions import Action, Create, Delete, Patch, Raw
+from moorage.control.deployment.templates import template_hash
+from moorage.control.pods_of import claim, controller_reference
+from moorage.control.world import World
+from moorage.model.kinds import KINDS
+
+CONTROLLER_REVISION = KINDS["apps/v1", "ControllerRevision"]
+REVISION_HASH = "controller-revision-hash"
+_LONGEST_PREFIX = 223
+
+
+class History(NamedTuple):
+    """`current` is None until it is made. `actions` come before anything else is done."""
+
+    current: Object | None
+    old: list[Object]
+    duplicates: list[Object]
+    actions: list[Action]
+
+
+def template_patch(owner: Object) -> Raw:
+    """What brings the template back as it is now."""
+    template = owner.raw["spec"].get("template") or {}
+    return {"spec": {"template": {**template, "$patch": "replace"}}}
+
+
+def hash_of(revision: Object) -> str:
+    """What its pods are labelled with."""
+    found: str = revision.view.metadata.labels.get(REVISION_HASH, "")
+    return found
+
+
+def by_revision(revision: Object) -> tuple[int, str, str]:
+    """The oldest first."""
+    view = revision.view
+    return view.revision, view.metadata.creationTimestamp or "", revision.name
+
+
+def history_of(owner: Object, world: World) -> History:
+    """The owner's revisions, and what has to be done to them first: adopt, label, number, make."""
+    claimed = claim(owner, owner.view.spec.selector, CONTROLLER_REVISION, world)
+    if claimed.patches:
+        return History(None, [], [], list(claimed.patches))
+    wanted = template_patch(owner)
+    same = sorted((found for found in claimed.objects if found.raw.get("data") == wanted), key=by_revision)
+    old = sorted((found for found in claimed.objects if found.raw.get("data") != wanted), key=by_revision)
+    actions: list[Action] = [_labelled(found) for found in claimed.objects if not hash_of(found)]
+    if actions:
+        return History(None, old, [], actions)
+    number = max((found.view.revision for found in old), default=0) + 1
+    if not same:
+        return History(None, old, [], [_new_revision(owner, wanted, number)])
+    current = same[-1]
+    if current.view.revision < number:
+        actions.append(Patch(CONTROLLER_REVISION, current.namespace, current.name, {"revision": number}))
+    return History(current, old, same[:-1], actions)
+
+
+def surplus_history(old: Sequence[Object], limit: int | None, in_use: Collection[str]) -> list[Action]:
+    """Delete the oldest revisions that nobody uses, down to the limit. `in_use` are hashes or names."""
+    surplus = len(old) - (10 if limit is None else limit)
+    unused = [found for found in old if hash_of(found) not in in_use and found.name not in in_use]
+    return [Delete(CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in unused[: max(0, surplus)]]
+
+
+def is_collision(action: Create, world: World) -> bool:
+    """Whether a revision of that name exists and is another one; if it is not seen yet, it may be the same."""
+    metadata = action.document["metadata"]
+    found = world.get(CONTROLLER_REVISION, f"{action.namespace}/{metadata['name']}")
+    return found is not None and found.raw.get("data") != action.document["data"]
+
+
+def collided(owner: Object) -> Raw:
+    """The owner's status with one collision more, so that the next name is another one."""
+    status = dict(owner.raw.get("status") or {})
+    status["collisionCount"] = (owner.view.status.collisionCount or 0) + 1
+    return status
+
+
+def _new_revision(owner: Object, data: Raw, number: int) -> Create:
+    template = owner.raw["spec"].get("template") or {}
+    short = template_hash(template, owner.view.status.collisionCount)
+    metadata: Raw = {
+        "name": f"{owner.name[:_LONGEST_PREFIX]}-{short}",
+        "namespace": owner.namespace,
+        "labels": {**((template.get("metadata") or {}).get("labels") or {}), REVISION_HASH: short},
+        "ownerReferences": [controller_reference(owner)],
+    }
+    annotations = owner.raw["metadata"].get("annotations")
+    if annotations:
+        metadata["annotations"] = annotations
+    document = {
+        "apiVersion": CONTROLLER_REVISION.api_version,
+        "kind": CONTROLLER_REVISION.kind,
+        "metadata": metadata,
+        "data": data,
+        "revision": number,
+    }
+    return Create(CONTROLLER_REVISION, document, owner.namespace)
+
+
+def _labelled(revision: Object) -> Patch:
+    labels = {REVISION_HASH: revision.name}
+    return Patch(CONTROLLER_REVISION, revision.namespace, revision.name, {"metadata": {"labels": labels}})
