@@ -38,6 +38,11 @@ class UpProcess:
         self._errors.seek(0)
         return self._errors.read()
 
+    @property
+    def complaints(self) -> list[str]:
+        """Warnings, errors and tracebacks among all that."""
+        return [line for line in self.output.splitlines() if not line.startswith("I")]
+
     def kill(self) -> None:
         """As a power cut would: nothing is said, nothing is finished."""
         self._process.kill()

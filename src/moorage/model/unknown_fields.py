@@ -14,6 +14,8 @@ from moorage.model.go_text import go_quote
 from moorage.model.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
 from moorage.model.view import View
 
+MOST_SUGGESTIONS = 100
+
 
 class UnknownField(NamedTuple):
     """A field the API does not have: its path, and the known field of that object with the most similar name."""
@@ -43,7 +45,9 @@ def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField]) -> None:
             if value and name in nested:
                 _walk(value, nested[name], child_path(path, name), found)
             elif has_unknown and name not in known:
-                found.append(UnknownField(child_path(path, name), nearest_name(name, known)))
+                # Who has this many needs no more suggestions, and each takes a while to find.
+                near = nearest_name(name, known) if len(found) < MOST_SUGGESTIONS else None
+                found.append(UnknownField(child_path(path, name), near))
     elif isinstance(shape, ListShape):
         if isinstance(raw, list):
             for i, item in enumerate(raw):

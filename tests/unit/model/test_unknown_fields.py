@@ -2,7 +2,7 @@ import pytest
 
 from moorage.model.pod import Pod
 from moorage.model.storage import PersistentVolume
-from moorage.model.unknown_fields import UnknownField, nearest_name, unknown_fields
+from moorage.model.unknown_fields import MOST_SUGGESTIONS, UnknownField, nearest_name, unknown_fields
 
 
 def test_clean_documents_have_none() -> None:
@@ -62,3 +62,11 @@ def test_inlined_structs_are_part_of_their_parent() -> None:
 )
 def test_nearest_names(name: str, nearest: str | None) -> None:
     assert nearest_name(name, frozenset(("tolerations", "nodeSelector", "affinity", "containers"))) == nearest
+
+
+def test_suggestions_are_made_for_the_first_fields_only() -> None:
+    raw = {f"spe{number}": None for number in range(2 * MOST_SUGGESTIONS)}
+    found = unknown_fields(raw, Pod)
+    assert len(found) == 2 * MOST_SUGGESTIONS
+    assert [field.nearest for field in found] == ["spec"] * 10 + [field.nearest for field in found[10:]]
+    assert all(field.nearest is None for field in found[MOST_SUGGESTIONS:])

@@ -23,6 +23,7 @@ def validate_topology_spread_constraints(
     constraints: Sequence[TopologySpreadConstraint], path: str, options: ValidationOptions
 ) -> list[FieldError]:
     errors: list[FieldError] = []
+    last = {(one.topologyKey, one.whenUnsatisfiable): index for index, one in enumerate(constraints)}
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
         if constraint.maxSkew <= 0:
@@ -33,7 +34,7 @@ def validate_topology_spread_constraints(
             shown = AsJSON(constraint.whenUnsatisfiable)
             errors.append(not_supported(f"{at}.whenUnsatisfiable", shown, _ACTIONS))
         pair = (constraint.topologyKey, constraint.whenUnsatisfiable)
-        if any((other.topologyKey, other.whenUnsatisfiable) == pair for other in constraints[index + 1 :]):
+        if last[pair] != index:
             errors.append(duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}"))
         errors += _validate_min_domains(constraint, f"{at}.minDomains")
         errors += _validate_policy(constraint.nodeAffinityPolicy, f"{at}.nodeAffinityPolicy")
