@@ -48,7 +48,8 @@ class Components:
         return process
 
     def scheduler(self, *options: str) -> Process:
-        quick = ("--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s")
+        """Leads for as long as the server is away, if that is not long; others take over soon after it dies."""
+        quick = ("--leader-elect-lease-duration", "12s", "--leader-elect-renew-deadline", "10s")
         election = (*quick, "--leader-elect-retry-period", "200ms", "--metrics-port", "-1")
         return self.start("scheduler", "--kubeconfig", str(self.kubeconfig), *election, *options)
 

@@ -43,6 +43,7 @@ def _collect_less() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
+    gc.enable()
 
 
 async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:

@@ -6,7 +6,9 @@ what to type next; until SIGINT or SIGTERM. Next: `control_plane` starts and sto
 
 from __future__ import annotations
 
+import gc
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,6 +108,7 @@ def command(
       moorage up --feature-gates=AllAlpha=true --load examples/
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
+    gc.disable()  # until everything is there: what is made before stays
     from moorage.cli.control_plane import CannotStart, ControlPlane, Settings
     from moorage.cli.streams import gates_of_components, read_configuration, say
     from moorage.model.gates import Component
@@ -140,13 +143,22 @@ def default_data_dir() -> Path:
 
 
 def _announce(plane: ControlPlane) -> None:
-    kept = plane.settings.data_dir
+    kept, count = plane.settings.data_dir, plane.node_count
+    path = shlex.quote(str(plane.kubeconfig_path))
+    nodes = f"{count} simulated node{'' if count == 1 else 's'}"
     click.echo(
-        f"\nThe cluster is ready at {plane.url}, with {plane.node_count} simulated nodes"
+        f"\nThe cluster is ready at {plane.url}, with {nodes if count else 'no nodes yet'}"
         f"{f'; it is kept in {kept}' if kept else '; nothing is kept'}.\n\n"
-        f"  export KUBECONFIG={plane.kubeconfig_path}\n"
+        f"  export KUBECONFIG={path}\n"
         "  kubectl get nodes\n"
-        "  kubectl create deployment web --image=nginx --dry-run=client -o yaml | moorage plan -\n"
-        "  kubectl run web --image=nginx && kubectl get pods -o wide -w\n\n"
+        f"{_something_to_see(plane)}"
+        "  kubectl get pods -A -o wide\n"
+        f"  moorage plan --kubeconfig {path}\n\n"
         "Ctrl-C stops it."
     )
+
+
+def _something_to_see(plane: ControlPlane) -> str:
+    if plane.settings.manifests:
+        return "  kubectl get events -A\n"
+    return "  kubectl create deployment web --image=nginx --replicas=3\n"
