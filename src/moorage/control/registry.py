@@ -40,6 +40,8 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("daemonset-controller", "moorage.control.daemon_set.controller", "make_daemon_set"),
     Row("namespace-controller", "moorage.control.namespace.controller", "make_namespace"),
     Row("garbage-collector-controller", "moorage.control.garbage.controller", "make_garbage_collector"),
+    Row("disruption-controller", "moorage.control.disruption.controller", "make_disruption"),
+    Row("serviceaccount-controller", "moorage.control.service_accounts", "make_service_account"),
 )
 
 
