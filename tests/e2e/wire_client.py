@@ -111,11 +111,12 @@ class TooOld(Exception):
 
 
 async def read_answer(reader: asyncio.StreamReader, *, is_head: bool = False) -> Answer:
+    """Of an answer that goes on, such as a watch, the head only."""
     status, headers = await read_head(reader)
     while status == 100:
         status, headers = await read_head(reader)
-    body = b"" if is_head or status in (204, 304) else await _read_body(reader, headers)
-    return Answer(status, headers, body)
+    has_body = not is_head and "content-length" in headers
+    return Answer(status, headers, await _read_body(reader, headers) if has_body else b"")
 
 
 async def read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
@@ -128,11 +129,6 @@ async def read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
 
 
 async def _read_body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
-    if headers.get("transfer-encoding") == "chunked":
-        chunks = []
-        while chunk := await _read_chunk(reader):
-            chunks.append(chunk)
-        return b"".join(chunks)
     return await reader.readexactly(int(headers["content-length"]))
 
 
