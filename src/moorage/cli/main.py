@@ -27,6 +27,10 @@ _COMMANDS = {
     "up": ("moorage.cli.up", "A cluster in one process, for kubectl and every other client."),
     "apiserver": ("moorage.cli.apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("moorage.cli.scheduler", "The scheduler as a process of its own, against any API server."),
+    "controller-manager": (
+        "moorage.cli.controller_manager",
+        "The controllers as a process of their own, against any API server.",
+    ),
     "kubelet": ("moorage.cli.kubelet", "Simulated nodes as a process of its own, against any API server."),
 }
 

@@ -77,3 +77,65 @@ def component_gates_options(function: Command) -> Command:
             help=f"Feature gates of the {name} only. Repeatable.",
         )(function)
     return function
+
+
+def kubeconfig_options(function: Command) -> Command:
+    """How to reach an API server."""
+    function = click.option(
+        "--context", default="", metavar="NAME", help="The kubeconfig's context, if not its current one."
+    )(function)
+    return click.option(
+        "--kubeconfig",
+        default="",
+        metavar="FILE",
+        help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
+    )(function)
+
+
+def election_options(lease_name: str) -> Callable[[Command], Command]:
+    """Whether and how a component leads by Lease."""
+
+    def decorate(function: Command) -> Command:
+        for option in (
+            click.option(
+                "--leader-elect-resource-namespace",
+                "lease_namespace",
+                default="kube-system",
+                show_default=True,
+                help="The Lease's namespace.",
+            ),
+            click.option(
+                "--leader-elect-resource-name",
+                "lease_name",
+                default=lease_name,
+                show_default=True,
+                help="The Lease's name.",
+            ),
+            click.option(
+                "--leader-elect-retry-period", "retry", default="2s", show_default=True, help="How often to try."
+            ),
+            click.option(
+                "--leader-elect-renew-deadline",
+                "deadline",
+                default="10s",
+                show_default=True,
+                help="How long to try to renew it.",
+            ),
+            click.option(
+                "--leader-elect-lease-duration",
+                "lease",
+                default="15s",
+                show_default=True,
+                help="How long the Lease is good for.",
+            ),
+            click.option(
+                "--leader-elect/--no-leader-elect",
+                default=True,
+                show_default=True,
+                help="Whether to work only while holding a Lease, so that another process can take over.",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return decorate

@@ -8,45 +8,24 @@ from __future__ import annotations
 
 import click
 
-from moorage.cli.options import bind_address_option, config_option, gates_option, log_options, seed_option
+from moorage.cli.options import (
+    bind_address_option,
+    config_option,
+    election_options,
+    gates_option,
+    kubeconfig_options,
+    log_options,
+    seed_option,
+)
 
 _CANNOT_GO_ON, _BAD_USAGE = 1, 2
-_SECOND = 1_000_000_000
 
 
 @click.command("scheduler", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "--kubeconfig",
-    default="",
-    metavar="FILE",
-    help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
-)
-@click.option("--context", default="", metavar="NAME", help="The kubeconfig's context, if not its current one.")
+@kubeconfig_options
 @config_option
 @gates_option
-@click.option(
-    "--leader-elect/--no-leader-elect",
-    default=True,
-    show_default=True,
-    help="Whether to work only while holding a Lease, so that another process can take over.",
-)
-@click.option(
-    "--leader-elect-lease-duration", "lease", default="15s", show_default=True, help="How long the Lease is good for."
-)
-@click.option(
-    "--leader-elect-renew-deadline", "deadline", default="10s", show_default=True, help="How long to try to renew it."
-)
-@click.option("--leader-elect-retry-period", "retry", default="2s", show_default=True, help="How often to try.")
-@click.option(
-    "--leader-elect-resource-name", "lease_name", default="kube-scheduler", show_default=True, help="The Lease's name."
-)
-@click.option(
-    "--leader-elect-resource-namespace",
-    "lease_namespace",
-    default="kube-system",
-    show_default=True,
-    help="The Lease's namespace.",
-)
+@election_options("kube-scheduler")
 @bind_address_option
 @click.option(
     "--metrics-port",
@@ -86,18 +65,16 @@ def command(
     """
     from moorage.cli.event_loop import run_until_signal
     from moorage.cli.scheduler_process import CannotListen, SchedulerProcess, SchedulerSettings
-    from moorage.cli.streams import parsed_gates, read_configuration, say
+    from moorage.cli.streams import election_times, parsed_gates, read_configuration, say
     from moorage.client.access import KubeconfigError
     from moorage.client.kubeconfig import load_access
-    from moorage.client.leader_election import ElectionTimes, LeadershipLost
+    from moorage.client.leader_election import LeadershipLost
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)
     switched = parsed_gates(gates)
     configuration = read_configuration(config, switched)
-    times = ElectionTimes(int(_seconds(lease)), _seconds(deadline), _seconds(retry))
-    if leader_elect and (complaint := times.complaint()):
-        raise click.UsageError(f"leader election: {complaint}")
+    times = election_times(lease, deadline, retry) if leader_elect else None
     try:
         settings = SchedulerSettings(
             access=load_access(kubeconfig, context=context),
@@ -105,7 +82,7 @@ def command(
             configuration=configuration,
             bind_address=bind_address,
             metrics_port=metrics_port if metrics_port >= 0 else None,
-            election=times if leader_elect else None,
+            election=times,
             lease=(lease_namespace, lease_name),
             seed=seed,
         )
@@ -116,13 +93,3 @@ def command(
     except (CannotListen, LeadershipLost) as error:
         say(str(error))
         raise click.exceptions.Exit(_CANNOT_GO_ON) from None
-
-
-def _seconds(text: str) -> float:
-    """A Go duration."""
-    from moorage.model.go_duration import DurationError, parse_duration
-
-    try:
-        return parse_duration(text) / _SECOND
-    except DurationError as error:
-        raise click.BadParameter(str(error)) from None

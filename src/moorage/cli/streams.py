@@ -15,6 +15,7 @@ import click
 
 if TYPE_CHECKING:
     from moorage.cli.live_cluster import LiveCluster
+    from moorage.client.leader_election import ElectionTimes
     from moorage.model.gates import Component, GateSet
     from moorage.schedule.configured_scheduler import Configuration
 
@@ -68,6 +69,21 @@ def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, 
         return component_gates(everywhere, named)
     except GateError as error:
         raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
+
+
+def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
+    """The times of --leader-elect-…, which must fit together."""
+    from moorage.client.leader_election import ElectionTimes
+    from moorage.model.go_duration import DurationError, parse_duration
+
+    try:
+        seconds = [parse_duration(text) / 1_000_000_000 for text in (lease, deadline, retry)]
+    except DurationError as error:
+        raise click.BadParameter(str(error)) from None
+    times = ElectionTimes(int(seconds[0]), seconds[1], seconds[2])
+    if complaint := times.complaint():
+        raise click.UsageError(f"leader election: {complaint}")
+    return times
 
 
 def read_configuration(path: str | None, gates: GateSet) -> Configuration:

@@ -14,7 +14,7 @@ from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Client
 from moorage.control.controller import Controller, SpeaksAs
 from moorage.control.metrics import ControllerMetrics
-from moorage.control.runner import NamedRecorders, Recorder, Runner
+from moorage.control.runner import NamedRecorders, Recorder, Runner, loop_time
 from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 from moorage.telemetry.logs import get_logger
@@ -37,7 +37,7 @@ class ControllerManager:
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self.world = World()
-        counted = ControllerMetrics(metrics or Metrics(), lambda: asyncio.get_running_loop().time())
+        counted = ControllerMetrics(metrics or Metrics(), loop_time)
         self.runners = [
             Runner(
                 controller, client, self.world, _recorder_of(controller, recorder), self._seen, counted, random, clock
@@ -59,6 +59,11 @@ class ControllerManager:
             _LOG.info("Caches are synced", controllers=len(self.runners))
             for runner in self.runners:
                 group.create_task(runner.run())
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether everything has been listed once."""
+        return all(informer.has_synced for informer in self.informers.values())
 
     def _seen(self, facts: KindFacts) -> int:
         informer = self.informers.get(facts)

@@ -1,0 +1,96 @@
+"""`moorage controller-manager`: the controllers as a process of their own, against any API server.
+
+In: options. Out: a cluster that takes care of itself, until SIGINT or SIGTERM; exit 1 if it cannot start or loses its
+Lease, 2 if the command line or a file is wrong. Next: `controller_manager_process`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from moorage.cli.options import bind_address_option, election_options, gates_option, kubeconfig_options, log_options
+
+_CANNOT_GO_ON, _BAD_USAGE = 1, 2
+_COMPONENT = "kube-controller-manager"
+
+
+@click.command("controller-manager", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@kubeconfig_options
+@click.option(
+    "--controllers",
+    default="*",
+    show_default=True,
+    metavar="NAME,...",
+    help="Which controllers run: * for all, name for one, -name for all but it.",
+)
+@gates_option
+@election_options(_COMPONENT)
+@bind_address_option
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(-1, 65535),
+    default=10252,
+    show_default=True,
+    help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
+)
+@log_options
+def command(
+    kubeconfig: str,
+    context: str,
+    controllers: str,
+    gates: tuple[str, ...],
+    leader_elect: bool,
+    lease: str,
+    deadline: str,
+    retry: str,
+    lease_name: str,
+    lease_namespace: str,
+    bind_address: str,
+    metrics_port: int,
+    verbosity: int,
+    log_format: str,
+) -> None:
+    """Watch an API server, and make what is into what should be.
+
+    Does what kube-controller-manager does: workloads and their pods, taint eviction, garbage collection, namespaces,
+    nodes and volumes.
+
+    \b
+    Try:
+      moorage controller-manager --kubeconfig cluster.yaml
+      moorage controller-manager --kubeconfig cluster.yaml --controllers='*,-taint-eviction-controller'
+    """
+    from moorage.cli.component_process import CannotListen, Process
+    from moorage.cli.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
+    from moorage.cli.event_loop import run_until_signal
+    from moorage.cli.streams import election_times, parsed_gates, say
+    from moorage.client.access import KubeconfigError
+    from moorage.client.kubeconfig import load_access
+    from moorage.client.leader_election import LeadershipLost
+    from moorage.control.registry import UnknownController, chosen
+    from moorage.telemetry.logs import configure
+
+    configure(verbosity=verbosity, log_format=log_format)
+    switched = parsed_gates(gates)
+    times = election_times(lease, deadline, retry) if leader_elect else None
+    try:
+        rows = chosen([word.strip() for word in controllers.split(",") if word.strip()])
+    except UnknownController as error:
+        raise click.BadParameter(str(error), param_hint="'--controllers'") from None
+    try:
+        process = Process(
+            _COMPONENT,
+            load_access(kubeconfig, context=context),
+            bind_address,
+            metrics_port if metrics_port >= 0 else None,
+            times,
+            (lease_namespace, lease_name),
+        )
+        settings = ControllerManagerSettings(process, switched, rows)
+        run_until_signal(lambda: ControllerManagerProcess(settings))
+    except KubeconfigError as error:
+        say(str(error))
+        raise click.exceptions.Exit(_BAD_USAGE) from None
+    except (CannotListen, LeadershipLost) as error:
+        say(str(error))
+        raise click.exceptions.Exit(_CANNOT_GO_ON) from None

@@ -1,0 +1,40 @@
+"""The controllers as a process of their own: watches any API server, leads by Lease, answers about its health.
+
+In: `ControllerManagerSettings`. Out: a component that starts and stops. Next: `controller_manager`.
+"""
+
+from random import random
+
+import msgspec
+
+from moorage.cli.component_process import ComponentProcess, Process
+from moorage.client.events import CountingRecorder
+from moorage.control.manager import ControllerManager
+from moorage.control.registry import Row, Surroundings
+from moorage.model.gates import GateSet
+
+
+class ControllerManagerSettings(msgspec.Struct, frozen=True):
+    """What the command line says."""
+
+    process: Process
+    gates: GateSet
+    controllers: tuple[Row, ...]
+
+
+class ControllerManagerProcess(ComponentProcess):
+    """Start it, stop it; `failure` tells when it cannot go on."""
+
+    def __init__(self, settings: ControllerManagerSettings) -> None:
+        super().__init__(settings.process)
+        surroundings = Surroundings(settings.gates, self.metrics, random)
+        controllers = [row.make(surroundings) for row in settings.controllers]
+        recorder = CountingRecorder(self.sender, settings.process.component)
+        self._manager = ControllerManager(self.client, recorder, controllers, self.metrics)
+
+    async def work(self) -> None:
+        await self._manager.run()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._manager.has_synced
