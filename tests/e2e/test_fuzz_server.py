@@ -68,7 +68,7 @@ async def _send_bytes(access: Access, seed: int, count: int) -> None:
         if random.random() < 0.5:
             await _read_answers(reader, sent, answered)
         writer.transport.abort()
-    assert {200, 400} <= answered
+    assert 400 in answered
 
 
 async def _read_answers(reader: asyncio.StreamReader, sent: bytes, answered: set[int]) -> None:
