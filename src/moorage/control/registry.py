@@ -34,6 +34,7 @@ class Row(NamedTuple):
 
 
 CONTROLLERS: tuple[Row, ...] = (
+    Row("node-lifecycle-controller", "moorage.control.node_lifecycle.controller", "make_node_lifecycle"),
     Row("taint-eviction-controller", "moorage.control.taint_eviction.controller", "make_taint_eviction"),
     Row("replicaset-controller", "moorage.control.replica_set", "make_replica_set"),
     Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),

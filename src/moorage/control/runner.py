@@ -8,6 +8,7 @@ nobody sets. Kubernetes: the workers of pkg/controller, with expectations. Next:
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
@@ -27,6 +28,14 @@ _PATIENCE = 10.0
 #: What is done together if it is planned in a row, and how many at first.
 _TOGETHER: dict[type[Action], int] = {Create: 1, Delete: 64}
 _LARGEST_BATCH = 256
+
+
+def loop_time() -> float:
+    """The event loop's clock, by which waiting goes; whoever reads metrics from elsewhere gets the one like it."""
+    try:
+        return asyncio.get_running_loop().time()
+    except RuntimeError:
+        return time.monotonic()
 
 
 class Recorder(Protocol):
@@ -76,13 +85,9 @@ class Runner:
         self._expected: dict[str, _Expected] = {}
         self._wakened = asyncio.Event()
 
-    @staticmethod
-    def _timer() -> float:
-        return asyncio.get_running_loop().time()
-
     def changed(self, facts: KindFacts, old: Object | None, new: Object | None) -> None:
         """Something happened to an object of a kind that the controller watches."""
-        now = self._timer()
+        now = loop_time()
         for key in self.controller.concerns(facts, old, new, self._world):
             self.queue.add(key, now)
         self._wakened.set()
@@ -96,15 +101,15 @@ class Runner:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is ready and nobody works."""
-        return not len(self.queue) and not self.queue.longest_running(self._timer() + 1)
+        return not len(self.queue) and not self.queue.longest_running(loop_time() + 1)
 
     async def _work(self) -> None:
         while True:
-            key = self.queue.pop(self._timer())
+            key = self.queue.pop(loop_time())
             if key is None:
                 await self._rest()
                 continue
-            began = self._timer()
+            began = loop_time()
             self._metrics.waited(self.controller.name, self.queue.waited(key, began))
             try:
                 await self._reconcile(key)
@@ -112,14 +117,14 @@ class Runner:
                 _LOG.exception("Reconciling failed", controller=self.controller.name, key=key)
                 self._retry(key)
             finally:
-                self._metrics.worked(self.controller.name, self._timer() - began)
+                self._metrics.worked(self.controller.name, loop_time() - began)
                 self.queue.done(key)
                 self._wakened.set()
 
     async def _rest(self) -> None:
         """Until something is added, or until a key is due."""
         self._wakened.clear()
-        wait = self.queue.next_time() - self._timer()
+        wait = self.queue.next_time() - loop_time()
         if wait <= 0:
             return
         try:
@@ -129,7 +134,7 @@ class Runner:
             pass
 
     async def _reconcile(self, key: str) -> None:
-        now = self._timer()
+        now = loop_time()
         if self._is_early(key, now):
             self.queue.add_after(key, 0.05, now)
             return
@@ -141,7 +146,7 @@ class Runner:
             self._retry(key)
             return
         self.queue.forget(key)
-        now = self._timer()
+        now = loop_time()
         if plan.actions and self._hears is not None:
             self._hears.done(key, plan, self._clock())
         if plan.again_after is not None:
@@ -174,7 +179,7 @@ class Runner:
             return ()
 
     def _retry(self, key: str) -> None:
-        self.queue.add_failed(key, self._timer())
+        self.queue.add_failed(key, loop_time())
 
     def _is_early(self, key: str, now: float) -> bool:
         """Whether the world does not show yet what this key has written."""
@@ -300,4 +305,4 @@ class Runner:
         revisions[facts] = max(revision, revisions.get(facts, 0))
 
     def _expecting(self, key: str) -> _Expected:
-        return self._expected.setdefault(key, _Expected(self._timer() + _PATIENCE))
+        return self._expected.setdefault(key, _Expected(loop_time() + _PATIENCE))

@@ -1,4 +1,4 @@
-"""What the NoExecute taints of a node mean for a pod: `match.taint_eviction`, asked once per distinct tolerations.
+"""What the NoExecute taints of a node mean for a pod: `match.taint_eviction`, asked once per distinct case.
 
 In: taints, a pod. Out: an `Eviction`. Tolerations are compiled under the controller manager's own gates, expressions
 in a cache of their own, which is bounded as everything here is. What cannot be compared is told in the log, once for
@@ -35,6 +35,7 @@ class Judge:
 
             self._programs = ProgramCache()
         self._compiled: dict[Tolerations, TolerationSet] = {}
+        self._decided: dict[tuple[Taints, Tolerations], tuple[Eviction, TolerationSet]] = {}
         self._told: set[tuple[str, ...]] = set()
         self.evaluation_errors = 0
         for what in ("hits", "misses", "evictions"):
@@ -51,14 +52,20 @@ class Judge:
     def decide(self, taints: Taints, pod: Object, node: str) -> Eviction:
         """When the pod has to go. `taints` are the node's NoExecute taints."""
         view: Pod = pod.view
-        tolerations = self._compile(view.spec.tolerations)
-        eviction = decide_eviction(taints, tolerations)
+        case = (taints, tuple(view.spec.tolerations))
+        decided = self._decided.get(case)
+        if decided is None:
+            if len(self._decided) >= _REMEMBERED:
+                self._decided.clear()
+            tolerations = self._compile(case[1])
+            decided = decide_eviction(taints, tolerations), tolerations
+            self._decided[case] = decided
+        eviction, tolerations = decided
         if not eviction.all_tolerated:
             self._tell_unreadable(taints, tolerations, pod, node)
         return eviction
 
     def _compile(self, tolerations: Tolerations) -> TolerationSet:
-        tolerations = tuple(tolerations)
         compiled = self._compiled.get(tolerations)
         if compiled is None:
             if len(self._compiled) >= _REMEMBERED:

@@ -1,0 +1,306 @@
+"""Who is still heard of, and what follows for their nodes.
+
+In: Nodes, Leases, Pods. Keys: the name of a node, and "" for the pulse, which looks every few seconds who has been
+silent for too long, how the zones are, and whose turn it is to be emptied; then it wakes those nodes. Out, for a node:
+conditions that become Unknown; NoSchedule taints as its conditions say; NoExecute taints when its turn has come; the
+older labels; pods that are not ready any more; events. How long a node has been silent is counted by our own clock
+from when something was heard, as upstream does, so that nodes with a wrong clock are none the worse.
+Kubernetes: pkg/controller/nodelifecycle. Differs: NoExecute taints of a node that is still down are not taken away
+and added again when the controller starts; if the controller itself was stopped or the clock jumped, silence proves
+nothing and is counted anew; no durations of its own, since the work queue's metrics have them.
+Next: `moorage.control.taint_eviction` acts on the taints.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from moorage.client.protocol import Object
+from moorage.control.actions import NORMAL, WARNING, Action, Patch, Plan, Raw, Report
+from moorage.control.node_lifecycle import node_facts
+from moorage.control.node_lifecycle.node_facts import FALSE, NO_EXECUTE, NOT_READY, TRUE, UNKNOWN, UNREACHABLE
+from moorage.control.node_lifecycle.zones import DEFAULT_LIMITS, Change, Limits, Zones
+from moorage.control.pods_of import ready_condition as pod_ready_condition
+from moorage.control.pods_of import seconds_of, time_text
+from moorage.control.registry import Surroundings
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
+
+_LOG = get_logger("node-lifecycle-controller")
+_NODE, _POD, _LEASE = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["coordination.k8s.io/v1", "Lease"]
+_LEASES_OF_NODES = "kube-node-lease"
+PULSE = ""
+#: kube-controller-manager's --node-monitor-period, --node-monitor-grace-period, --node-startup-grace-period.
+MONITOR_SECONDS, GRACE_SECONDS, STARTUP_GRACE_SECONDS = 5.0, 50.0, 60.0
+_SOON = 0.1
+
+
+class NodeLifecycleController:
+    """See the module."""
+
+    name = "node-lifecycle-controller"
+    component = "node-controller"
+    watches = (_NODE, _LEASE, _POD)
+
+    def __init__(self, surroundings: Surroundings, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.zones = Zones(limits)
+        self._heard: set[str] = set()  # since the last pulse
+        self._heard_at: dict[str, float] = {}
+        self._registered: dict[str, str] = {}  # UIDs of the nodes that were reported
+        self._silent: set[str] = set()  # who was asked to write down that nobody knows
+        self._unknown: set[str] = set()  # nodes whose Ready is Unknown
+        self._granted: set[str] = set()  # nodes whose turn it is to get a NoExecute taint
+        self._tainting: set[str] = set()
+        self._last_pulse: float | None = None
+        self._decides_after = 0.0
+        self._add_metrics(surroundings.metrics)
+
+    # -- whom a change concerns ---------------------------------------------------------------------------------------
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is _LEASE:
+            if (
+                new is not None
+                and new.namespace == _LEASES_OF_NODES
+                and (old is None or _renewed(old) != _renewed(new))
+            ):
+                self._heard.add(new.name)
+            return ()
+        if facts is _POD:
+            return self._pod_changed(old, new)
+        return self._node_changed(old, new)
+
+    def _pod_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
+        """Pods that come to a node of which nobody hears, or become ready there, are not."""
+        if new is None or not self._unknown:
+            return ()
+        node = new.view.spec.nodeName
+        return (node,) if node in self._unknown and pod_ready_condition(new.view) is not None else ()
+
+    def _node_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
+        if new is None:
+            if old is None:
+                return ()
+            self.zones.forget(old.name)
+            self._unknown.discard(old.name)
+            return (old.name,)
+        node: Node = new.view
+        ready = node_facts.ready_condition(node)
+        if ready is not None:
+            before = node_facts.ready_condition(old.view) if old is not None else None
+            if before is None or before.lastHeartbeatTime != ready.lastHeartbeatTime:
+                self._heard.add(new.name)
+        (self._unknown.add if ready is not None and ready.status == UNKNOWN else self._unknown.discard)(new.name)
+        self.zones.track(
+            new.name,
+            node_facts.zone_of(node),
+            ready=ready is not None and ready.status == TRUE,
+            counts=node_facts.counts_for_disruption(node),
+        )
+        return (new.name, PULSE) if old is None else (new.name,)
+
+    # -- the pulse ----------------------------------------------------------------------------------------------------
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return self._pulse(world, now) if key == PULSE else self._look_at(key, world, now)
+
+    def _pulse(self, world: World, now: float) -> Plan:
+        if not world.count(_NODE):
+            self._last_pulse = None
+            return Plan()
+        self._note_heard(now)
+        overdue = {node.name for node in world.all(_NODE) if self._is_silent(node.view, now)} - self._unknown
+        news = overdue - self._silent
+        self._silent = overdue
+        if news:
+            self._decides_after = now + MONITOR_SECONDS
+        if overdue and now < self._decides_after:
+            # How the zones are is known when all that are silent are written down as such: nobody is emptied before.
+            return Plan(again_after=_SOON, wakes=tuple(sorted(news)))
+        change = self.zones.update(now)
+        wakes: list[str] = []
+        if change is Change.ENTERED:
+            _LOG.info("Controller detected that all Nodes are not-Ready. Entering master disruption mode")
+            self._granted.clear()
+            wakes += (node.name for node in world.all(_NODE))
+        elif change is Change.LEFT:
+            _LOG.info("Controller detected that some Nodes are Ready. Exiting master disruption mode")
+            self._heard_at = dict.fromkeys(self._heard_at, now)
+        granted = list(self.zones.grants(now))
+        self._granted.update(granted)
+        wait = self.zones.wait(now)
+        return Plan(
+            again_after=MONITOR_SECONDS if wait is None else min(wait, MONITOR_SECONDS), wakes=(*wakes, *granted)
+        )
+
+    def _note_heard(self, now: float) -> None:
+        last, self._last_pulse = self._last_pulse, now
+        if last is not None and not 0 <= now - last < GRACE_SECONDS / 2:
+            # We have not listened, or the clock was set: that somebody was not heard means nothing.
+            self._heard_at = dict.fromkeys(self._heard_at, now)
+        self._heard_at.update(dict.fromkeys(self._heard, now))
+        self._heard.clear()
+
+    def _is_silent(self, node: Node, now: float) -> bool:
+        name = node.metadata.name
+        has_status = node_facts.ready_condition(node) is not None
+        heard = self._heard_at.get(name)
+        if heard is None:
+            created = None if has_status else seconds_of(node.metadata.creationTimestamp)
+            heard = self._heard_at[name] = now if created is None else min(now, created)
+        return now > heard + (GRACE_SECONDS if has_status else STARTUP_GRACE_SECONDS)
+
+    # -- one node -----------------------------------------------------------------------------------------------------
+
+    def _look_at(self, name: str, world: World, now: float) -> Plan:
+        found = world.get(_NODE, name)
+        actions: list[Action] = []
+        registered = self._registered.get(name)
+        if registered is not None and (found is None or found.uid != registered):
+            actions.append(_node_event(name, self._registered.pop(name), f"Removing Node {name} from Controller"))
+            self._heard_at.pop(name, None)
+            self._granted.discard(name)
+        if found is None:
+            return Plan(tuple(actions))
+        if name not in self._registered:
+            self._registered[name] = found.uid
+            actions.append(_node_event(name, found.uid, f"Registered Node {name} in Controller"))
+        node: Node = found.view
+        if name not in self._heard and self._is_silent(node, now):
+            changed = node_facts.silent_conditions(node, time_text(now))
+            if changed:
+                # What follows from it follows when the node says so.
+                return Plan((*actions, *_write_silence(found, changed)))
+        wanted = self._wanted_taint(node)
+        actions += self._change(found, wanted, now)
+        if name in self._unknown:
+            actions += _pods_not_ready(world, name, now)
+        wakes = (PULSE,) if wanted is not None and not wanted[1] and self.zones.want(name) else ()
+        return Plan(tuple(actions), wakes=wakes)
+
+    def _wanted_taint(self, node: Node) -> tuple[str, bool] | None:
+        """The NoExecute taint that the node should have, and whether it may have it now; None for neither taint."""
+        name = node.metadata.name
+        ready = node_facts.ready_condition(node)
+        status = ready.status if ready is not None else TRUE
+        if status not in (FALSE, UNKNOWN) or self.zones.is_all_down:
+            self.zones.drop(name)
+            self._granted.discard(name)
+            if status in (FALSE, UNKNOWN):
+                self.zones.want(name)
+            return None
+        key, opposite = (NOT_READY, UNREACHABLE) if status == FALSE else (UNREACHABLE, NOT_READY)
+        if node_facts.has_taint(node, key, NO_EXECUTE) or node_facts.has_taint(node, opposite, NO_EXECUTE):
+            self.zones.drop(name)
+            self._granted.discard(name)
+            return key, True
+        return key, name in self._granted
+
+    def _change(self, found: Object, wanted: tuple[str, bool] | None, now: float) -> list[Action]:
+        """Taints and labels, in one patch, which is refused if the node is not the same any more."""
+        node: Node = found.view
+        text = time_text(now)
+        before: list[Raw] = found.raw.get("spec", {}).get("taints") or []
+        taints = node_facts.with_condition_taints(before, node, text)
+        if wanted is None:
+            taints = node_facts.with_no_execute(taints, None, text)
+        elif wanted[1]:
+            taints = node_facts.with_no_execute(taints, wanted[0], text)
+            if len(taints) > len(before) and not node_facts.has_taint(node, wanted[0], NO_EXECUTE):
+                self._tainting.add(found.name)
+        labels = node_facts.wanted_labels(node.metadata.labels)
+        if taints == before and not labels:
+            return []
+        patch: Raw = {"metadata": {"resourceVersion": str(found.revision)}}
+        if labels:
+            patch["metadata"]["labels"] = labels
+        if taints != before:
+            patch["spec"] = {"taints": taints or None}
+        return [Patch(_NODE, "", found.name, patch)]
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        """It was carried out: nodes that are being emptied are counted."""
+        if key in self._tainting:
+            self._tainting.discard(key)
+            self._evictions.labels(self.zones.zone_of(key)).inc()
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        self._tainting.discard(key)
+        return ()
+
+    # -- metrics ------------------------------------------------------------------------------------------------------
+
+    def _add_metrics(self, metrics: Metrics) -> None:
+        def by_zone(read: Any) -> Any:
+            return lambda: {(name,): read(zone) for name, zone in self.zones.by_name.items()}
+
+        labels = ("zone",)
+        metrics.gauge_function(
+            "node_collector_zone_health",
+            "Gauge measuring percentage of healthy nodes per zone.",
+            by_zone(lambda zone: 100.0 * (1 - zone.not_ready / len(zone.ready)) if zone.ready else 100.0),
+            labels,
+        )
+        metrics.gauge_function(
+            "node_collector_zone_size",
+            "Gauge measuring number of registered Nodes per zones.",
+            by_zone(lambda zone: float(len(zone.ready))),
+            labels,
+        )
+        metrics.gauge_function(
+            "node_collector_unhealthy_nodes_in_zone",
+            "Gauge measuring number of not Ready Nodes per zones.",
+            by_zone(lambda zone: float(zone.not_ready)),
+            labels,
+        )
+        self._evictions = metrics.counter(
+            "node_collector_evictions_total",
+            "Number of Node evictions that happened since current instance of NodeController started.",
+            labels,
+        )
+
+
+def make_node_lifecycle(surroundings: Surroundings) -> NodeLifecycleController:
+    return NodeLifecycleController(surroundings)
+
+
+def _renewed(lease: Object) -> str | None:
+    renewed: str | None = lease.view.spec.renewTime
+    return renewed
+
+
+def _node_reference(name: str, uid: str) -> Raw:
+    return {"kind": "Node", "apiVersion": "v1", "name": name, "uid": uid}
+
+
+def _node_event(name: str, uid: str, said: str) -> Report:
+    reason = f"{said.partition(' ')[0]}Node"
+    return Report(_node_reference(name, uid), NORMAL, reason, f"Node {name} event: {said}")
+
+
+def _write_silence(found: Object, conditions: list[Raw]) -> list[Action]:
+    patch = {"metadata": {"resourceVersion": str(found.revision)}, "status": {"conditions": conditions}}
+    actions: list[Action] = [Patch(_NODE, "", found.name, patch, subresource="status")]
+    ready = node_facts.ready_condition(found.view)
+    if ready is not None and ready.status == TRUE:
+        message = f"Node {found.name} status is now: NodeNotReady"
+        actions.append(Report(_node_reference(found.name, found.uid), NORMAL, "NodeNotReady", message))
+    return actions
+
+
+def _pods_not_ready(world: World, node: str, now: float) -> list[Action]:
+    actions: list[Action] = []
+    for found in world.pods_on(node):
+        pod: Pod = found.view
+        if pod_ready_condition(pod) is None:
+            continue
+        condition = {"type": "Ready", "status": "False", "lastTransitionTime": time_text(now)}
+        patch = {"metadata": {"uid": found.uid}, "status": {"conditions": [condition]}}
+        actions.append(Patch(_POD, found.namespace, found.name, patch, subresource="status"))
+        about = {"kind": "Pod", "apiVersion": "v1", "namespace": found.namespace, "name": found.name, "uid": found.uid}
+        actions.append(Report(about, WARNING, "NodeNotReady", "Node is not ready"))
+    return actions

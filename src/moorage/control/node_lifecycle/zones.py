@@ -1,0 +1,195 @@
+"""How fast nodes may be emptied: few at a time, more slowly where many are down, not at all if everything is.
+
+In: nodes with their zones and whether they are ready; nodes that ought to get a NoExecute taint; the time. Out: those
+that may get it now. If every node of every zone is down, it is rather us who are cut off, and nobody is evicted until
+somebody is ready again. Kubernetes: handleDisruption, ComputeZoneState and the RateLimitedTimedQueue of
+pkg/controller/nodelifecycle, with their limits. Next: `controller`.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Limits(NamedTuple):
+    """kube-controller-manager's options and their defaults; rates are nodes per second."""
+
+    node_eviction_rate: float = 0.1
+    secondary_node_eviction_rate: float = 0.01
+    large_cluster_size_threshold: int = 50
+    unhealthy_zone_threshold: float = 0.55
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class ZoneState(StrEnum):
+    """How a zone is; a new one is in no state yet."""
+
+    INITIAL = "Initial"
+    NORMAL = "Normal"
+    PARTIAL = "PartialDisruption"
+    FULL = "FullDisruption"
+
+
+class Change(StrEnum):
+    """What became of the cluster as a whole."""
+
+    NONE = "none"
+    ENTERED = "entered"
+    LEFT = "left"
+
+
+class _Pace:
+    """A token bucket that holds one token."""
+
+    def __init__(self, rate: float, since: float = 0.0, *, full: bool = True) -> None:
+        self.rate, self._since = rate, since
+        self._tokens = 1.0 if full and rate > 0 else 0.0
+
+    def take(self, now: float) -> bool:
+        self._fill(now)
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until there is a token; None for never."""
+        if self.rate <= 0:
+            return None
+        self._fill(now)
+        return max(0.0, (1.0 - self._tokens) / self.rate)
+
+    def _fill(self, now: float) -> None:
+        # A rate of 0.1 would otherwise leave 0.9999... after ten seconds.
+        self._tokens = min(1.0, round(self._tokens + max(0.0, now - self._since) * self.rate, 9))
+        self._since = now
+
+
+class Zone:
+    """One zone: its nodes that count and whether they are ready, and its nodes that wait for their taint."""
+
+    def __init__(self, rate: float) -> None:
+        self.state = ZoneState.INITIAL
+        self.members: set[str] = set()
+        self.ready: dict[str, bool] = {}
+        self.waiting: dict[str, None] = {}
+        self._pace = _Pace(rate)
+
+    @property
+    def not_ready(self) -> int:
+        return sum(not ready for ready in self.ready.values())
+
+    def set_rate(self, rate: float, now: float) -> None:
+        """Who was waiting for a token goes on waiting."""
+        if rate != self._pace.rate:
+            self._pace = _Pace(rate, now, full=self._pace.take(now))
+
+    def next_node(self, now: float) -> str | None:
+        """The node that has waited longest, if it may have its taint now."""
+        if not self.waiting or not self._pace.take(now):
+            return None
+        name = next(iter(self.waiting))
+        del self.waiting[name]
+        return name
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until the next node may have its taint."""
+        return self._pace.wait(now) if self.waiting else None
+
+
+class Zones:
+    """See the module."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self.by_name: dict[str, Zone] = {}
+        self.is_all_down = False
+        self._zone_of: dict[str, str] = {}
+
+    def track(self, node: str, zone: str, *, ready: bool, counts: bool) -> None:
+        """A node is there, or has changed."""
+        before = self._zone_of.get(node)
+        if before is not None and before != zone:
+            self.forget(node)
+        self._zone_of[node] = zone
+        known = self.by_name.get(zone)
+        if known is None:
+            known = self.by_name[zone] = Zone(self.limits.node_eviction_rate)
+        known.members.add(node)
+        if counts:
+            known.ready[node] = ready
+        else:
+            known.ready.pop(node, None)
+
+    def forget(self, node: str) -> None:
+        zone = self.by_name.get(self._zone_of.pop(node, ""))
+        if zone is not None:
+            zone.members.discard(node)
+            zone.ready.pop(node, None)
+            zone.waiting.pop(node, None)
+
+    def zone_of(self, node: str) -> str:
+        return self._zone_of.get(node, "")
+
+    def want(self, node: str) -> bool:
+        """The node ought to be tainted. Whether that is news."""
+        zone = self.by_name[self._zone_of[node]]
+        if node in zone.waiting:
+            return False
+        zone.waiting[node] = None
+        return True
+
+    def drop(self, node: str) -> None:
+        """The node need not be tainted any more."""
+        zone = self.by_name.get(self._zone_of.get(node, ""))
+        if zone is not None:
+            zone.waiting.pop(node, None)
+
+    def update(self, now: float) -> Change:
+        """Look at all zones, and set the pace of each."""
+        for name in [name for name, zone in self.by_name.items() if not zone.members]:
+            del self.by_name[name]
+        counted = {name: zone for name, zone in self.by_name.items() if zone.ready}
+        states = {name: self._state(zone) for name, zone in counted.items()}
+        if not states:
+            return Change.NONE
+        all_down = all(state is ZoneState.FULL for state in states.values())
+        was_all_down, self.is_all_down = self.is_all_down, all_down
+        if all_down:
+            for zone in self.by_name.values():
+                zone.state = ZoneState.FULL
+                zone.set_rate(0.0, now)
+            return Change.NONE if was_all_down else Change.ENTERED
+        for name, state in states.items():
+            zone = counted[name]
+            if state is not zone.state or was_all_down:
+                zone.state = state
+                zone.set_rate(self._rate(zone), now)
+        return Change.LEFT if was_all_down else Change.NONE
+
+    def grants(self, now: float) -> Iterator[str]:
+        """The nodes that may have their taints now."""
+        for zone in self.by_name.values():
+            while (name := zone.next_node(now)) is not None:
+                yield name
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until the next grant; None if nobody waits, or for nothing."""
+        waits = [wait for zone in self.by_name.values() if (wait := zone.wait(now)) is not None]
+        return min(waits, default=None)
+
+    def _state(self, zone: Zone) -> ZoneState:
+        down, nodes = zone.not_ready, len(zone.ready)
+        if down == nodes:
+            return ZoneState.FULL
+        if down > 2 and down / nodes >= self.limits.unhealthy_zone_threshold:
+            return ZoneState.PARTIAL
+        return ZoneState.NORMAL
+
+    def _rate(self, zone: Zone) -> float:
+        if zone.state is not ZoneState.PARTIAL:
+            return self.limits.node_eviction_rate
+        is_large = len(zone.ready) > self.limits.large_cluster_size_threshold
+        return self.limits.secondary_node_eviction_rate if is_large else 0.0
