@@ -88,8 +88,8 @@ async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Mis
             why = "there is no such kind on the server" if error.code == _NOT_FOUND else error.message
             missing.append(Missing(facts.kind, why))
         except Unreachable as error:
-            text = str(error)
-            raise NoLiveCluster(text if server in text else f"{server}: {text}") from None
+            why = str(error).removeprefix(f"{server}: ")
+            raise NoLiveCluster(f"{server}: the API server cannot be reached: {why}") from None
     return objects, missing
 
 

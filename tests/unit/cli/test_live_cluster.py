@@ -1,0 +1,106 @@
+"""What is read of a live cluster, and what is made of a server that does not tell everything."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from moorage.cli.live_cluster import LiveCluster, Missing, NoLiveCluster, load_live, read_objects
+from moorage.client.in_process import InProcessClient
+from moorage.client.protocol import Listing, Unreachable
+from moorage.model.api_error import ApiError, forbidden, no_such_path
+from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.plan.planner import Planner, Settings
+from moorage.serve.api import Api
+from moorage.serve.bootstrap import bootstrap
+from moorage.store.memory import MemoryStore
+
+NODE, POD, SECRET = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["v1", "Secret"]
+SERVER = "https://example.com"
+
+
+class _Reserved(InProcessClient):
+    """Says of some kinds that it has none, or does not tell."""
+
+    def __init__(self, api: Api, refusals: dict[str, Exception]) -> None:
+        super().__init__(api, "test")
+        self.refusals = refusals
+
+    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        if facts.kind in self.refusals:
+            raise self.refusals[facts.kind]
+        return await super().list_all(facts, namespace, labels=labels, fields=fields)
+
+
+def _read(**refusals: Exception) -> tuple[list[dict[str, Any]], list[Missing]]:
+    async def story() -> tuple[list[dict[str, Any]], list[Missing]]:
+        api = Api(MemoryStore(), default_gates())
+        await api.start()
+        await bootstrap(api, 443)
+        client = _Reserved(api, refusals)
+        await client.create(NODE, {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "2", "pods": "9"}}})
+        pod = {"metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+        await client.create(POD, pod)
+        await client.create(SECRET, {"metadata": {"name": "s", "namespace": "default"}})
+        try:
+            return await read_objects(client, SERVER)
+        finally:
+            await api.store.close()
+
+    return asyncio.run(story())
+
+
+def _forbidden(plural: str) -> ApiError:
+    return forbidden(KINDS["storage.k8s.io/v1", "StorageClass"], "", f"you may not list {plural}")
+
+
+def test_all_that_matters_is_read_and_secrets_are_not() -> None:
+    objects, missing = _read()
+    kinds = {(raw["apiVersion"], raw["kind"]) for raw in objects}
+    assert {("v1", "Node"), ("v1", "Pod"), ("v1", "Namespace")} <= kinds
+    assert "Secret" not in {kind for _, kind in kinds}
+    assert missing == []
+
+
+def test_what_the_server_does_not_have_or_tell_is_noted() -> None:
+    objects, missing = _read(CSINode=no_such_path(), StorageClass=_forbidden("storageclasses"))
+    assert missing[0].kind == "StorageClass"
+    assert "you may not list storageclasses" in missing[0].reason
+    assert missing[1] == Missing("CSINode", "there is no such kind on the server")
+    planner = Planner(Settings(default_gates()))
+    load_live(planner, LiveCluster(SERVER, "default", objects, missing))
+    notes = [str(note.message) for note in planner.inventory.notes if note.source == SERVER]
+    assert "was not read: there is no such kind on the server" in notes
+    assert {key.kind for key in planner.inventory.items} >= {"Node", "Pod"}
+    assert all(item.existing for item in planner.inventory.of_kind("Node", "Pod"))
+
+
+@pytest.mark.parametrize(
+    ("refusals", "said"),
+    [
+        ({"Pod": _forbidden("pods")}, "https://example.com: pods cannot be listed: "),
+        ({"Job": ApiError({"code": 500, "message": "broken"})}, "https://example.com: jobs cannot be listed: broken"),
+        ({"Node": Unreachable("no route")}, "https://example.com: the API server cannot be reached: no route"),
+        (
+            {"Node": Unreachable("https://example.com: no route")},
+            "https://example.com: the API server cannot be reached: no route",
+        ),
+    ],
+)
+def test_a_cluster_that_cannot_be_seen_is_none(refusals: dict[str, Exception], said: str) -> None:
+    with pytest.raises(NoLiveCluster) as caught:
+        _read(**refusals)
+    assert str(caught.value).startswith(said)
+
+
+def test_objects_without_a_namespace_are_where_the_context_is(tmp_path: Any) -> None:
+    from moorage.lint.sources import sources_of
+
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text("{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {containers: [{name: c, image: x}]}}")
+    planner = Planner(Settings(default_gates(), namespace="shop"))
+    planner.load(sources_of([str(manifest)]))
+    (item,) = planner.inventory.of_kind("Pod")
+    assert (item.key.namespace, item.raw["metadata"]["namespace"]) == ("shop", "shop")
+    assert planner.inventory.copy().namespace == "shop"
