@@ -1,0 +1,30 @@
+"""docs/api.md has every resource, with its names, verbs and subresources, and no other."""
+
+import re
+from pathlib import Path
+
+from moorage.serve.discovery_table import RESOURCES, STANDARD_VERBS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+ROW = re.compile(r"^\| (\w+) \| `([a-z0-9./]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|", re.MULTILINE)
+VERBS = {"all": set(STANDARD_VERBS), "all but deletecollection": set(STANDARD_VERBS) - {"deletecollection"}}
+
+
+def _names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_every_resource_is_in_the_table_as_it_is() -> None:
+    told = {
+        (kind, group): (_names(names), VERBS.get(verbs, set(verbs.split(", "))), set(_names(subresources)))
+        for kind, group, names, verbs, subresources in ROW.findall(PAGE.read_text(encoding="utf-8"))
+    }
+    there = {
+        (resource.facts.kind, resource.facts.api_version): (
+            [resource.facts.plural, *resource.short_names],
+            set(resource.verbs),
+            {sub.name for sub in resource.subresources},
+        )
+        for resource in RESOURCES.values()
+    }
+    assert told == there
