@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import moorage_up
-from tests.e2e.stories.stage import NOT_HELPFUL, Raw, Stage, node, pod
+from tests.e2e.stories.stage import NOT_HELPFUL, Raw, Stage, documents_of, node, pod
 
 TERM = "requiredDuringSchedulingIgnoredDuringExecution"
 OPERATORS: dict[str, Raw] = {
@@ -18,10 +18,10 @@ OPERATORS: dict[str, Raw] = {
 
 
 @contextmanager
-def life(directory: Path, gates: str) -> Iterator[Stage]:
+def life(directory: Path, gates: str, *options: str) -> Iterator[Stage]:
     """The cluster in a directory, with these gates, until the end of the block."""
-    options = ("--nodes", "0", "--data-dir", str(directory / "data"), f"--feature-gates={gates}")
-    with moorage_up(directory, *options) as running:
+    kept = ("--nodes", "0", "--data-dir", str(directory / "data"), f"--feature-gates={gates}")
+    with moorage_up(directory, *kept, *options) as running:
         yield Stage(Kubectl(running.kubeconfig, running.home))
 
 
@@ -35,6 +35,10 @@ def test_gates_off_after_use_and_on_again(tmp_path: Path) -> None:
         )
         assert stage.lands(*[f"runs-{name}" for name in OPERATORS]) == ["five"] * 3
         stage.why_pending("waits-expression")
+        stage.create(documents_of("pv-by-kernel-version", "storage.yaml")[1])
+        [deployment] = documents_of("zones-by-regex", "my-app.yaml")
+        deployment["spec"]["replicas"] = 0
+        stage.create(deployment)
     with life(tmp_path, "AllAlpha=false") as stage:
         _, *lines = stage.kubectl("get pods").lines
         assert {line.split()[0]: line.split()[2] for line in lines} == {
@@ -64,6 +68,18 @@ def test_gates_off_after_use_and_on_again(tmp_path: Path) -> None:
         assert stage.lands(*[f"runs-{name}" for name in OPERATORS]) == ["five"] * 3
 
 
+def test_pods_that_an_api_server_would_refuse_today_are_still_scheduled(tmp_path: Path) -> None:
+    """KEP-5500, "Version Skew Strategy", 2: the API server was rolled back, the others were not."""
+    with life(tmp_path, "AllAlpha=true") as stage:
+        stage.create(*[pod(f"waits-{name}", toleration) for name, toleration in OPERATORS.items()])
+        for name in OPERATORS:
+            stage.kubectl(f"wait --for=condition=PodScheduled=False pod/waits-{name} --timeout=30s")
+    with life(tmp_path, "AllAlpha=true", "--apiserver-feature-gates=AllAlpha=false") as stage:
+        assert "is invalid" in stage.refused(pod("new", OPERATORS["expression"]))
+        stage.create(node("five", "version=5:NoSchedule"))
+        assert stage.lands(*[f"waits-{name}" for name in OPERATORS]) == ["five"] * 3
+
+
 def updates_are_ratcheted(stage: Stage) -> None:
     """What a pod uses already it may go on using, and more of it; what it does not use it may not start to."""
     for name, toleration in OPERATORS.items():
@@ -73,14 +89,18 @@ def updates_are_ratcheted(stage: Stage) -> None:
         assert len(stage.object(f"pod runs-{name}")["spec"]["tolerations"]) == 4
         said = stage.kubectl.fails(patch(stage, "plain", toleration))
         assert said.startswith('The Pod "plain" is invalid: spec.tolerations[2].'), said
+    stage.kubectl("label pv advanced-storage-pv seen=yes")
+    second = {"expression": "taint.key == 'other'"}
+    stage.kubectl(patch(stage, "my-app", second, what="deployment", at="/spec/template/spec"))
+    assert stage.read("deployment my-app", "{.spec.template.spec.tolerations[1].expression}") == second["expression"]
 
 
-def patch(stage: Stage, name: str, toleration: Raw) -> str:
-    operations = [{"op": "add", "path": "/spec/tolerations/-", "value": toleration}]
+def patch(stage: Stage, name: str, toleration: Raw, what: str = "pod", at: str = "/spec") -> str:
+    operations = [{"op": "add", "path": f"{at}/tolerations/-", "value": toleration}]
     # A shell's quotes: an expression may have some of its own.
     path = stage.kubectl.home / "patch.json"
     path.write_text(json.dumps(operations), encoding="utf-8")
-    return f"patch pod {name} --type=json --patch-file {path}"
+    return f"patch {what} {name} --type=json --patch-file {path}"
 
 
 def test_the_fifteen_steps(tmp_path: Path) -> None:
