@@ -5,7 +5,7 @@ controller_ref_manager, pkg/api/v1/pod. Next: `replica_set`, `deployment`.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -142,9 +142,18 @@ class Claimed(NamedTuple):
 
 
 def claim(
-    owner: Object, selector: LabelSelector | None, facts: KindFacts, world: World, *, only_active_pods: bool = False
+    owner: Object,
+    selector: LabelSelector | None,
+    facts: KindFacts,
+    world: World,
+    *,
+    only_active_pods: bool = False,
+    is_member: Callable[[Object], bool] = lambda found: True,
 ) -> Claimed:
-    """Adopt what the selector matches and nobody controls, let go what it does not match any more."""
+    """Adopt what the selector matches and nobody controls, let go what it does not match any more.
+
+    What is no member for another reason is neither adopted nor kept.
+    """
     view: Any = owner.view
     is_leaving = view.metadata.deletionTimestamp is not None
     objects: list[Object] = []
@@ -152,7 +161,7 @@ def claim(
     for found in world.owned(facts, owner.uid):
         if only_active_pods and not is_active(found.view):
             continue
-        if selects(selector, found.view.metadata.labels):
+        if selects(selector, found.view.metadata.labels) and is_member(found):
             objects.append(found)
         elif not is_leaving:
             reference = {"$patch": "delete", "uid": owner.uid}
@@ -163,7 +172,7 @@ def claim(
         metadata: ObjectMeta = found.view.metadata
         if metadata.deletionTimestamp is not None or not selects(selector, metadata.labels):
             continue
-        if only_active_pods and not is_active(found.view):
+        if (only_active_pods and not is_active(found.view)) or not is_member(found):
             continue
         objects.append(found)
         patches.append(_patch_owners(found, controller_reference(owner)))

@@ -39,6 +39,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("replicaset-controller", "moorage.control.replica_set", "make_replica_set"),
     Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),
     Row("daemonset-controller", "moorage.control.daemon_set.controller", "make_daemon_set"),
+    Row("statefulset-controller", "moorage.control.stateful_set.controller", "make_stateful_set"),
     Row("namespace-controller", "moorage.control.namespace.controller", "make_namespace"),
     Row("garbage-collector-controller", "moorage.control.garbage.controller", "make_garbage_collector"),
     Row("disruption-controller", "moorage.control.disruption.controller", "make_disruption"),

@@ -36,8 +36,14 @@ def template_patch(owner: Object) -> Raw:
     return {"spec": {"template": {**template, "$patch": "replace"}}}
 
 
+def template_of(revision: Object) -> Raw:
+    """The template that it brings back."""
+    template: Raw = ((revision.raw.get("data") or {}).get("spec") or {}).get("template") or {}
+    return {name: value for name, value in template.items() if name != "$patch"}
+
+
 def hash_of(revision: Object) -> str:
-    """What its pods are labelled with."""
+    """What a DaemonSet's pods are labelled with; a StatefulSet's have the revision's name."""
     found: str = revision.view.metadata.labels.get(REVISION_HASH, "")
     return found
 
@@ -48,20 +54,26 @@ def by_revision(revision: Object) -> tuple[int, str, str]:
     return view.revision, view.metadata.creationTimestamp or "", revision.name
 
 
-def history_of(owner: Object, world: World) -> History:
-    """The owner's revisions, and what has to be done to them first: adopt, label, number, make."""
+def history_of(
+    owner: Object, world: World, *, hash_label: str = REVISION_HASH, collisions: int | None = None
+) -> History:
+    """The owner's revisions, and what has to be done to them first: adopt, label, number, make.
+
+    The names of new ones depend on how many were taken already: `collisions`.
+    """
     claimed = claim(owner, owner.view.spec.selector, CONTROLLER_REVISION, world)
     if claimed.patches:
         return History(None, [], [], list(claimed.patches))
     wanted = template_patch(owner)
     same = sorted((found for found in claimed.objects if found.raw.get("data") == wanted), key=by_revision)
     old = sorted((found for found in claimed.objects if found.raw.get("data") != wanted), key=by_revision)
-    actions: list[Action] = [_labelled(found) for found in claimed.objects if not hash_of(found)]
+    unlabelled = [found for found in claimed.objects if not found.view.metadata.labels.get(hash_label)]
+    actions: list[Action] = [_labelled(found, hash_label) for found in unlabelled]
     if actions:
         return History(None, old, [], actions)
     number = max((found.view.revision for found in old), default=0) + 1
     if not same:
-        return History(None, old, [], [_new_revision(owner, wanted, number)])
+        return History(None, old, [], [_new_revision(owner, wanted, number, hash_label, collisions)])
     current = same[-1]
     if current.view.revision < number:
         actions.append(Patch(CONTROLLER_REVISION, current.namespace, current.name, {"revision": number}))
@@ -89,13 +101,13 @@ def collided(owner: Object) -> Raw:
     return status
 
 
-def _new_revision(owner: Object, data: Raw, number: int) -> Create:
+def _new_revision(owner: Object, data: Raw, number: int, hash_label: str, collisions: int | None) -> Create:
     template = owner.raw["spec"].get("template") or {}
-    short = template_hash(template, owner.view.status.collisionCount)
+    short = template_hash(template, collisions)
     metadata: Raw = {
         "name": f"{owner.name[:_LONGEST_PREFIX]}-{short}",
         "namespace": owner.namespace,
-        "labels": {**((template.get("metadata") or {}).get("labels") or {}), REVISION_HASH: short},
+        "labels": {**((template.get("metadata") or {}).get("labels") or {}), hash_label: short},
         "ownerReferences": [controller_reference(owner)],
     }
     annotations = owner.raw["metadata"].get("annotations")
@@ -111,6 +123,6 @@ def _new_revision(owner: Object, data: Raw, number: int) -> Create:
     return Create(CONTROLLER_REVISION, document, owner.namespace)
 
 
-def _labelled(revision: Object) -> Patch:
-    labels = {REVISION_HASH: revision.name}
+def _labelled(revision: Object, hash_label: str) -> Patch:
+    labels = {hash_label: revision.name}
     return Patch(CONTROLLER_REVISION, revision.namespace, revision.name, {"metadata": {"labels": labels}})

@@ -124,7 +124,7 @@ class DaemonSetController:
         daemon_set = world.get(DAEMON_SET, key)
         if daemon_set is None or daemon_set.view.metadata.deletionTimestamp is not None:
             return NOTHING
-        history = history_of(daemon_set, world)
+        history = history_of(daemon_set, world, collisions=daemon_set.view.status.collisionCount)
         if history.current is None:
             return Plan(tuple(history.actions), again_after=0.0)
         tracker = self._tracker(daemon_set, hash_of(history.current), world)

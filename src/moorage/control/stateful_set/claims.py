@@ -1,0 +1,94 @@
+"""Whose claims are: who takes a StatefulSet's claims along when it goes, or when it is scaled down.
+
+In: a claim, its StatefulSet, its pod. Out: the owner references the claim should have, or None if they are as they
+should be. A claim that somebody else controls, or that belonged to another object of the same name, is left alone.
+Kubernetes: isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod, PodClaimIsStale. Next: `controller`.
+"""
+
+from typing import NamedTuple
+
+from moorage.client.protocol import Object
+from moorage.control.actions import Raw
+from moorage.control.pods_of import controller_reference
+from moorage.control.stateful_set.members import ordinal_of, wanted_ordinals
+from moorage.model.kinds import KINDS
+from moorage.model.workload import StatefulSet
+
+CLAIM = KINDS["v1", "PersistentVolumeClaim"]
+_RETAIN, _DELETE = "Retain", "Delete"
+
+
+class Retention(NamedTuple):
+    """Whether claims go when the set does, and when their pod is scaled away."""
+
+    when_deleted: bool
+    when_scaled: bool
+
+
+def retention_of(view: StatefulSet) -> Retention:
+    policy = view.spec.persistentVolumeClaimRetentionPolicy
+    if policy is None:
+        return Retention(False, False)
+    return Retention(policy.whenDeleted == _DELETE, policy.whenScaled == _DELETE)
+
+
+def is_stale(claim: Object, pod: str) -> bool:
+    """Whether the claim belongs to an earlier pod of that name, with which it will go."""
+    return any(_is_for(one, "v1", "Pod", pod) for one in _references(claim))
+
+
+def has_other_controller(claim: Object, stateful_set: Object, pod: Object) -> bool:
+    """Whether somebody else decides over the claim. Without a policy nobody minds."""
+    if retention_of(stateful_set.view) == Retention(False, False):
+        return False
+    for one in _references(claim):
+        owner = _ours(one, stateful_set, pod)
+        if owner is not None:
+            if one.get("uid") != owner.uid:
+                return True
+        elif one.get("controller"):
+            return True
+    return False
+
+
+def wanted_owners(claim: Object, stateful_set: Object, pod: Object) -> list[Raw] | None:
+    """The references that the claim should have; None if it has them, or is not ours to change."""
+    references = _references(claim)
+    for one in references:
+        owner = _ours(one, stateful_set, pod)
+        if owner is not None and one.get("uid") != owner.uid:
+            return None
+    others = [one for one in references if _ours(one, stateful_set, pod) is None]
+    if has_other_controller(claim, stateful_set, pod):
+        return others if len(others) < len(references) else None
+    wanted = others + _own(stateful_set, pod)
+    ours = {(one.get("uid"), bool(one.get("controller"))) for one in references if one not in others}
+    if ours == {(one["uid"], True) for one in wanted[len(others) :]}:
+        return None
+    return wanted
+
+
+def _own(stateful_set: Object, pod: Object) -> list[Raw]:
+    """A pod that was scaled away takes its claims along, if the policy says so; else the set does, or nobody."""
+    retention = retention_of(stateful_set.view)
+    is_condemned = ordinal_of(pod) not in wanted_ordinals(stateful_set.view)
+    if retention.when_scaled and is_condemned:
+        return [controller_reference(pod)]
+    return [controller_reference(stateful_set)] if retention.when_deleted else []
+
+
+def _references(claim: Object) -> list[Raw]:
+    found: list[Raw] = claim.raw["metadata"].get("ownerReferences") or []
+    return found
+
+
+def _ours(reference: Raw, stateful_set: Object, pod: Object) -> Object | None:
+    """Whom of the two a reference names, whatever its UID."""
+    for owner in (stateful_set, pod):
+        if _is_for(reference, owner.facts.api_version, owner.facts.kind, owner.name):
+            return owner
+    return None
+
+
+def _is_for(reference: Raw, api_version: str, kind: str, name: str) -> bool:
+    return (reference.get("apiVersion"), reference.get("kind"), reference.get("name")) == (api_version, kind, name)

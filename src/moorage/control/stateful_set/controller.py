@@ -1,0 +1,295 @@
+"""The StatefulSet controller: one step at a time, from the lowest number to the highest and back.
+
+In: one StatefulSet, its pods, claims and revisions. Out: a plan. Kubernetes: updateStatefulSet. Differs: a pod is made
+in the round after its claims, when they are there; owners of claims are put right whether or not pods are ready; the
+status describes what was found and is written first; `maxUnavailable` counts where the field is there, which the API
+server sees to. Next: `members`, `claims`, `status`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report, Update
+from moorage.control.pods_of import POD, claim, concerned_owners
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set import namespace_is_terminating
+from moorage.control.replica_set_status import update_of_status
+from moorage.control.revisions import (
+    CONTROLLER_REVISION,
+    History,
+    collided,
+    history_of,
+    is_collision,
+    surplus_history,
+    template_of,
+)
+from moorage.control.stateful_set.claims import (
+    CLAIM,
+    has_other_controller,
+    is_stale,
+    retention_of,
+    wanted_owners,
+)
+from moorage.control.stateful_set.members import (
+    POD_INDEX_LABEL,
+    POD_NAME_LABEL,
+    has_identity,
+    is_leaving,
+    is_running_and_ready,
+    is_unavailable,
+    ordinal_of,
+    parent_and_ordinal,
+    pod_name,
+    revision_name,
+    wanted_ordinals,
+)
+from moorage.control.stateful_set.new_pods import claim_names, claims_of, numbered_pod
+from moorage.control.stateful_set.rolling import pods_to_replace
+from moorage.control.stateful_set.status import stateful_set_status
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.workload import StatefulSet
+
+STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
+_REVISION_HASH = "controller.kubernetes.io/hash"
+
+
+class StatefulSetController:
+    """See the module."""
+
+    name = "statefulset-controller"
+    watches: tuple[KindFacts, ...] = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is CLAIM:
+            return _who_waits_for(old, world) if new is None and old is not None else ()
+        if facts is not STATEFUL_SET:
+            return concerned_owners(STATEFUL_SET, old, new, world)
+        changed = new or old
+        return (changed.key,) if changed is not None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        found = world.get(STATEFUL_SET, key)
+        if found is None:
+            return NOTHING
+        claimed = claim(
+            found,
+            found.view.spec.selector,
+            POD,
+            world,
+            is_member=lambda pod: parent_and_ordinal(pod.name)[0] == found.name,
+        )
+        collisions = found.view.status.collisionCount or 0
+        history = history_of(found, world, hash_label=_REVISION_HASH, collisions=collisions)
+        first = [*claimed.patches, *history.actions]
+        if first:
+            is_going = found.view.metadata.deletionTimestamp is not None
+            return NOTHING if is_going else Plan(tuple(first), again_after=0.0)
+        if history.current is None:
+            return NOTHING
+        return _Round(found, claimed.objects, history, history.current, world, now).plan()
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        found = world.get(STATEFUL_SET, key)
+        if found is None or namespace_is_terminating(error) or not isinstance(action, Create | Delete):
+            return ()
+        about = reference_to(found)
+        if isinstance(action, Delete):
+            if action.facts is not POD:
+                return ()
+            text = f"Delete Pod {action.name} in StatefulSet {found.name} failed error: {error.message}"
+            return (Report(about, WARNING, "FailedDelete", text),)
+        if error.reason == "AlreadyExists":
+            if action.facts is not CONTROLLER_REVISION or not is_collision(action, world):
+                return ()
+            update = update_of_status(found, collided(found))
+            return () if update is None else (update,)
+        name = action.document["metadata"]["name"]
+        if action.facts is POD:
+            text = f"Create Pod {name} in StatefulSet {found.name} failed error: {error.message}"
+            return (Report(about, WARNING, "FailedCreate", text),)
+        if action.facts is not CLAIM:
+            return ()
+        pod = pod_name(found, parent_and_ordinal(name)[1])
+        texts = (
+            f"Create Claim {name} for Pod {pod} in StatefulSet {found.name} failed error: {error.message}",
+            f"Create Pod {pod} in StatefulSet {found.name} failed error: failed to create PVC {name}: {error.message}",
+        )
+        return [Report(about, WARNING, "FailedCreate", text) for text in texts]
+
+
+class _Round:
+    """One look at one StatefulSet. `exits` as soon as something has to be waited for, unless all go in parallel."""
+
+    def __init__(
+        self, found: Object, pods: Sequence[Object], history: History, update: Object, world: World, now: float
+    ) -> None:
+        self.found, self.world, self.now = found, world, now
+        self.view: StatefulSet = found.view
+        self.history, self.update = history, update
+        known = {one.name: one for one in (*history.old, *history.duplicates, update)}
+        self.current = known.get(self.view.status.currentRevision, update)
+        ordinals = wanted_ordinals(self.view)
+        self.pods = [pod for pod in pods if ordinal_of(pod) >= 0]
+        by_ordinal = {ordinal_of(pod): pod for pod in self.pods}
+        self.replicas = {ordinal: by_ordinal.get(ordinal) for ordinal in ordinals}
+        condemned = [pod for pod in self.pods if ordinal_of(pod) not in ordinals]
+        self.condemned = sorted(condemned, key=ordinal_of, reverse=True)
+        self.in_order = self.view.spec.podManagementPolicy != "Parallel"
+        self.actions: list[Action] = []
+        self.retries = False
+        self.makes_claims = False
+
+    def plan(self) -> Plan:
+        status, again_after = stateful_set_status(self.found, self.pods, self.current.name, self.update.name, self.now)
+        update = update_of_status(self.found, status)
+        if self.view.metadata.deletionTimestamp is None:
+            self._work()
+            self._forget_history()
+        actions = self.actions if update is None else [update, *self.actions]
+        if self.makes_claims and not self.retries:
+            again_after = 0.0
+        return Plan(tuple(actions), again_after, self.retries)
+
+    def _work(self) -> None:
+        for ordinal, pod in self.replicas.items():
+            waits = self._make(ordinal) if pod is None else self._keep(ordinal, pod)
+            if waits and self.in_order:
+                return
+        for pod in self.condemned:
+            self._fix_claims(pod)
+        for pod in self.condemned:
+            if self._dismiss(pod) and self.in_order:
+                return
+        if self.view.spec.updateStrategy.type != "OnDelete":
+            replicas = list(self.replicas.values())
+            for pod in pods_to_replace(self.view, replicas, self.update.name, self.now):
+                self._delete(pod)
+
+    # -- one pod ------------------------------------------------------------------------------------------------------
+
+    def _keep(self, ordinal: int, pod: Object) -> bool:
+        """Whether those after it have to wait."""
+        phase = pod.view.status.phase
+        if phase in ("Failed", "Succeeded"):
+            if not is_leaving(pod):
+                self._delete(pod)
+            return True
+        if phase == "Pending" and not self._has_claims(ordinal):
+            return True
+        self._fix_claims(pod)
+        if not has_identity(pod):
+            labels = {POD_NAME_LABEL: pod.name, POD_INDEX_LABEL: str(ordinal)}
+            self.actions.append(Patch(POD, pod.namespace, pod.name, {"metadata": {"labels": labels}}))
+            self._say("Update", pod.name)
+        return not is_running_and_ready(pod) or is_unavailable(pod, self.view.spec.minReadySeconds, self.now)
+
+    def _make(self, ordinal: int) -> bool:
+        name = pod_name(self.found, ordinal)
+        if retention_of(self.view).when_scaled and any(is_stale(one, name) for one in self._claims(ordinal)):
+            return True
+        if not self._has_claims(ordinal):
+            return True
+        revision = self.current if self._is_held_back(ordinal) else self.update
+        pod = numbered_pod(self.found, template_of(revision), revision.name, ordinal)
+        text = f"Create Pod {name} in StatefulSet {self.found.name} successful"
+        said = Report(reference_to(self.found), NORMAL, "SuccessfulCreate", text)
+        self.actions.append(Create(POD, pod, self.found.namespace, said))
+        return True
+
+    def _is_held_back(self, ordinal: int) -> bool:
+        """Whether a pod of that number is still made from the old revision."""
+        strategy = self.view.spec.updateStrategy
+        start = wanted_ordinals(self.view).start
+        if strategy.rollingUpdate is not None:
+            return ordinal < start + (strategy.rollingUpdate.partition or 0)
+        return strategy.type == "RollingUpdate" and ordinal < start + self.view.status.currentReplicas
+
+    def _dismiss(self, pod: Object) -> bool:
+        """Delete a pod that is too many; in order, when nothing else is amiss. Whether the others have to wait."""
+        if is_leaving(pod):
+            return True
+        is_well = is_running_and_ready(pod) and not is_unavailable(pod, self.view.spec.minReadySeconds, self.now)
+        if self.in_order and not is_well and pod is not self._first_unavailable():
+            return True
+        self._delete(pod)
+        return True
+
+    def _first_unavailable(self) -> Object | None:
+        """The one with the lowest number among those wanted, else among those that are too many."""
+        for pod in (*self.replicas.values(), *reversed(self.condemned)):
+            if pod is not None and is_unavailable(pod, self.view.spec.minReadySeconds, self.now):
+                return pod
+        return None
+
+    def _delete(self, pod: Object) -> None:
+        text = f"Delete Pod {pod.name} in StatefulSet {self.found.name} successful"
+        said = Report(reference_to(self.found), NORMAL, "SuccessfulDelete", text)
+        self.actions.append(Delete(POD, pod.namespace, pod.name, pod.uid, report=said))
+
+    # -- its claims ---------------------------------------------------------------------------------------------------
+
+    def _claims(self, ordinal: int) -> list[Object]:
+        keys = (f"{self.found.namespace}/{name}" for name in claim_names(self.found, ordinal).values())
+        return [one for key in keys if (one := self.world.get(CLAIM, key)) is not None]
+
+    def _has_claims(self, ordinal: int) -> bool:
+        """Whether all are there; those that are not are made."""
+        there = {one.name: one for one in self._claims(ordinal)}
+        pod, is_complete = pod_name(self.found, ordinal), True
+        about = reference_to(self.found)
+        for wanted in claims_of(self.found, ordinal):
+            name = wanted["metadata"]["name"]
+            if name not in there:
+                text = f"Create Claim {name} Pod {pod} in StatefulSet {self.found.name} success"
+                said = Report(about, NORMAL, "SuccessfulCreate", text)
+                self.actions.append(Create(CLAIM, wanted, self.found.namespace, said))
+                is_complete, self.makes_claims = False, True
+            elif there[name].view.metadata.deletionTimestamp is not None:
+                text = f"Create Pod {pod} in StatefulSet {self.found.name} failed error: pvc {name} is being deleted"
+                self.actions.append(Report(about, WARNING, "FailedCreate", text))
+                is_complete, self.retries = False, True
+        return is_complete
+
+    def _fix_claims(self, pod: Object) -> None:
+        """Whether claims go along with somebody is what the policy says now."""
+        for one in self._claims(ordinal_of(pod)):
+            owners = wanted_owners(one, self.found, pod)
+            if owners is None:
+                continue
+            if has_other_controller(one, self.found, pod):
+                text = (
+                    f"PersistentVolumeClaim {one.name} has a conflicting OwnerReference that acts as a manging "
+                    "controller, the retention policy is ignored for this claim"
+                )
+                self.actions.append(Report(reference_to(self.found), WARNING, "ConflictingController", text))
+            document = {**one.raw, "metadata": {**one.raw["metadata"], "ownerReferences": owners}}
+            self.actions.append(Update(CLAIM, document))
+
+    # -- the rest -----------------------------------------------------------------------------------------------------
+
+    def _say(self, verb: str, pod: str) -> None:
+        text = f"{verb} Pod {pod} in StatefulSet {self.found.name} successful"
+        self.actions.append(Report(reference_to(self.found), NORMAL, f"Successful{verb}", text))
+
+    def _forget_history(self) -> None:
+        in_use = {self.current.name, self.update.name, *(revision_name(pod) for pod in self.pods)}
+        unused = [one for one in (*self.history.old, *self.history.duplicates) if one.name not in in_use]
+        limit = self.view.spec.revisionHistoryLimit
+        if limit is None or limit >= 0:
+            self.actions += surplus_history(unused, limit, ())
+
+
+def make_stateful_set(surroundings: Surroundings) -> StatefulSetController:
+    return StatefulSetController()
+
+
+def _who_waits_for(claim: Object, world: World) -> list[str]:
+    """StatefulSets whose pod may need that claim anew."""
+    ordinal = parent_and_ordinal(claim.name)[1]
+    if ordinal < 0:
+        return []
+    candidates = world.in_namespace(STATEFUL_SET, claim.namespace)
+    return [found.key for found in candidates if claim.name in claim_names(found, ordinal).values()]
