@@ -41,7 +41,8 @@ class CannotStart(Exception):
 class ApiServerSettings(msgspec.Struct, frozen=True):
     """Where to listen and where to keep data; without a directory nothing is kept.
 
-    `collects_garbage` says that a garbage collector runs, so that deletions may wait for it.
+    `collects_garbage` says that a garbage collector runs, so that deletions may wait for it; `taints_new_nodes`, that
+    the node lifecycle controller does, so that nodes may begin as not ready.
     """
 
     gates: GateSet
@@ -49,6 +50,7 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     bind_address: str = "127.0.0.1"
     port: int = 0
     collects_garbage: bool = False
+    taints_new_nodes: bool = False
 
 
 class ApiServer:
@@ -83,7 +85,13 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
     store = await _open_store(settings.data_dir)
     try:
         credentials = _open_credentials(settings)
-        api = Api(store, settings.gates, clock=time.time, collects_garbage=settings.collects_garbage)
+        api = Api(
+            store,
+            settings.gates,
+            clock=time.time,
+            collects_garbage=settings.collects_garbage,
+            taints_new_nodes=settings.taints_new_nodes,
+        )
         await api.start()
         paths = WebPaths((Check("ping", lambda: ""), Check("store", lambda: "")), metrics.render)
         authenticator = Authenticator({credentials.token: ADMIN})

@@ -33,6 +33,13 @@ _CANNOT_START = 1
     show_default=True,
     help="Whether deletions may wait for the garbage collector of a controller manager.",
 )
+@click.option(
+    "--enable-admission-plugins",
+    "plugins",
+    multiple=True,
+    type=click.Choice(["TaintNodesByCondition"]),
+    help="Also run this one. Nodes then begin as not ready, until the node lifecycle controller has seen them.",
+)
 @gates_option
 @log_options
 def command(
@@ -42,6 +49,7 @@ def command(
     bind_address: str,
     port: int,
     collects_garbage: bool,
+    plugins: tuple[str, ...],
     gates: tuple[str, ...],
     verbosity: int,
     log_format: str,
@@ -61,7 +69,9 @@ def command(
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)
-    settings = ApiServerSettings(parsed_gates(gates), kept_in, bind_address, port, collects_garbage)
+    settings = ApiServerSettings(
+        parsed_gates(gates), kept_in, bind_address, port, collects_garbage, taints_new_nodes=bool(plugins)
+    )
     try:
         run_until_signal(lambda: ApiServerProcess(settings, kubeconfig), _announce)
     except CannotStart as error:

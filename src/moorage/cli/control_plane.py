@@ -28,7 +28,7 @@ from moorage.telemetry.logs import get_logger
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
 
 _LOG = get_logger("up")
-_GARBAGE_COLLECTOR = "garbage-collector-controller"
+_GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -72,13 +72,15 @@ class ControlPlane:
         """Raises CannotStart."""
         settings = self.settings
         gates = settings.gates
+        controllers = {row.name for row in chosen(settings.controllers)}
         self._server = server = await start_api_server(
             ApiServerSettings(
                 gates[Component.API_SERVER],
                 settings.data_dir,
                 settings.bind_address,
                 settings.port,
-                collects_garbage=any(row.name == _GARBAGE_COLLECTOR for row in chosen(settings.controllers)),
+                collects_garbage=_GARBAGE_COLLECTOR in controllers,
+                taints_new_nodes=_NODE_LIFECYCLE in controllers,
             )
         )
         if settings.manifests:

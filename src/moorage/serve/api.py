@@ -54,13 +54,17 @@ class Api:
         new_uid: Callable[[], str] | None = None,
         new_suffix: Callable[[], str] | None = None,
         collects_garbage: bool = False,
+        taints_new_nodes: bool = False,
     ) -> None:
-        """`collects_garbage` says whether somebody takes away the finalizers that wait for dependents."""
+        """`collects_garbage` says whether somebody takes away the finalizers that wait for dependents.
+
+        `taints_new_nodes` says whether somebody takes away the taint with which nodes then begin.
+        """
         self.store = store
         self.gates = gates
         self.clock = clock
         self.collects_garbage = collects_garbage
-        self.directory = Directory()
+        self.directory = Directory(taints_new_nodes=taints_new_nodes)
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
         self._second, self._second_text = -1, ""

@@ -12,6 +12,7 @@ from moorage.admit.plugins import Plugin
 from moorage.admit.plugins.default_storage_class import DefaultStorageClass
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle
+from moorage.admit.plugins.node_taint import TaintNodesByCondition
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.service_addresses import ServiceAddresses
@@ -29,13 +30,16 @@ _LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
 
 
 class Directory:
-    """See the module. `generation` grows with every change that can make admission decide otherwise."""
+    """See the module. `generation` grows with every change that can make admission decide otherwise.
 
-    def __init__(self, random: Random | None = None) -> None:
+    With `taints_new_nodes` a node begins as not ready; somebody must be there who takes that taint away.
+    """
+
+    def __init__(self, random: Random | None = None, *, taints_new_nodes: bool = False) -> None:
         self.generation = 0
         self._random = random or Random()
         self._known: dict[str, dict[str, Any]] = {facts.kind: {} for facts in _LOOKED_UP}
-        self.plugins: tuple[Plugin, ...] = self._make_plugins()
+        self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes)
 
     async def load(self, store: Store) -> None:
         for facts in _LOOKED_UP:
@@ -65,13 +69,14 @@ class Directory:
         found = self._known["Namespace"].get(name)
         return None if found is None else found.status.phase or "Active"
 
-    def _make_plugins(self) -> tuple[Plugin, ...]:
+    def _make_plugins(self, taints_new_nodes: bool) -> tuple[Plugin, ...]:
         """In upstream's order."""
         known = self._known
         allocator = ServiceAllocator(known["Service"], self._random)
         return (
             NamespaceLifecycle(self._phase_of),
             ServiceAccount(),
+            *((TaintNodesByCondition(),) if taints_new_nodes else ()),
             Priority(lambda: known["PriorityClass"].values()),
             DefaultTolerationSeconds(),
             DefaultStorageClass(lambda: known["StorageClass"].values()),
