@@ -20,7 +20,7 @@ from tests.e2e.kubectl import Kubectl
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Pages whose first `moorage up` is the cluster of all kubectl commands for which they show an answer.
-PAGES = ("docs/up.md",)
+PAGES = ("docs/up.md", "docs/scheduler.md")
 HOME = "/home/me"
 LAST_LINE = "Ctrl-C stops it."
 STOP_SECONDS = 20
@@ -86,7 +86,7 @@ def test_a_session_is_what_happens(page: str, tmp_path: Path) -> None:
         assert said(printed, tmp_path) == said(ready)
         found = re.search(r"KUBECONFIG=(\S+)", printed)
         assert found is not None
-        kubectl = Kubectl(Path(found[1]), tmp_path, namespace="")
+        kubectl = Kubectl(tmp_path / found[1], tmp_path, namespace="")
         for command, shown in commands:
             if command.startswith("kubectl ") and "|" not in command:
                 ran = subprocess.run(
