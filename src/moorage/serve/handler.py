@@ -104,11 +104,12 @@ class Handler:
         if virtual is not None:
             raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.resource.facts)
             return json_response(await virtual(self._api, target, raw, user), 201)
+        is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
         if target.subresource and target.subresource != "status":
             answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
         else:
             answer = await self._verbs[target.verb](target, request)
-        if isinstance(answer, Response) and negotiate(request.headers.get("accept", "")).is_yaml:
+        if is_yaml and isinstance(answer, Response):
             return as_yaml(answer)
         return answer
 
