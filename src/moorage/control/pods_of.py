@@ -128,7 +128,7 @@ def concerned_owners(facts: KindFacts, old: Object | None, new: Object | None, w
         before: ObjectMeta = old.view.metadata
         if before.labels == metadata.labels and before.ownerReferences == metadata.ownerReferences:
             return keys
-    for candidate in world.in_namespace(facts, new.namespace):
+    for candidate in world.selecting(facts, new.namespace, metadata.labels):
         if selects(candidate.view.spec.selector, metadata.labels):
             keys[candidate.key] = None
     return keys
@@ -168,7 +168,7 @@ def claim(
             patches.append(_patch_owners(found, reference))
     if is_leaving:
         return Claimed(objects, patches)
-    for found in world.orphans(facts, owner.namespace):
+    for found in world.orphans_for(facts, owner.namespace, selector):
         metadata: ObjectMeta = found.view.metadata
         if metadata.deletionTimestamp is not None or not selects(selector, metadata.labels):
             continue

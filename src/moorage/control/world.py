@@ -5,13 +5,13 @@ node. What is here is as old as the last watch event; `runner` sees to it that a
 without its own writes. Kubernetes: listers and indexers. Next: `controller`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import ObjectMeta, OwnerReference
+from moorage.model.meta import LabelSelector, ObjectMeta, OwnerReference
 
 _POD = KINDS["v1", "Pod"]
 
@@ -24,6 +24,8 @@ class World:
         self._by_owner: dict[tuple[KindFacts, str], dict[str, Object]] = {}
         self._by_namespace: dict[tuple[KindFacts, str], dict[str, Object]] = {}
         self._orphans: dict[tuple[KindFacts, str], dict[str, Object]] = {}
+        self._orphans_by_label: dict[tuple[KindFacts, str, str, str], dict[str, Object]] = {}
+        self._by_selector: dict[tuple[KindFacts, str, str, str], dict[str, Object]] = {}
         self._pods_by_node: dict[str, dict[str, Object]] = {}
 
     def get(self, facts: KindFacts, key: str) -> Object | None:
@@ -48,6 +50,23 @@ class World:
     def orphans(self, facts: KindFacts, namespace: str) -> list[Object]:
         """Objects of a kind in a namespace that nobody controls: those that might be adopted."""
         return list(self._orphans.get((facts, namespace), {}).values())
+
+    def orphans_for(self, facts: KindFacts, namespace: str, selector: LabelSelector | None) -> list[Object]:
+        """Those of them that a selector may match, without those that lack its most telling label."""
+        telling = telling_label(selector)
+        if telling == ("", ""):
+            return self.orphans(facts, namespace)
+        return list(self._orphans_by_label.get((facts, namespace, *telling), {}).values())
+
+    def selecting(self, facts: KindFacts, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+        """Workloads of a kind in a namespace whose selector may match these labels."""
+        index = self._by_selector
+        found = list(index.get((facts, namespace, "", ""), {}).values())
+        for key, value in labels.items():
+            entries = index.get((facts, namespace, key, value))
+            if entries is not None:
+                found += entries.values()
+        return found
 
     def in_namespace(self, facts: KindFacts, namespace: str) -> list[Object]:
         return list(self._by_namespace.get((facts, namespace), {}).values())
@@ -87,10 +106,23 @@ class World:
             yield self._by_owner, (facts, owner.uid)
         elif facts.namespaced:
             yield self._orphans, (facts, found.namespace)
+            for key, value in view.metadata.labels.items():
+                yield self._orphans_by_label, (facts, found.namespace, key, value)
+        if facts.template is not None and facts.namespaced:
+            selector = getattr(view.spec, "selector", None)
+            if isinstance(selector, LabelSelector):
+                yield self._by_selector, (facts, found.namespace, *telling_label(selector))
         if facts.namespaced:
             yield self._by_namespace, (facts, found.namespace)
         if facts is _POD and view.spec.nodeName:
             yield self._pods_by_node, view.spec.nodeName
+
+
+def telling_label(selector: LabelSelector | None) -> tuple[str, str]:
+    """A label that whatever is selected has; of several the last, which is the one that Deployments add."""
+    if selector is None or not selector.matchLabels:
+        return "", ""
+    return next(reversed(selector.matchLabels.items()))
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:

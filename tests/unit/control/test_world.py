@@ -1,0 +1,58 @@
+"""How objects are found again: by owner, by node, by label; and that nothing is left of what is gone."""
+
+from tests.unit.control.workloads import POD, REPLICA_SET, pod, replica_set, seen
+
+from moorage.client.informer import Difference
+from moorage.client.protocol import Object
+from moorage.control.world import World
+from moorage.model.meta import LabelSelector, LabelSelectorRequirement
+
+
+def _pod(name: str, owner: str = "", node: str = "", **labels: str) -> Object:
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}
+    metadata = {"ownerReferences": [reference]} if owner else {}
+    return seen(pod(name, labels, metadata=metadata, spec={"nodeName": node} if node else {}))
+
+
+def _names(found: list[Object]) -> list[str]:
+    return sorted(one.name for one in found)
+
+
+def test_objects_are_found_by_what_they_are() -> None:
+    world = World()
+    for found in (_pod("a", "x", "n1", app="a"), _pod("b", "", "n1", app="a", tier="t"), _pod("c", app="c")):
+        world.apply(POD, Difference(None, found))
+    assert _names(world.owned(POD, "x")) == ["a"]
+    assert _names(world.pods_on("n1")) == ["a", "b"]
+    assert _names(world.orphans(POD, "default")) == ["b", "c"]
+    assert _names(world.orphans_for(POD, "default", LabelSelector({"app": "a"}))) == ["b"]
+    assert _names(world.orphans_for(POD, "default", LabelSelector({"app": "c", "tier": "t"}))) == ["b"]
+    expression = LabelSelector(matchExpressions=(LabelSelectorRequirement("app", "Exists"),))
+    assert _names(world.orphans_for(POD, "default", expression)) == ["b", "c"]
+    assert world.count(POD) == 3
+    assert world.has_any(POD, "default")
+
+
+def test_an_object_that_changes_is_found_where_it_is_now() -> None:
+    world = World()
+    before, after = _pod("a", "x", app="a"), _pod("a", "", "n1", app="b")
+    world.apply(POD, Difference(None, before))
+    world.apply(POD, Difference(before, after))
+    assert not world.owned(POD, "x")
+    assert _names(world.orphans_for(POD, "default", LabelSelector({"app": "b"}))) == ["a"]
+    world.apply(POD, Difference(after, None))
+    assert not world.orphans(POD, "default")
+    assert not world.pods_on("n1")
+    assert not world.has_any(POD, "default")
+    indices = [index for name, index in vars(world).items() if name != "_objects"]
+    assert all(not index for index in indices)
+
+
+def test_workloads_are_found_by_the_labels_they_want() -> None:
+    world = World()
+    by_expression = replica_set("any", 1)
+    by_expression["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    for raw in (replica_set("a", 1), replica_set("b", 1), by_expression):
+        world.apply(REPLICA_SET, Difference(None, seen(raw)))
+    assert _names(world.selecting(REPLICA_SET, "default", {"app": "a", "x": "y"})) == ["a", "any"]
+    assert _names(world.selecting(REPLICA_SET, "other", {"app": "a"})) == []
