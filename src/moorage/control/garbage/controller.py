@@ -6,8 +6,9 @@ owners taken out of objects that have others; `foregroundDeletion` taken from ow
 API server is asked. What is deleted is as it was when that was decided, or it is decided again. After a restart
 everything follows from what is there.
 Kubernetes: pkg/controller/garbagecollector. Differs: owners that nobody has seen have no node in the graph; their
-dependents ask about them. A finalizer goes in a step after the last dependent. References to kinds that do not exist
-keep an object without being tried again and again. Next: `owners`, `graph`.
+dependents ask about them. A finalizer goes in a step after the last dependent. Circles of objects that wait for each
+other are found when they are closed, and not guessed at before. References to kinds that do not exist keep an object
+without being tried again and again. Next: `owners`, `graph`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -127,7 +128,7 @@ class GarbageCollector:
         if waits_for_orphans(metadata):
             return self._orphan(item, world)
         if waits_for_dependents(metadata):
-            return NOTHING if self._graph.is_blocked(key) else Plan((_without_finalizer(item, FOREGROUND),))
+            return self._wait(item, world)
         if metadata.deletionTimestamp is not None or not metadata.ownerReferences:
             return NOTHING
         states: dict[OwnerReference, OwnerState] = {}
@@ -154,21 +155,30 @@ class GarbageCollector:
             if gone:
                 actions.append(_without_owners(item, [one.uid for one in gone]))
             return Plan(tuple(actions), retries=OwnerState.UNSEEN in found)
-        dependents = self._graph.dependents(item.uid)
-        if OwnerState.WAITING in found and dependents:
-            if self._is_in_a_circle(dependents, world):
-                unblocking = _unblocking(item)
-                if unblocking is not None:
-                    return Plan((*actions, unblocking), again_after=0.0)
+        if OwnerState.WAITING in found and self._graph.dependents(item.uid):
             return Plan((*actions, _delete(item, "Foreground")))
         finalizers = item.view.metadata.finalizers
         policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
         return Plan((*actions, _delete(item, policy)))
 
-    def _is_in_a_circle(self, dependents: Iterable[str], world: World) -> bool:
-        """Perhaps: an owner waits for this, and a dependent of this waits as well, so they may wait for each other."""
-        found = (self._graph.find(uid, world) for uid in dependents)
-        return any(one is not None and waits_for_dependents(one.view.metadata) for one in found)
+    def _wait(self, item: Object, world: World) -> Plan:
+        if not self._graph.is_blocked(item.uid):
+            return Plan((_without_finalizer(item, FOREGROUND),))
+        return Plan((_unblocking(item),)) if self._waits_for_itself(item.uid, world) else NOTHING
+
+    def _waits_for_itself(self, uid: str, world: World) -> bool:
+        """Whether somebody that it waits for waits for somebody, and so on, who waits for it."""
+        seen: set[str] = set()
+        waiting = [uid]
+        while waiting:
+            for dependent in self._graph.blocking(waiting.pop()):
+                if dependent == uid:
+                    return True
+                found = self._graph.find(dependent, world)
+                if dependent not in seen and found is not None and waits_for_dependents(found.view.metadata):
+                    waiting.append(dependent)
+                seen.add(dependent)
+        return False
 
     def _orphan(self, owner: Object, world: World) -> Plan:
         found = (self._graph.find(uid, world) for uid in self._graph.dependents(owner.uid))
@@ -191,10 +201,9 @@ def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
     return Patch(item.facts, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": removed}})
 
 
-def _unblocking(item: Object) -> Patch | None:
+def _unblocking(item: Object) -> Patch:
+    """Nobody has to wait for it any more."""
     blocking = [one.uid for one in item.view.metadata.ownerReferences if one.blockOwnerDeletion]
-    if not blocking:
-        return None
     changed = [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]
     return Patch(item.facts, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": changed}})
 

@@ -43,6 +43,10 @@ class OwnerGraph:
         """The UIDs of those that name it as an owner."""
         return list(self._dependents.get(uid, ()))
 
+    def blocking(self, uid: str) -> list[str]:
+        """The UIDs of those that are to be gone before it."""
+        return [dependent for dependent, blocks in self._dependents.get(uid, {}).items() if blocks]
+
     def is_blocked(self, uid: str) -> bool:
         """Whether somebody wants to be gone before it."""
         return uid in self._blocking
