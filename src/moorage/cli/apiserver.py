@@ -93,8 +93,11 @@ class ApiServerProcess:
     async def start(self) -> None:
         """Raises CannotStart."""
         from moorage.cli.api_server import start_api_server
+        from moorage.model.gates import Component
+        from moorage.telemetry.feature_metrics import add_feature_metrics
 
         self._server = await start_api_server(self.settings)
+        add_feature_metrics(self._server.metrics, {Component.API_SERVER: self.settings.gates})
         self.url = self._server.url
         self.kubeconfig.write(self._server.kubeconfig())
 

@@ -23,6 +23,7 @@ from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
+from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import get_logger
 
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
@@ -83,6 +84,7 @@ class ControlPlane:
                 taints_new_nodes=_NODE_LIFECYCLE in controllers,
             )
         )
+        add_feature_metrics(server.metrics, gates)
         if settings.manifests:
             await load_manifests(InProcessClient(server.api, "moorage-load"), settings.manifests)
         if settings.simulates:

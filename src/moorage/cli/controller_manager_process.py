@@ -11,7 +11,8 @@ from moorage.cli.component_process import ComponentProcess, Process
 from moorage.client.events import CountingRecorder
 from moorage.control.manager import ControllerManager
 from moorage.control.registry import Row, Surroundings
-from moorage.model.gates import GateSet
+from moorage.model.gates import Component, GateSet
+from moorage.telemetry.feature_metrics import add_feature_metrics
 
 
 class ControllerManagerSettings(msgspec.Struct, frozen=True):
@@ -27,6 +28,7 @@ class ControllerManagerProcess(ComponentProcess):
 
     def __init__(self, settings: ControllerManagerSettings) -> None:
         super().__init__(settings.process)
+        add_feature_metrics(self.metrics, {Component.CONTROLLER_MANAGER: settings.gates})
         surroundings = Surroundings(settings.gates, self.metrics, random)
         controllers = [row.make(surroundings) for row in settings.controllers]
         recorder = CountingRecorder(self.sender, settings.process.component)

@@ -24,6 +24,7 @@ _COMMANDS = {
     "lint": ("moorage.cli.lint", "What the API server would say, and what will surprise you although it does not."),
     "plan": ("moorage.cli.plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
     "explain": ("moorage.cli.explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
+    "gates": ("moorage.cli.gates", "Feature gates of a live cluster, and what depends on them."),
     "up": ("moorage.cli.up", "A cluster in one process, for kubectl and every other client."),
     "apiserver": ("moorage.cli.apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("moorage.cli.scheduler", "The scheduler as a process of its own, against any API server."),

@@ -14,11 +14,12 @@ from moorage.client.access import Access
 from moorage.client.events import CountingRecorder, EventSender, SeriesRecorder
 from moorage.client.http import HttpClient
 from moorage.client.leader_election import ElectionTimes, LeaderElector, new_identity
-from moorage.model.gates import GateSet
+from moorage.model.gates import Component, GateSet
 from moorage.schedule.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
+from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Labels, Metrics
 from moorage.telemetry.process_metrics import add_process_metrics
@@ -54,6 +55,7 @@ class SchedulerProcess:
         self.settings = settings
         self.metrics = Metrics()
         add_process_metrics(self.metrics)
+        add_feature_metrics(self.metrics, {Component.SCHEDULER: settings.gates})
         self._client = HttpClient(settings.access, _COMPONENT, most_connections=128)
         self._sender = EventSender(self._client)
         self._recorder = SeriesRecorder(self._sender, settings.configuration.profiles[0].name)

@@ -206,6 +206,10 @@ class HttpClient:
 
     # How a request is sent.
 
+    async def get_path(self, path: str) -> bytes:
+        """What a path outside of the resources says, such as /metrics or /version."""
+        return (await self._request(b"GET", path)).body
+
     async def _request(
         self, method: bytes, path: str, body: bytes = b"", media_type: bytes = _JSON, *, waits: bool = True
     ) -> Answer:

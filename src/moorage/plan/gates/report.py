@@ -1,0 +1,73 @@
+"""Findings of an audit as text for people and as JSON for machines.
+
+In: findings. Out: text, or a document. Next: `moorage.cli.gates`.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from moorage.lint.report.printable import printable
+from moorage.model.gates import Gate
+from moorage.plan.gates.audit import Finding, order_of_disabling
+
+Raw = dict[str, Any]
+
+_MOST_SHOWN = 50
+
+
+def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: bool = False) -> str:
+    """Gate by gate: who depends on it, what would happen, in which order to disable it."""
+    return "\n".join(line for gate in gates for line in _of_gate(gate, findings, everything)) + "\n"
+
+
+def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[str]:
+    mine = [finding for finding in findings if finding.gate.name == gate.name]
+    if not mine:
+        yield f"{gate.name}: nothing depends on it"
+        return
+    breaking = sum(finding.breaks for finding in mine)
+    yield f"{gate.name}: {_count(len(mine), 'object')} depend on it, {breaking} would be affected"
+    shown = mine if everything else mine[:_MOST_SHOWN]
+    for finding in shown:
+        yield f"  {printable(str(finding.item.key))}  {', '.join(finding.paths)}"
+        for component, text, breaks in finding.consequences:
+            yield f"    {'!' if breaks else '-'} {component.value}: {printable(text)}"
+    if len(shown) < len(mine):
+        yield f"  … and {len(mine) - len(shown)} more (--all shows them)"
+    order = ", then ".join(component.value for component in order_of_disabling(gate))
+    yield f"  To disable it: {order}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def as_document(findings: list[Finding], gates: Iterable[Gate]) -> Raw:
+    """The same for machines."""
+    return {
+        "gates": [
+            {
+                "name": gate.name,
+                "disableOrder": [component.value for component in order_of_disabling(gate)],
+                "findings": [_as_raw(finding) for finding in findings if finding.gate.name == gate.name],
+            }
+            for gate in gates
+        ],
+        "breaks": any(finding.breaks for finding in findings),
+    }
+
+
+def _as_raw(finding: Finding) -> Raw:
+    key, place = finding.item.key, finding.item.place
+    return {
+        "kind": key.kind,
+        "namespace": key.namespace,
+        "name": key.name,
+        "source": place.source,
+        "fields": list(finding.paths),
+        "breaks": finding.breaks,
+        "consequences": [
+            {"component": component.value, "text": text, "breaks": breaks}
+            for component, text, breaks in finding.consequences
+        ],
+    }

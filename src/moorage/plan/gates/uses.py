@@ -1,0 +1,103 @@
+"""Where a pod, a template or a volume uses what a gate guards.
+
+In: typed views. Out: `Use`s, each with the path of the field. Next: `audit`.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from moorage.model.gates import (
+    MATCH_LABEL_KEYS_IN_POD_AFFINITY,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
+    SEMVER_COMPARISON_OPERATORS,
+    TAINT_TOLERATION_CEL,
+    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    Gate,
+)
+from moorage.model.pod import PodSpec
+from moorage.model.scheduling import NodeSelectorTerm, PodAffinityTerm
+from moorage.model.storage import PersistentVolume
+
+_NUMERIC = frozenset({"Lt", "Gt"})
+_SEMVER = frozenset({"SemverLt", "SemverGt", "SemverEq"})
+
+
+class Use(NamedTuple):
+    """One field that needs a gate."""
+
+    gate: Gate
+    path: str
+
+
+def uses_in_spec(spec: PodSpec, path: str) -> list[Use]:
+    """All uses in a pod's spec; `path` is where the spec stands in its object."""
+    return [*_tolerations(spec, path), *_node_affinity(spec, path), *_label_keys(spec, path)]
+
+
+def uses_in_volume(volume: PersistentVolume) -> list[Use]:
+    affinity = volume.spec.nodeAffinity
+    required = affinity.required if affinity is not None else None
+    terms = required.nodeSelectorTerms if required is not None else ()
+    return list(_semver_terms(terms, "spec.nodeAffinity.required.nodeSelectorTerms"))
+
+
+def _tolerations(spec: PodSpec, path: str) -> Iterator[Use]:
+    for number, toleration in enumerate(spec.tolerations):
+        where = f"{path}.tolerations[{number}]"
+        if toleration.expression:
+            yield Use(TAINT_TOLERATION_CEL, f"{where}.expression")
+        elif toleration.operator in _NUMERIC:
+            yield Use(TAINT_TOLERATION_COMPARISON_OPERATORS, f"{where}.operator")
+        elif toleration.operator in _SEMVER:
+            yield Use(SEMVER_COMPARISON_OPERATORS, f"{where}.operator")
+
+
+def _node_affinity(spec: PodSpec, path: str) -> Iterator[Use]:
+    affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
+    if affinity is None:
+        return
+    where = f"{path}.affinity.nodeAffinity"
+    required = affinity.requiredDuringSchedulingIgnoredDuringExecution
+    if required is not None:
+        terms = f"{where}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+        yield from _semver_terms(required.nodeSelectorTerms, terms)
+    for number, preferred in enumerate(affinity.preferredDuringSchedulingIgnoredDuringExecution):
+        term = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{number}].preference"
+        yield from _semver_term(preferred.preference, term)
+
+
+def _semver_terms(terms: Iterable[NodeSelectorTerm], path: str) -> Iterator[Use]:
+    for number, term in enumerate(terms):
+        yield from _semver_term(term, f"{path}[{number}]")
+
+
+def _semver_term(term: NodeSelectorTerm, path: str) -> Iterator[Use]:
+    for number, requirement in enumerate(term.matchExpressions):
+        if requirement.operator in _SEMVER:
+            yield Use(SEMVER_COMPARISON_OPERATORS, f"{path}.matchExpressions[{number}].operator")
+
+
+def _label_keys(spec: PodSpec, path: str) -> Iterator[Use]:
+    for where, term in _pod_terms(spec, path):
+        for name in ("matchLabelKeys", "mismatchLabelKeys"):
+            if getattr(term, name):
+                yield Use(MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{where}.{name}")
+    for number, constraint in enumerate(spec.topologySpreadConstraints):
+        if constraint.matchLabelKeys:
+            where = f"{path}.topologySpreadConstraints[{number}].matchLabelKeys"
+            yield Use(MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, where)
+
+
+def _pod_terms(spec: PodSpec, path: str) -> Iterator[tuple[str, PodAffinityTerm]]:
+    if spec.affinity is None:
+        return
+    for name in ("podAffinity", "podAntiAffinity"):
+        affinity = getattr(spec.affinity, name)
+        if affinity is None:
+            continue
+        where = f"{path}.affinity.{name}"
+        for number, term in enumerate(affinity.requiredDuringSchedulingIgnoredDuringExecution):
+            yield f"{where}.requiredDuringSchedulingIgnoredDuringExecution[{number}]", term
+        for number, weighted in enumerate(affinity.preferredDuringSchedulingIgnoredDuringExecution):
+            preferred = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{number}].podAffinityTerm"
+            yield preferred, weighted.podAffinityTerm
