@@ -35,6 +35,7 @@ class Row(NamedTuple):
 
 CONTROLLERS: tuple[Row, ...] = (
     Row("node-lifecycle-controller", "moorage.control.node_lifecycle.controller", "make_node_lifecycle"),
+    Row("pod-garbage-collector-controller", "moorage.control.pod_garbage", "make_pod_garbage"),
     Row("taint-eviction-controller", "moorage.control.taint_eviction.controller", "make_taint_eviction"),
     Row("replicaset-controller", "moorage.control.replica_set", "make_replica_set"),
     Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),

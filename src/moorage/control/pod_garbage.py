@@ -1,0 +1,200 @@
+"""Pods that nobody else will ever remove: of nodes that are gone or out of service, unscheduled ones, too many.
+
+In: Pods and Nodes. Keys: a pod, and "" for all pods that are over, of which only so many are kept. Out: pods declared
+Failed if they are not over yet, and deleted without waiting. A node must be gone for some time before its pods are:
+a pod may be heard of before its node is. Kubernetes: pkg/controller/podgc. Differs: looks when something changes and
+not every 20 seconds; a node that is missing in the cache for the whole quarantine is gone, without asking again.
+Next: `runner` carries it out.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.protocol import Object
+from moorage.control.actions import NOTHING, Action, Delete, Patch, Plan, Raw
+from moorage.control.pods_of import time_text
+from moorage.control.registry import Surroundings
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.telemetry.logs import get_logger
+
+_LOG = get_logger("pod-garbage-collector-controller")
+_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+_FINISHED = ""
+#: kube-controller-manager's --terminated-pod-gc-threshold.
+TERMINATED_POD_THRESHOLD = 12_500
+QUARANTINE_SECONDS = 40.0
+_AT_ONCE = 500
+_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+_ORPHANED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByPodGC",
+    "message": "PodGC: node no longer exists",
+}
+
+
+class PodGarbageController:
+    """See the module. With a threshold of 0, pods that are over are kept."""
+
+    name = "pod-garbage-collector-controller"
+    watches = (_NODE, _POD)
+
+    def __init__(self, surroundings: Surroundings, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
+        self._threshold = threshold
+        self._finished: dict[str, None] = {}  # pods that are over
+        self._missing: dict[str, float] = {}  # nodes that pods name and that are not there, and since when
+        self._reasons: dict[str, list[tuple[str, str]]] = {}  # what is being deleted: namespace and reason
+        metrics, labels = surroundings.metrics, ("namespace", "reason")
+        self._deleted = metrics.counter(
+            "pod_gc_collector_force_delete_pods_total",
+            "Number of pods that are being forcefully deleted since the Pod GC Controller started.",
+            labels,
+        )
+        self._failed = metrics.counter(
+            "pod_gc_collector_force_delete_pod_errors_total",
+            "Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.",
+            labels,
+        )
+
+    # -- whom a change concerns ---------------------------------------------------------------------------------------
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is _NODE:
+            return self._node_changed(old, new, world)
+        if new is None:
+            if old is None:
+                return ()
+            self._finished.pop(old.key, None)
+            if self._missing and not world.pods_on(old.view.spec.nodeName):
+                self._missing.pop(old.view.spec.nodeName, None)
+            return (old.key,) if old.key in self._reasons else ()
+        pod: Pod = new.view
+        if not is_over(pod):
+            self._finished.pop(new.key, None)
+        elif new.key not in self._finished:
+            self._finished[new.key] = None
+            if 0 < self._threshold < len(self._finished):
+                return (_FINISHED, new.key)
+        node = pod.spec.nodeName
+        if pod.metadata.deletionTimestamp is not None or (node and world.get(_NODE, node) is None):
+            return (new.key,)
+        return ()
+
+    def _node_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if new is not None:
+            self._missing.pop(new.name, None)
+            if not is_out_of_service(new.view):
+                return ()
+            return [pod.key for pod in world.pods_on(new.name) if pod.view.metadata.deletionTimestamp is not None]
+        return [pod.key for pod in world.pods_on(old.name)] if old is not None else ()
+
+    # -- what is to be done -------------------------------------------------------------------------------------------
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        if key == _FINISHED:
+            return self._delete_oldest(world)
+        found = world.get(_POD, key)
+        self._reasons.pop(key, None)
+        if found is None:
+            return NOTHING
+        pod: Pod = found.view
+        name = pod.spec.nodeName
+        if not name:
+            return self._remove(key, found, "unscheduled") if pod.metadata.deletionTimestamp is not None else NOTHING
+        node = world.view(_NODE, name)
+        if node is None:
+            return self._orphaned(key, found, name, now)
+        if pod.metadata.deletionTimestamp is not None and is_out_of_service(node):
+            return self._remove(key, found, "out-of-service")
+        return NOTHING
+
+    def _orphaned(self, key: str, found: Object, node: str, now: float) -> Plan:
+        since = self._missing.setdefault(node, now)
+        if since > now:  # the clock was set back
+            since = self._missing[node] = now
+        wait = since + QUARANTINE_SECONDS - now
+        if wait > 0:
+            return Plan(again_after=wait)
+        if not _is_removed(found.view):
+            _LOG.debug(2, "Found orphaned Pod assigned to the Node, deleting", pod=key, node=node)
+        return self._remove(key, found, "orphaned", {**_ORPHANED, "lastTransitionTime": time_text(now)})
+
+    def _delete_oldest(self, world: World) -> Plan:
+        """Those that were evicted first, then by age."""
+        surplus = len(self._finished) - self._threshold
+        if surplus <= 0:
+            self._reasons.pop(_FINISHED, None)
+            return NOTHING
+        known = [found for key in self._finished if (found := world.get(_POD, key)) is not None]
+        going = sum(_is_removed(found.view) for found in known)
+        candidates = sorted((found for found in known if not _is_removed(found.view)), key=_merit)
+        chosen = candidates[: min(surplus - going, _AT_ONCE)] if surplus > going else []
+        if not chosen:
+            return NOTHING
+        _LOG.info("Garbage collecting pods", numPods=len(chosen))
+        self._reasons[_FINISHED] = [(found.namespace, "terminated") for found in chosen]
+        deletes = tuple(_delete(found) for found in chosen)
+        return Plan(deletes, again_after=0.0 if surplus - going > len(chosen) else None)
+
+    def _remove(self, key: str, found: Object, reason: str, condition: Raw | None = None) -> Plan:
+        """Failed, so that whoever waits for it knows, and gone."""
+        pod: Pod = found.view
+        if _is_removed(pod):
+            return NOTHING  # only its finalizers keep it
+        actions: list[Action] = []
+        if not is_over(pod):
+            status: Raw = {"phase": "Failed"}
+            if pod.metadata.generation:
+                status["observedGeneration"] = pod.metadata.generation
+            if condition is not None:
+                if pod.metadata.generation:
+                    condition = {**condition, "observedGeneration": pod.metadata.generation}
+                status["conditions"] = [condition]
+            patch = {"metadata": {"uid": found.uid}, "status": status}
+            actions.append(Patch(_POD, found.namespace, found.name, patch, subresource="status"))
+        self._reasons[key] = [(found.namespace, reason)]
+        return Plan((*actions, _delete(found)))
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        for labels in self._reasons.get(key, ()):
+            self._deleted.labels(*labels).inc()
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        if error.code != 404:
+            for labels in self._reasons.get(key, ())[:1]:
+                self._failed.labels(*labels).inc()
+        return ()
+
+
+def make_pod_garbage(surroundings: Surroundings) -> PodGarbageController:
+    return PodGarbageController(surroundings)
+
+
+def is_over(pod: Pod) -> bool:
+    return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_out_of_service(node: Node) -> bool:
+    """Somebody has said so, and it is not ready."""
+    if not any(taint.key == _OUT_OF_SERVICE for taint in node.spec.taints):
+        return False
+    return not any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
+
+
+def _is_removed(pod: Pod) -> bool:
+    """Deleted without waiting already; it is over, and has finalizers."""
+    metadata = pod.metadata
+    return metadata.deletionTimestamp is not None and metadata.deletionGracePeriodSeconds == 0 and is_over(pod)
+
+
+def _delete(found: Object) -> Delete:
+    return Delete(_POD, found.namespace, found.name, found.uid, grace_seconds=0)
+
+
+def _merit(found: Object) -> tuple[bool, str, str]:
+    pod: Pod = found.view
+    is_evicted = pod.status.phase == "Failed" and pod.status.reason == "Evicted"
+    return not is_evicted, pod.metadata.creationTimestamp or "", pod.metadata.name

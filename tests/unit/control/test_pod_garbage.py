@@ -1,0 +1,162 @@
+"""Pods that nobody else would remove; in virtual time with the real API server."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
+from tests.virtual_cluster import VirtualCluster
+from tests.virtual_time import run_virtual
+
+from moorage.control.pod_garbage import PodGarbageController
+from moorage.control.registry import Surroundings
+from moorage.model.gates import default_gates
+from moorage.telemetry.metrics import Metrics
+
+Raw = dict[str, Any]
+WAITS: Raw = {"finalizers": ["example.com/wait"]}
+
+
+def play(story: Callable[[VirtualCluster], Awaitable[None]], threshold: int = 12_500) -> VirtualCluster:
+    kept: list[VirtualCluster] = []
+
+    def make() -> list[PodGarbageController]:
+        metrics = kept[0].metrics if kept else Metrics()
+        return [PodGarbageController(Surroundings(default_gates(), metrics, lambda: 0.5), threshold)]
+
+    async def main() -> None:
+        async with VirtualCluster.running(make) as cluster:
+            kept.append(cluster)
+            await cluster.restart()
+            await story(cluster)
+
+    run_virtual(main())
+    return kept[0]
+
+
+async def names(cluster: VirtualCluster) -> set[str]:
+    return {found.name for found in await cluster.all(POD)}
+
+
+async def set_phase(cluster: VirtualCluster, name: str, phase: str, **more: Any) -> None:
+    await cluster.client.patch(POD, name, "default", {"status": {"phase": phase, **more}}, subresource="status")
+
+
+def counted(cluster: VirtualCluster, reason: str) -> bool:
+    line = f'pod_gc_collector_force_delete_pods_total{{namespace="default",reason="{reason}"}} 1'
+    return line in cluster.metrics.render()[0].decode()
+
+
+def test_pods_of_a_node_that_is_gone_go_after_the_quarantine() -> None:
+    seen: list[Raw] = []
+
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(NODE, node("n"))
+        await cluster.client.create(POD, pod("p", "n", metadata=WAITS))
+        await cluster.client.create(POD, pod("elsewhere", "other"))
+        await cluster.client.create(NODE, node("other"))
+        await cluster.settle(100)
+        await cluster.client.delete(NODE, "n")
+        await cluster.settle(39)
+        assert (await cluster.client.get(POD, "p", "default")).view.metadata.deletionTimestamp is None
+        await cluster.settle(2)
+        seen.append((await cluster.client.get(POD, "p", "default")).raw)
+        await cluster.settle(1000)
+        assert await names(cluster) == {"p", "elsewhere"}
+        await cluster.client.patch(POD, "p", "default", {"metadata": {"finalizers": None}})
+        await cluster.settle(1)
+        assert await names(cluster) == {"elsewhere"}
+
+    cluster = play(story)
+    assert seen[0]["status"]["phase"] == "Failed"
+    condition = next(one for one in seen[0]["status"]["conditions"] if one["type"] == "DisruptionTarget")
+    assert (condition["status"], condition["reason"]) == ("True", "DeletionByPodGC")
+    assert condition["message"] == "PodGC: node no longer exists"
+    assert counted(cluster, "orphaned")
+
+
+def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(POD, pod("p", "n"))
+        await cluster.settle(30)
+        await cluster.client.create(NODE, node("n"))
+        await cluster.settle(1)
+        await cluster.client.delete(NODE, "n")
+        await cluster.settle(39)
+        assert await names(cluster) == {"p"}
+        await cluster.settle(2)
+        assert await names(cluster) == set()
+
+    play(story)
+
+
+def test_unscheduled_pods_that_are_deleted_fail() -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        for name in ("p", "stays"):
+            await cluster.client.create(POD, pod(name, "", metadata=WAITS))
+        await cluster.client.delete(POD, "p", "default")
+        await cluster.settle(100)
+        assert (await cluster.client.get(POD, "p", "default")).view.status.phase == "Failed"
+        assert (await cluster.client.get(POD, "stays", "default")).view.status.phase == "Pending"
+
+    assert counted(play(story), "unscheduled")
+
+
+@pytest.mark.parametrize("ready", ["False", "True"])
+def test_pods_that_are_deleted_on_a_node_out_of_service(ready: str) -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        status = {"conditions": [{"type": "Ready", "status": ready}]}
+        await cluster.client.create(NODE, node("n", status=status))
+        slow = {"terminationGracePeriodSeconds": 300}
+        await cluster.client.create(POD, pod("deleted", "n", **slow))
+        await cluster.client.create(POD, pod("stays", "n", **slow))
+        await cluster.client.delete(POD, "deleted", "default")
+        await cluster.settle(1)
+        assert await names(cluster) == {"deleted", "stays"}
+        out = taint("node.kubernetes.io/out-of-service", "nodeshutdown")
+        await cluster.client.patch(NODE, "n", "", {"spec": {"taints": [out]}})
+        await cluster.settle(1)
+        assert await names(cluster) == ({"stays"} if ready == "False" else {"deleted", "stays"})
+
+    assert counted(play(story), "out-of-service") is (ready == "False")
+
+
+def test_only_so_many_pods_that_are_over_are_kept_and_evicted_ones_go_first() -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(NODE, node("n"))
+        for index in range(6):
+            await cluster.client.create(POD, pod(f"p{index}", "n"))
+            await cluster.settle(1)
+        for index in range(5):
+            more = {"reason": "Evicted"} if index == 4 else {}
+            await set_phase(cluster, f"p{index}", "Failed" if more else "Succeeded", **more)
+            await cluster.settle(1)
+        assert await names(cluster) == {"p1", "p2", "p3", "p5"}
+
+    play(story, threshold=3)
+
+
+def test_many_at_once() -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(NODE, node("n"))
+        await cluster.stop()
+        for index in range(1300):
+            await cluster.client.create(POD, pod(f"p{index:04}", "n"))
+            await set_phase(cluster, f"p{index:04}", "Succeeded")
+        await cluster.start()
+        await cluster.settle(10)
+        assert await names(cluster) == {f"p{index:04}" for index in range(1290, 1300)}
+
+    play(story, threshold=10)
+
+
+def test_without_a_threshold_all_are_kept() -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(NODE, node("n"))
+        for index in range(3):
+            await cluster.client.create(POD, pod(f"p{index}", "n"))
+            await set_phase(cluster, f"p{index}", "Succeeded")
+        await cluster.settle(100)
+        assert len(await names(cluster)) == 3
+
+    play(story, threshold=0)
