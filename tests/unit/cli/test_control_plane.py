@@ -1,0 +1,158 @@
+"""`moorage up` from inside: what is there when it is ready, and when it is started again on the same data."""
+
+import asyncio
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from moorage.cli.control_plane import CannotStart, ControlPlane, Settings
+from moorage.cli.up import command, default_data_dir, stored_in
+from moorage.client.http import HttpClient
+from moorage.client.kubeconfig import load_access
+from moorage.model.gates import Component, gates_from
+from moorage.model.kinds import KINDS
+from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+
+NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def _settings(data_dir: Path | None, kubeconfig: Path | None = None, **more: Any) -> Settings:
+    options = {
+        "gates": dict.fromkeys(Component, gates_from({})),
+        "configuration": DEFAULT_CONFIGURATION,
+        "nodes": 0,
+        "simulates": True,
+        "bind_address": "127.0.0.1",
+        "port": 0,
+        "manifests": (),
+        **more,
+    }
+    return Settings(data_dir=data_dir, kubeconfig=kubeconfig, **options)
+
+
+async def _names(plane: ControlPlane) -> list[str]:
+    """By way of the kubeconfig that it has written."""
+    client = HttpClient(load_access(str(plane.kubeconfig_path)))
+    try:
+        return sorted(node.name for node in (await client.list_all(NODE)).items)
+    finally:
+        await client.close()
+
+
+def test_nodes_stay_when_fewer_are_asked_for_and_come_when_more_are(tmp_path: Path) -> None:
+    async def story() -> None:
+        for asked, there in ((3, 3), (1, 3), (5, 5)):
+            plane = ControlPlane(_settings(tmp_path / "data", nodes=asked))
+            await plane.start()
+            try:
+                assert plane.node_count == there
+                assert await _names(plane) == [f"node-{number}" for number in range(1, there + 1)]
+                assert plane.kubeconfig_path == tmp_path / "data" / "kubeconfig"
+                assert stat.S_IMODE(plane.kubeconfig_path.stat().st_mode) == 0o600
+            finally:
+                await plane.stop()
+
+    asyncio.run(story())
+
+
+def test_a_cluster_that_is_not_kept_takes_its_kubeconfig_along() -> None:
+    async def story() -> None:
+        plane = ControlPlane(_settings(None, nodes=1))
+        await plane.start()
+        assert await _names(plane) == ["node-1"]
+        await plane.stop()
+        assert not plane.kubeconfig_path.exists()
+        assert not plane.kubeconfig_path.parent.exists()
+
+    asyncio.run(story())
+
+
+def test_without_simulation_nodes_are_somebody_elses(tmp_path: Path) -> None:
+    async def story() -> None:
+        plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", simulates=False))
+        await plane.start()
+        try:
+            assert plane.node_count == 0
+            client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+            await client.create(NODE, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "mine"}})
+            await asyncio.sleep(0)
+            assert not (await client.get(NODE, "mine")).raw.get("status", {}).get("conditions")
+            await client.close()
+        finally:
+            await plane.stop()
+
+    asyncio.run(story())
+
+
+def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
+    gates = dict.fromkeys(Component, gates_from({"AllAlpha": True}))
+
+    async def story() -> None:
+        settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
+        plane = ControlPlane(settings)
+        await plane.start()
+        try:
+            client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+            pods = {pod.key for pod in (await client.list_all(POD)).items}
+            assert {"default/tolerant-pod", "default/pinned-pod"} <= pods
+            assert plane.node_count == len((await client.list_all(NODE)).items) > 20
+            await client.close()
+        finally:
+            await plane.stop()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        ("{apiVersion: v1, kind: Pod, metadata: {name: p}}", "bad.yaml:1: "),
+        ("{apiVersion: example.com/v1, kind: Thing, metadata: {name: p}}", "a kind that Moorage does not serve"),
+        ("a: [", "bad.yaml:1"),
+    ],
+)
+def test_a_manifest_that_is_refused_ends_the_start(manifest: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(manifest)
+
+    async def story() -> None:
+        plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", manifests=(str(path),)))
+        with pytest.raises(CannotStart) as caught:
+            await plane.start()
+        assert str(caught.value).startswith("--load: ")
+        assert said in str(caught.value)
+        await plane.stop()
+        assert not (tmp_path / "kubeconfig").exists()
+
+    asyncio.run(story())
+
+
+def test_data_is_kept_where_the_user_keeps_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert default_data_dir() == tmp_path / "moorage"
+    assert stored_in(None, ephemeral=False) == tmp_path / "moorage"
+    assert stored_in(None, ephemeral=True) is None
+    monkeypatch.setenv("XDG_STATE_HOME", "not/absolute")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_data_dir() == tmp_path / ".local" / "state" / "moorage"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--ephemeral", "--data-dir", "x"], "--ephemeral keeps nothing"),
+        (["--nodes", "-1"], "--nodes"),
+        (["--port", "70000"], "--port"),
+        (["--kubelet-feature-gates", "Nonsense=true"], "unrecognized feature gate: Nonsense"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml: No such file"),
+    ],
+)
+def test_bad_usage_is_refused(arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 2
+    assert said in result.output
