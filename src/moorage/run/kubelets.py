@@ -1,8 +1,9 @@
 """The kubelets of all simulated nodes, in one component: watch, take what is bound, say that one is alive.
 
 In: a client, gates. Out: node status and Leases, pod status, removed pods, events. Nodes that carry our label are
-simulated, so that real ones can be beside them; or all of them, where there are no others. Kubernetes: the kubelet,
-kubemark's hollow kubelets. Next: `kubelet_state`, which decides about pods; `heartbeats`; `pod_writer`.
+simulated, so that real ones can be beside them; or all of them, where there are no others. One that is annotated as
+stopped is as good as unplugged, until the annotation goes. Kubernetes: the kubelet, kubemark's hollow
+kubelets. Next: `kubelet_state`, which decides about pods; `heartbeats`; `pod_writer`.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from moorage.run.admission import Admission
 from moorage.run.heartbeats import Heartbeats
 from moorage.run.kubelet_metrics import add_kubelet_metrics
 from moorage.run.kubelet_state import KubeletState, Remove, Report, WriteStatus
-from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, Raw, new_node
+from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.pod_writer import PodWriter
 from moorage.telemetry.metrics import Metrics
 
@@ -111,6 +112,8 @@ class Kubelets:
             await self._beats.close()
 
     def _simulates(self, node: Node) -> bool:
+        if node.metadata.annotations.get(STOPPED) == "true":
+            return False
         return self._takes_all or node.metadata.labels.get(SIMULATOR_LABEL) == self._simulator
 
     # -- what happens -------------------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ _HEALTHY = (
 #: Which process simulates a node that carries this label: one whose name is the label's value.
 SIMULATOR_LABEL = "simulate.moorage.dev/kubelet"
 SIMULATOR = "moorage"
+#: Annotation of a node whose kubelet is to be as dead as if somebody had pulled the plug: "true".
+STOPPED = "simulate.moorage.dev/stopped"
 _HIGHEST_POD = (1 << 22) - 1
 
 

@@ -162,6 +162,31 @@ def test_real_nodes_beside_simulated_ones_are_left_alone() -> None:
     simulate(story, takes_all=False)
 
 
+def test_the_plug_can_be_pulled() -> None:
+    async def story(world: Simulation) -> None:
+        await world.node()
+        await world.pod("a")
+        await world.settle(20)
+        await world.client.patch(
+            NODE, "n1", "", {"metadata": {"annotations": {"simulate.moorage.dev/stopped": "true"}}}
+        )
+        await world.settle()
+        last = await _renewed(world)
+        await world.pod("b")
+        await world.client.delete(POD, "a", "default")
+        await world.settle(60)
+        assert await _renewed(world) == last
+        assert await world.exists("a")
+        assert await world.phase("b") == "Pending"
+        await world.client.patch(NODE, "n1", "", {"metadata": {"annotations": {"simulate.moorage.dev/stopped": None}}})
+        await world.settle()
+        assert await _renewed(world) > last
+        assert not await world.exists("a")
+        assert await world.phase("b") == "Running"
+
+    simulate(story)
+
+
 def test_registered_nodes_are_ready_from_the_start() -> None:
     async def story(world: Simulation) -> None:
         assert world.kubelets is not None
