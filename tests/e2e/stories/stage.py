@@ -70,11 +70,6 @@ class Stage:
         assert self.read(f"pod {pod}", "{.status.phase} {.spec.nodeName}") == "Pending "
         return text
 
-    def condition(self, pod: str) -> str:
-        """The message of the PodScheduled condition, which, unlike the event, is always about the latest attempt."""
-        self.kubectl(f"wait --for=condition=PodScheduled=False pod/{pod} {WAIT}")
-        return self.read(f"pod {pod}", '{.status.conditions[?(@.type=="PodScheduled")].message}')
-
     def metric(self, name: str, *labels: str) -> float:
         """The sum of the samples of a metric that have these labels."""
         samples = [
