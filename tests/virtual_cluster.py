@@ -45,7 +45,9 @@ class VirtualCluster:
         make: Callable[[], Iterable[Controller]],
         seed: int,
         connect: Callable[[Client], Client],
+        clock: Callable[[], float] = time_of_day,
     ) -> None:
+        self._clock = clock
         self.api, self.store, self._connect = api, store, connect
         self.client = InProcessClient(api, "test")
         self.events: list[Reported] = []
@@ -64,13 +66,17 @@ class VirtualCluster:
         store: MemoryStore | None = None,
         collects_garbage: bool = False,
         connect: Callable[[Client], Client] = lambda client: client,
+        clock: Callable[[], float] = time_of_day,
     ) -> AsyncIterator["VirtualCluster"]:
-        """`connect` may put something between the controllers and the API server, such as a slow network."""
+        """`connect` may put something between the controllers and the API server, such as a slow network.
+
+        `clock` is the time of day for all of them, and may be set.
+        """
         store = store or MemoryStore()
-        api = Api(store, gates or default_gates(), clock=time_of_day, collects_garbage=collects_garbage)
+        api = Api(store, gates or default_gates(), clock=clock, collects_garbage=collects_garbage)
         await api.start()
         await bootstrap(api, 443)
-        cluster = cls(api, store, make, seed, connect)
+        cluster = cls(api, store, make, seed, connect, clock)
         await cluster.start()
         try:
             yield cluster
@@ -88,7 +94,7 @@ class VirtualCluster:
         self.metrics = Metrics()
         client = self._connect(InProcessClient(self.api, "controller-manager"))
         self.manager = ControllerManager(
-            client, self, self._make(), self.metrics, clock=time_of_day, random=self._random
+            client, self, self._make(), self.metrics, clock=self._clock, random=self._random
         )
         self._task = asyncio.create_task(self.manager.run())
         for informer in self.manager.informers.values():
