@@ -61,10 +61,10 @@ def test_cordon_and_uncordon(kubectl: Kubectl) -> None:
 
 def test_drain(kubectl: Kubectl) -> None:
     node = new_node(kubectl)
-    owned = on_node("one", node).replace(
-        "  labels:",
-        "  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u, controller: true}]\n  labels:",
-    )
+    kubectl("create configmap owner")
+    uid = kubectl("get configmap owner -o jsonpath={.metadata.uid}").out
+    owner = f"{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}, controller: true}}"
+    owned = on_node("one", node).replace("  labels:", f"  ownerReferences: [{owner}]\n  labels:")
     kubectl("create -f -", owned)
     kubectl("create -f -", on_node("two", node))
     kubectl("wait --for=condition=Ready pod --all --timeout=30s")
@@ -81,7 +81,7 @@ def test_drain_keeps_to_a_budget(kubectl: Kubectl) -> None:
     kubectl("create -f -", on_node("one", node))
     kubectl("wait --for=condition=Ready pod/one --timeout=30s")
     kubectl("create poddisruptionbudget keep --selector=app=one --min-available=1")
-    kubectl("""patch pdb keep --subresource=status --type=merge -p '{"status":{"observedGeneration":1}}'""")
+    kubectl("wait pdb/keep --for=condition=DisruptionAllowed=False --timeout=30s")
     said = kubectl.fails(f"drain {node} --force --timeout=3s")
     assert "Cannot evict pod as it would violate the pod's disruption budget." in said
     kubectl("delete pdb keep")
