@@ -79,8 +79,8 @@ class Stage:
         return sum(float(line.rsplit(" ", 1)[1]) for line in samples if all(label in line for label in labels))
 
     def first_line(self, arguments: str) -> str:
-        """What a command that goes on for ever prints first."""
-        watching = self.kubectl.start(arguments)
+        """What a command that goes on for ever prints first; nothing, if that takes too long."""
+        watching = self.kubectl.start(f"{arguments} --request-timeout=30s")
         try:
             assert watching.stdout is not None
             return watching.stdout.readline().strip()
