@@ -1,0 +1,165 @@
+"""What depends on a gate, and what would happen to it without."""
+
+from pathlib import Path
+
+import pytest
+
+from moorage.lint.sources import sources_of
+from moorage.model.gates import (
+    GATES,
+    MATCH_LABEL_KEYS_IN_POD_AFFINITY,
+    SEMVER_COMPARISON_OPERATORS,
+    TAINT_TOLERATION_CEL,
+    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    Component,
+    gates_from,
+)
+from moorage.plan.gates.audit import Finding, audit, order_of_disabling
+from moorage.plan.gates.report import as_document, render_text
+from moorage.plan.planner import Planner, Settings
+
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+spec:
+  taints: [{key: sla, value: "950", effect: NoExecute}]
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
+---
+"""
+RUNNING = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: 11111111-1111-4111-8111-111111111111}
+spec:
+  nodeName: n1
+  containers: [{name: c, image: i}]
+  tolerations: [{key: sla, operator: Gt, value: "900"OTHER}]
+status: {phase: Running}
+---
+"""
+
+
+def findings_in(text: str, tmp_path: Path) -> list[Finding]:
+    file = tmp_path / "input.yaml"
+    file.write_text(text)
+    planner = Planner(Settings(gates_from({"AllAlpha": True, "AllBeta": True})))
+    planner.load(sources_of([str(file)]), announces_updates=False)
+    assert not [str(note) for note in planner.inventory.notes]
+    return audit(planner.inventory, GATES)
+
+
+def test_a_running_pod_whose_only_toleration_goes_is_evicted(tmp_path: Path) -> None:
+    (finding,) = findings_in(NODE + RUNNING.replace("OTHER", ""), tmp_path)
+    assert finding.gate is TAINT_TOLERATION_COMPARISON_OPERATORS
+    assert finding.paths == ("spec.tolerations[0].operator",)
+    assert finding.breaks
+    assert finding.consequences[0].component is Component.CONTROLLER_MANAGER
+    assert "sla=950" in finding.consequences[0].text
+
+
+def test_a_running_pod_that_tolerates_otherwise_too_stays(tmp_path: Path) -> None:
+    pod = RUNNING.replace("OTHER", "}, {key: sla, operator: Exists")
+    (finding,) = findings_in(NODE + pod, tmp_path)
+    assert not finding.breaks
+    assert "goes on running on n1" in finding.consequences[0].text
+
+
+def test_a_shorter_stay_counts_as_eviction(tmp_path: Path) -> None:
+    pod = RUNNING.replace("OTHER", "}, {key: sla, operator: Exists, effect: NoExecute, tolerationSeconds: 30")
+    (finding,) = findings_in(NODE + pod, tmp_path)
+    assert finding.breaks
+    assert "in 30 s instead of never" in finding.consequences[0].text
+
+
+@pytest.mark.parametrize(
+    ("toleration", "gate", "said"),
+    [
+        ('{key: sla, operator: Gt, value: "900"}', TAINT_TOLERATION_COMPARISON_OPERATORS, "Unsupported value"),
+        ("{key: v, operator: SemverGt, value: 1.2.3}", SEMVER_COMPARISON_OPERATORS, "Unsupported value"),
+        ("{expression: 'taint.key.startsWith(\"a\")'}", TAINT_TOLERATION_CEL, "expression"),
+    ],
+)
+def test_templates_stay_and_their_pods_are_rejected(toleration: str, gate: object, said: str, tmp_path: Path) -> None:
+    text = f"""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: d}}
+spec:
+  selector: {{matchLabels: {{app: d}}}}
+  template:
+    metadata: {{labels: {{app: d}}}}
+    spec:
+      containers: [{{name: c, image: i}}]
+      tolerations: [{toleration}]
+"""
+    (finding,) = findings_in(text, tmp_path)
+    assert finding.gate is gate
+    assert finding.breaks
+    assert "new pods of it are rejected: spec.tolerations[0]" in finding.consequences[0].text
+    assert said in finding.consequences[0].text
+
+
+def test_label_keys_are_lost_without_a_word(tmp_path: Path) -> None:
+    text = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d}
+spec:
+  selector: {matchLabels: {app: d}}
+  template:
+    metadata: {labels: {app: d}}
+    spec:
+      containers: [{name: c, image: i}]
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname
+            labelSelector: {matchLabels: {app: d}}
+            matchLabelKeys: [pod-template-hash]
+"""
+    (finding,) = findings_in(text, tmp_path)
+    assert finding.gate is MATCH_LABEL_KEYS_IN_POD_AFFINITY
+    assert finding.breaks
+    assert "without a word" in finding.consequences[0].text
+
+
+def test_volumes_bind_nobody_without_semver(tmp_path: Path) -> None:
+    text = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  hostPath: {path: /x}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions: [{key: kernel, operator: SemverGt, values: [5.4.0]}]
+"""
+    (finding,) = findings_in(text, tmp_path)
+    assert finding.gate is SEMVER_COMPARISON_OPERATORS
+    assert finding.paths == ("spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator",)
+    assert finding.breaks
+
+
+def test_what_depends_on_nothing_is_not_mentioned(tmp_path: Path) -> None:
+    assert findings_in(NODE, tmp_path) == []
+    assert render_text([], [TAINT_TOLERATION_CEL]) == "TaintTolerationCEL: nothing depends on it\n"
+
+
+def test_the_report_names_object_component_and_order(tmp_path: Path) -> None:
+    findings = findings_in(NODE + RUNNING.replace("OTHER", ""), tmp_path)
+    text = render_text(findings, [TAINT_TOLERATION_COMPARISON_OPERATORS])
+    assert "Pod default/p  spec.tolerations[0].operator" in text
+    assert "! kube-controller-manager: would be evicted from n1" in text
+    assert "To disable it: kube-apiserver, then kube-scheduler, then kube-controller-manager, then kubelet." in text
+    document = as_document(findings, [TAINT_TOLERATION_COMPARISON_OPERATORS])
+    assert document["breaks"] is True
+    assert document["gates"][0]["findings"][0]["name"] == "p"
+
+
+def test_semver_is_disabled_in_the_scheduler_first() -> None:
+    assert order_of_disabling(SEMVER_COMPARISON_OPERATORS)[0] is Component.SCHEDULER
+    assert order_of_disabling(MATCH_LABEL_KEYS_IN_POD_AFFINITY) == (Component.API_SERVER,)
