@@ -27,6 +27,7 @@ class UpProcess:
             self.url, self.port = self._wait_until_ready()
         except BaseException:
             self.kill()
+            self._errors.close()
             raise
 
     @property
