@@ -63,6 +63,7 @@ class KubeletState:
         self._nodes: dict[str, Node] = {}
         self._loads: dict[str, Load] = {}  # of nodes that can take pods
         self._lives: dict[str, Life] = {}
+        self._on: dict[str, dict[str, None]] = {}  # keys of pods by their node, in the order in which they came
         self._waiting: dict[str, dict[str, Pod]] = {}  # pods by the node that they wait for
         self._waits_for: dict[str, str] = {}
         self._planned: list[tuple[float, int, str, int]] = []
@@ -100,8 +101,8 @@ class KubeletState:
         self._nodes.pop(name, None)
         if self._loads.pop(name, None) is None:
             return
-        for key in [key for key, life in self._lives.items() if life.pod.spec.nodeName == name]:
-            self._wait(key, self._lives.pop(key).pod)
+        for key in list(self._on.get(name, ())):
+            self._wait(key, self._lives[key].pod)
 
     def pods_changed(self, pods: Iterable[tuple[str, Pod]], now: float) -> None:
         """Several at once: those that run already have a right to their place, the others come by their age."""
@@ -129,6 +130,15 @@ class KubeletState:
         life = self._lives.pop(key, None)
         if life is not None:
             self._release(life)
+            name = life.pod.spec.nodeName
+            del self._on[name][key]
+            if not self._on[name]:
+                del self._on[name]
+
+    def _keep(self, key: str, life: Life) -> Life:
+        self._lives[key] = life
+        self._on.setdefault(life.pod.spec.nodeName, {})[key] = None
+        return life
 
     def _wait(self, key: str, pod: Pod) -> None:
         self.pod_gone(key)
@@ -159,15 +169,14 @@ class KubeletState:
         name, phase = pod.spec.nodeName, pod.status.phase
         is_leaving = pod.metadata.deletionTimestamp is not None
         if phase in FINISHED:
-            self._lives[key] = life = Life(pod, Stage.OVER, now)
-            self._seen_again(key, life, pod, now)
+            self._seen_again(key, self._keep(key, Life(pod, Stage.OVER, now)), pod, now)
             return
         load = self._loads[name]
         if phase != "Running" and not is_leaving:
             refusal = self._admission.refuse(pod, self._nodes[name], load)
             if refusal is not None:
                 self.refused[refusal.reason] += 1
-                self._lives[key] = Life(pod, Stage.OVER, now)
+                self._keep(key, Life(pod, Stage.OVER, now))
                 self._now_due.append(Report(pod, "Warning", refusal.reason, refusal.message))
                 status = lifecycle.rejected_status(refusal, now)
                 self._now_due.append(WriteStatus(key, pod.metadata.uid, status))
@@ -181,7 +190,7 @@ class KubeletState:
             life = Life(pod, Stage.STARTING, now, pod_address(self._addresses))
             life.at = now + life.script.start_delay
         life.counted = pod
-        self._lives[key] = life
+        self._keep(key, life)
         if is_leaving:
             self._stop(key, life, now)
         elif (life.stage is Stage.STARTING and life.script.start_delay) or (
