@@ -23,6 +23,7 @@ from moorage.telemetry.logs import get_logger
 
 BEAT_SECONDS = 10.0
 STATUS_SECONDS = 300.0
+_ROUND_SECONDS = 0.1
 _GOLDEN_RATIO = 0.618033988749895
 _NODE, _LEASE = KINDS["v1", "Node"], KINDS["coordination.k8s.io/v1", "Lease"]
 _LOG = get_logger("kubelet")
@@ -80,9 +81,10 @@ class Heartbeats:
         while True:
             self._wakened.clear()
             self._beat()
-            wait = self._beats[0][0] - self._clock() if self._beats else None
+            # Some at a time: to wake up for each of them would cost as much as the beat.
+            wait = max(self._beats[0][0] - self._clock(), _ROUND_SECONDS) if self._beats else None
             try:
-                async with asyncio.timeout(None if wait is None else max(wait, 0.0)):
+                async with asyncio.timeout(wait):
                     await self._wakened.wait()
             except TimeoutError:
                 pass
