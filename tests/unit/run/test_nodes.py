@@ -91,6 +91,18 @@ def test_a_node_that_was_declared_dead_says_that_it_is_not() -> None:
     simulate(story)
 
 
+def test_a_node_that_comes_later_does_not_wait_for_the_others() -> None:
+    async def story(world: Simulation) -> None:
+        await world.node()
+        await world.settle(12)
+        await world.client.create(NODE, {"metadata": {"name": "n2"}})
+        await world.settle()
+        assert (await _node(world, "n2"))["status"]["allocatable"] == CAPACITY
+        assert await _renewed(world, "n2") >= micro_time_text(MIDNIGHT + 12)
+
+    simulate(story)
+
+
 def test_a_lease_that_is_lost_is_made_again() -> None:
     async def story(world: Simulation) -> None:
         await world.node()
