@@ -138,6 +138,12 @@ def test_a_delete_can_insist_on_the_object_it_means(using: Using) -> None:
         with pytest.raises(ApiError) as refusal:
             await client.delete(CONFIG_MAPS, "c", "default", uid="another")
         assert (refusal.value.code, refusal.value.reason) == (409, "Conflict")
+        changed = await client.patch(CONFIG_MAPS, "c", "default", {"data": {"a": "b"}})
+        with pytest.raises(ApiError) as refusal:
+            await client.delete(CONFIG_MAPS, "c", "default", uid=made.uid, revision=made.revision)
+        assert (refusal.value.code, refusal.value.reason) == (409, "Conflict")
+        await client.delete(CONFIG_MAPS, "c", "default", revision=changed.revision)
+        made = await client.create(CONFIG_MAPS, config_map("c"))
         await client.delete(CONFIG_MAPS, "c", "default", uid=made.uid, grace_seconds=0, propagation="Background")
         with pytest.raises(ApiError) as refusal:
             await client.delete(CONFIG_MAPS, "c", "default")

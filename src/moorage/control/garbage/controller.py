@@ -62,7 +62,10 @@ class GarbageCollector:
             and before.finalizers == metadata.finalizers
         ):
             return ()
-        keys = dict.fromkeys(self._owners_changed(new, before.ownerReferences if before is not None else (), world))
+        keys: dict[str, None] = {}
+        owners_before = before.ownerReferences if before is not None else ()
+        if owners_before != references:
+            keys.update(dict.fromkeys(self._owners_changed(new, owners_before, world)))
         if waits_for_dependents(metadata) and not (before is not None and waits_for_dependents(before)):
             keys[new.uid] = None
             keys.update(dict.fromkeys(self._graph.dependents(new.uid)))
@@ -74,8 +77,6 @@ class GarbageCollector:
         references = item.view.metadata.ownerReferences
         removed = [reference for reference in before if reference not in references]
         added = [reference for reference in references if reference not in before]
-        if not removed and not added:
-            return
         self._graph.unlink(item.uid, before)
         self._graph.link(item.uid, references)
         yield from self._unblocked(removed, world)

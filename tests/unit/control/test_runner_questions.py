@@ -1,0 +1,76 @@
+"""A controller that asks before it decides is answered by the API server, and not by what it has heard."""
+
+from collections.abc import Iterable, Sequence
+
+from tests.unit.control.cluster_objects import NODE, POD, node, pod
+from tests.virtual_cluster import VirtualCluster
+from tests.virtual_time import run_virtual
+
+from moorage.client.protocol import Object
+from moorage.control.actions import Action, Answers, Plan, Question
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KindFacts
+
+
+class Curious:
+    """Asks about pods, which it does not watch, whenever a node comes."""
+
+    name = "curious-controller"
+    watches = (NODE,)
+
+    def __init__(self) -> None:
+        self.heard: list[dict[str, list[str]]] = []
+        self.reconciled: list[str] = []
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return (new.name,) if new is not None else ()
+
+    def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
+        if key == "silent":
+            return ()
+        names = ["n1", "nobody"] if key == "known" else ["Not/A/Name"]
+        return [Question(POD, "default", name) for name in names] + [Question(POD, "default")]
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        self.reconciled.append(key)
+        return Plan()
+
+    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
+        found = {question.name: [item.name for item in items] for question, items in answers.items()}
+        self.heard.append(found)
+        return Plan()
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        return ()
+
+
+def test_questions_are_answered() -> None:
+    controller = Curious()
+
+    async def main() -> None:
+        async with VirtualCluster.running(lambda: [controller]) as cluster:
+            await cluster.client.create(POD, pod("n1", ""))
+            await cluster.client.create(POD, pod("n2", ""))
+            for name in ("known", "silent"):
+                await cluster.client.create(NODE, node(name))
+            await cluster.settle()
+
+    run_virtual(main())
+    assert controller.heard == [{"n1": ["n1"], "nobody": [], "": ["n1", "n2"]}]
+    assert controller.reconciled == ["silent"]
+
+
+def test_what_cannot_be_asked_is_tried_again_and_nothing_is_decided_meanwhile() -> None:
+    controller = Curious()
+
+    async def main() -> None:
+        async with VirtualCluster.running(lambda: [controller]) as cluster:
+            await cluster.client.create(NODE, node("odd"))
+            await cluster.settle(10)
+            (runner,) = cluster.manager.runners
+            assert runner.queue.failures("odd") > 3
+
+    run_virtual(main())
+    assert not controller.heard
+    assert not controller.reconciled
