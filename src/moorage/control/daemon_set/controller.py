@@ -89,18 +89,18 @@ class DaemonSetController:
             return ()
         before = owner_key(DAEMON_SET, old, world) if old is not None else None
         after = owner_key(DAEMON_SET, new, world) if new is not None else None
-        keys = set()
-        for key in {before, after} - {None}:
-            known = self._known.get(key) if key is not None else None
+        keys: dict[str, None] = {}
+        for key in (before, after):
             if key is None:
                 continue
+            known = self._known.get(key)
             if known is None or known.tracker.pod_changed(changed.key, new if key == after else None):
-                keys.add(key)
+                keys[key] = None
         if after is None:
             for key in concerned_owners(DAEMON_SET, None if before else old, new, world):
                 if key in self._known:
                     self._known[key].tracker.orphans.add(changed.key)
-                keys.add(key)
+                keys[key] = None
         return keys
 
     def _node_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
