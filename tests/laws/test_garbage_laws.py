@@ -6,11 +6,13 @@ at least everything that kept an owner, or never had one.
 """
 
 from collections.abc import Callable
+from random import Random
 from typing import NamedTuple
 
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.slow_client import SlowClient
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
@@ -207,15 +209,24 @@ def settled_law(make: Make) -> Callable[[], None]:
 
 
 def hurried_law(make: Make) -> Callable[[], None]:
-    """With little time or none, and the collector killed anywhere."""
+    """With little time or none, over a network that is slow now and then, and the collector killed anywhere."""
 
     @SETTINGS
-    @given(st.lists(st.tuples(steps, st.sampled_from((0.0, 0.0, 0.001, 0.02))), min_size=1, max_size=14))
-    @example([(step, 0.0) for step in (*CIRCLE, Deleted(1, "Foreground"))])
-    @example([(step, 0.0) for step in HALF_ORPHAN])
-    def law(story: list[tuple[Step, float]]) -> None:
+    @given(
+        st.lists(st.tuples(steps, st.sampled_from((0.0, 0.0, 0.001, 0.02, 1.0))), min_size=1, max_size=14),
+        st.integers(0, 1000),
+    )
+    @example([(step, 0.0) for step in (*CIRCLE, Deleted(1, "Foreground"))], 0)
+    @example([(step, 0.0) for step in HALF_ORPHAN], 0)
+    def law(story: list[tuple[Step, float]], seed: int) -> None:
+        chance = Random(seed)
+
         async def main() -> None:
-            async with VirtualCluster.running(lambda: [make()], collects_garbage=True) as cluster:
+            async with VirtualCluster.running(
+                lambda: [make()],
+                collects_garbage=True,
+                connect=lambda client: SlowClient(client, lambda: 2.0 * chance.random() ** 8),
+            ) as cluster:
                 played = Story(cluster)
                 for step, pause in story:
                     await played.play(step)
