@@ -25,6 +25,7 @@ _COMMANDS = {
     "plan": ("moorage.cli.plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
     "explain": ("moorage.cli.explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
     "gates": ("moorage.cli.gates", "Feature gates of a live cluster, and what depends on them."),
+    "demo": ("moorage.cli.demo", "The documents' stories, played on a cluster of their own."),
     "up": ("moorage.cli.up", "A cluster in one process, for kubectl and every other client."),
     "apiserver": ("moorage.cli.apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("moorage.cli.scheduler", "The scheduler as a process of its own, against any API server."),

@@ -1,0 +1,137 @@
+"""`moorage demo`: the documents' stories, played on a cluster of their own.
+
+In: a story's name. Out: its steps with the commands as one types them and what they print; exit code 0 if all came out
+as the story says, 1 with the step that did not, 2 if it cannot be played at all. Next: `moorage.demo`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from moorage.demo.cluster import StoryCluster
+    from moorage.demo.play import Runs
+    from moorage.demo.shelf import OnShelf
+
+_DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
+
+
+@click.command(
+    "demo",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    short_help="The documents' stories, played on a cluster of their own.",
+)
+@click.argument("wanted", metavar="[STORY]", default="")
+@click.option("--pause", "pauses", is_flag=True, help="Wait for Enter between steps.")
+@click.option("--keep", "keeps", is_flag=True, help="Leave the cluster running at the end.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="The port; 0 for any that is free."
+)
+@click.option("--no-kubectl", is_flag=True, help="Play without kubectl even if there is one.")
+@click.option("--no-color", "--no-colour", "plain", is_flag=True, help="No colours; also by NO_COLOR.")
+def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
+    """Play a story of the documents: a cluster, the commands one would type, and what must come of each.
+
+    Without a STORY the stories are listed. A STORY is a name, or a folder with a story.md. Commands are run by kubectl;
+    the one in $KUBECTL or in the PATH; without one, the same requests are sent by moorage itself.
+
+    \b
+    Try:
+      moorage demo
+      moorage demo spot-nodes-by-sla
+      moorage demo inference-eviction-on-sla-drop --pause --keep
+    """
+    from moorage.cli.streams import say
+    from moorage.demo.cluster import NoCluster
+    from moorage.demo.shelf import NoSuchStory, default_shelf, find_story
+    from moorage.demo.story import StoryError
+
+    try:
+        shelf = default_shelf()
+        if not wanted:
+            _list(shelf)
+            return 0
+        return _play(find_story(shelf, wanted), pauses, keeps, port, no_kubectl, plain)
+    except (NoSuchStory, StoryError, NoCluster) as error:
+        say(str(error))
+        raise click.exceptions.Exit(_CANNOT_PLAY) from None
+
+
+def _list(shelf: Path) -> None:
+    from moorage.demo.shelf import all_stories
+
+    stories = [found.story for found in all_stories(shelf)]
+    names = max((len(story.name) for story in stories), default=0)
+    titles = max((len(story.title) for story in stories), default=0)
+    for story in stories:
+        click.echo(f"{story.name:{names}}  {story.title:{titles}}  {story.document}".rstrip())
+
+
+def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
+    from moorage.cli.streams import coloured
+    from moorage.demo.cluster import story_cluster
+    from moorage.demo.play import play
+    from moorage.demo.screen import Screen
+
+    screen = Screen(click.echo, coloured=not plain and coloured("auto"))
+    program, how = _kubectl(no_kubectl)
+    screen.opening(found.story, str(found.folder), how)
+    held = False
+    with story_cluster(found.story.gates, port, keeps=lambda: keeps) as cluster:
+        kubectl = _runs(program, cluster, found)
+        held = play(found.story, kubectl, screen, cluster.check_alive, _pause if pauses else _go_on)
+        if held:
+            screen.ending(found.story)
+        if keeps:
+            click.echo(_how_to_talk_to(cluster))
+    return 0 if held else _DID_NOT_HOLD
+
+
+def _kubectl(no_kubectl: bool) -> tuple[str, str]:
+    """The program, or nothing, and a remark about it."""
+    from moorage.demo.kubectl_program import NoKubectl, find_kubectl
+
+    stands_in = "moorage sends the requests of its commands itself"
+    if no_kubectl:
+        return "", f"without kubectl: {stands_in}."
+    try:
+        program = find_kubectl()
+    except NoKubectl as error:
+        return "", f"{error}: {stands_in}."
+    return program, f"kubectl is {program}."
+
+
+def _runs(program: str, cluster: StoryCluster, found: OnShelf) -> Runs:
+    from moorage.demo.kubectl_program import Kubectl
+
+    if program:
+        return Kubectl(program, cluster.kubeconfig, cluster.directory, found.folder)
+    from moorage.demo.kubectl_stand_in import StandIn
+
+    return StandIn(cluster.kubeconfig, found.folder)
+
+
+def _pause() -> None:
+    """Whoever closes the input has seen enough of pauses, not of the story."""
+    try:
+        input("\nEnter for the next step … ")
+    except EOFError:
+        click.echo()
+
+
+def _go_on() -> None:
+    pass
+
+
+def _how_to_talk_to(cluster: StoryCluster) -> str:
+    return (
+        "\nThe cluster goes on, and nothing of it is kept when it ends.\n\n"
+        f"  export KUBECONFIG={shlex.quote(str(cluster.kubeconfig))}\n"
+        "  kubectl get pods -A -o wide\n\n"
+        f"kill {cluster.pid} stops it; {cluster.directory} can be removed then."
+    )

@@ -1,0 +1,115 @@
+"""A cluster for one story: `moorage up` as a process of its own, without nodes and without a past.
+
+In: gates and a port. Out: a running process and its kubeconfig, in a directory of its own that goes with it. Whoever
+interrupts us does not interrupt it: it is stopped here, or kept if that is wanted. Next: `play`.
+"""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_START_SECONDS, _STOP_SECONDS = 60.0, 10.0
+_LOOK_SECONDS = 0.02
+
+
+class NoCluster(Exception):
+    """The cluster did not start, or has ended by itself; the message has what it said last."""
+
+
+class StoryCluster:
+    """What is known of it. The directory also serves as kubectl's home, so that its caches go with it."""
+
+    def __init__(self, gates: str, port: int) -> None:
+        """Raises NoCluster."""
+        self.directory = Path(tempfile.mkdtemp(prefix="moorage-demo-"))
+        self.kubeconfig = self.directory / "kubeconfig"
+        self._log = self.directory / "moorage.log"
+        command = [sys.executable, "-m", "moorage", "up", "--ephemeral", "--nodes", "0", "--port", str(port)]
+        command += ["--write-kubeconfig", str(self.kubeconfig), *([f"--feature-gates={gates}"] if gates else [])]
+        try:
+            with self._log.open("wb") as log:
+                # In a session of its own: Ctrl-C at the terminal is for us, and `--keep` outlives us.
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
+        except OSError as error:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            raise NoCluster(f"the cluster cannot be started: {error.strerror}") from None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_until_ready(self) -> None:
+        """The kubeconfig is written last. Raises NoCluster."""
+        deadline = time.monotonic() + _START_SECONDS
+        while not self.kubeconfig.exists():
+            self.check_alive()
+            if time.monotonic() > deadline:
+                raise NoCluster(f"the cluster is not ready after {_START_SECONDS:g} s: {self._last_words()}")
+            time.sleep(_LOOK_SECONDS)
+
+    def check_alive(self) -> None:
+        """Raises NoCluster."""
+        if self._process.poll() is not None:
+            raise NoCluster(f"the cluster has ended: {self._last_words()}")
+
+    def stop(self) -> None:
+        """Stop it and remove what it left."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def let_go(self) -> None:
+        """It goes on without us, and nobody will wait for it."""
+        self._process.returncode = 0
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError):
+            said = [line.removeprefix("moorage: ") for line in self._log.read_text(errors="replace").splitlines()]
+            if words := [line for line in said if line.strip()]:
+                return words[-1]
+        return "it said nothing"
+
+
+@contextlib.contextmanager
+def story_cluster(gates: str, port: int, *, keeps: Callable[[], bool]) -> Iterator[StoryCluster]:
+    """A cluster that is ready. It ends with the block, SIGTERM and SIGHUP among its ends, unless it is to be kept."""
+    with _signals_as_exceptions():
+        cluster = StoryCluster(gates, port)
+        try:
+            cluster.wait_until_ready()
+            yield cluster
+        except BaseException:
+            cluster.stop()
+            raise
+        if keeps():
+            cluster.let_go()
+        else:
+            cluster.stop()
+
+
+@contextlib.contextmanager
+def _signals_as_exceptions() -> Iterator[None]:
+    """SIGTERM and SIGHUP end us as Ctrl-C does: what was begun is put away."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

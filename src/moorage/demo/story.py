@@ -1,0 +1,185 @@
+"""A story: what is said, what is typed, what must come of it.
+
+In: the text of a `story.md`. Out: a `Story`, or `StoryError` with the line that is wrong. The format is Markdown that
+reads well without us:
+
+    # Title
+
+    Document: KEP-5471, story 1
+    Gates: `TaintTolerationComparisonOperators=true`
+
+    A paragraph says what happens next.
+
+    ```console
+    $ kubectl get pods -o wide
+    ```
+
+    - shows `^web-1 .* Running`
+    - shows `Running` 2 times, or once
+    - does not show `Pending`
+    - fails
+    - within 20 s
+
+The list is what must become true of the command's output; patterns are looked for in each line. A command that only
+looks (`kubectl get`) is repeated until it is, any other runs once. Next: `outcome` judges, `play` plays.
+"""
+
+import re
+import shlex
+from typing import NamedTuple
+
+DEFAULT_SECONDS = 15
+_MAX_SECONDS = 600
+_HEADER = re.compile(r"(Document|Gates): *(.*)")
+_SHOWS = re.compile(r"(shows|does not show) `([^`]+)`(?: (once|\d+ times))?")
+_WITHIN = re.compile(r"within (\d+) s")
+_FENCE, _END_OF_FENCE, _PROMPT = "```console", "```", "$ "
+
+
+class StoryError(ValueError):
+    """The text is not a story; the message has file and line."""
+
+
+class Sight(NamedTuple):
+    """A pattern that lines of the output match: at least once, or exactly `times`, which may be 0."""
+
+    pattern: re.Pattern[str]
+    times: int | None
+
+    def __str__(self) -> str:
+        if self.times is None:
+            return f"shows `{self.pattern.pattern}`"
+        if not self.times:
+            return f"does not show `{self.pattern.pattern}`"
+        return f"shows `{self.pattern.pattern}` {_times(self.times)}"
+
+
+class Step(NamedTuple):
+    """One command, and what must come of it."""
+
+    say: str
+    command: str  # as it is typed, with `kubectl` in front
+    line: int
+    sights: tuple[Sight, ...] = ()
+    fails: bool = False
+    seconds: int = DEFAULT_SECONDS
+
+    @property
+    def words(self) -> list[str]:
+        """What follows `kubectl`."""
+        return shlex.split(self.command)[1:]
+
+    @property
+    def only_looks(self) -> bool:
+        return self.words[0] == "get"
+
+
+class Story(NamedTuple):
+    """See the module. `gates` is what --feature-gates is given."""
+
+    name: str
+    title: str
+    document: str
+    gates: str
+    steps: tuple[Step, ...]
+    ending: str  # what is said after the last step
+
+
+def read_story(name: str, text: str, source: str) -> Story:
+    """Raises StoryError."""
+    return _Reader(name, text, source).read()
+
+
+class _Reader:
+    """Goes through the lines once; what belongs to the next step is gathered until its list ends."""
+
+    def __init__(self, name: str, text: str, source: str) -> None:
+        self._name, self._source = name, source
+        self._lines = text.splitlines()
+        self._at = 0
+        self._header = {"Document": "", "Gates": ""}
+        self._said: list[str] = []
+        self._steps: list[Step] = []
+
+    def _error(self, why: str, line: int | None = None) -> StoryError:
+        return StoryError(f"{self._source}:{self._at if line is None else line}: {why}")
+
+    def _next(self) -> str | None:
+        if self._at == len(self._lines):
+            return None
+        self._at += 1
+        return self._lines[self._at - 1].rstrip()
+
+    def read(self) -> Story:
+        title = self._next() or ""
+        if not title.startswith("# "):
+            raise self._error("a story begins with a title, `# …`", 1)
+        while (line := self._next()) is not None:
+            if line == _FENCE:
+                self._read_step()
+            elif line.startswith("- ") and self._steps and not any(self._said):
+                self._add_outcome(line[2:])
+            elif not self._steps and not any(self._said) and (found := _HEADER.fullmatch(line)):
+                self._header[found[1]] = found[2].replace("`", "").replace(" ", "" if found[1] == "Gates" else " ")
+            elif line.startswith(("```", "- ", "#")):
+                raise self._error(f"a story has paragraphs, {_FENCE} and lists of outcomes only, not {line!r}")
+            else:
+                self._said.append(line)
+        if not self._steps:
+            raise self._error("there is nothing to play: no step begins with ```console")
+        if self._steps[-1].sights == () and not self._steps[-1].fails:
+            raise self._error("the last step must say what comes of it", self._steps[-1].line)
+        header = self._header
+        return Story(
+            self._name, title[2:], header["Document"], header["Gates"], tuple(self._steps), _paragraphs(self._said)
+        )
+
+    def _read_step(self) -> None:
+        command = self._next() or ""
+        if not command.startswith(_PROMPT):
+            raise self._error("a command is written `$ kubectl …`")
+        step = Step(_paragraphs(self._said), command.removeprefix(_PROMPT).strip(), self._at)
+        try:
+            words = shlex.split(step.command)
+        except ValueError as error:
+            raise self._error(f"{step.command}: {error}") from None
+        if len(words) < 2 or words[0] != "kubectl":
+            raise self._error("only kubectl is run: `$ kubectl …`")
+        if self._next() != _END_OF_FENCE:
+            raise self._error("there is one command to a step, in one line")
+        self._said = []
+        self._steps.append(step)
+
+    def _add_outcome(self, text: str) -> None:
+        step = self._steps[-1]
+        if text == "fails":
+            self._steps[-1] = step._replace(fails=True)
+        elif found := _WITHIN.fullmatch(text):
+            if not 0 < int(found[1]) <= _MAX_SECONDS:
+                raise self._error(f"seconds must be between 1 and {_MAX_SECONDS}")
+            self._steps[-1] = step._replace(seconds=int(found[1]))
+        elif found := _SHOWS.fullmatch(text):
+            negated = found[1] == "does not show"
+            if negated and found[3]:
+                raise self._error("what is not shown is not shown any number of times")
+            times = 0 if negated else None if found[3] is None else 1 if found[3] == "once" else int(found[3].split()[0])
+            self._steps[-1] = step._replace(sights=(*step.sights, Sight(self._compile(found[2]), times)))
+        else:
+            known = "shows `…`, shows `…` once, shows `…` N times, does not show `…`, fails, within N s"
+            raise self._error(f"not an outcome: {text!r}; there are: {known}")
+
+    def _compile(self, pattern: str) -> re.Pattern[str]:
+        try:
+            return re.compile(pattern)
+        except re.error as error:
+            raise self._error(f"`{pattern}` is not a regular expression: {error}") from None
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _paragraphs(lines: list[str]) -> str:
+    """Paragraphs, each in one line, without what is Markdown only."""
+    blocks = "\n".join(lines).strip().split("\n\n")
+    return "\n\n".join(" ".join(block.split()) for block in blocks if block.strip())
