@@ -21,6 +21,7 @@ COMMANDS = {
     "plan": "docs/plan.md",
     "explain": "docs/explain.md",
     "gates": "docs/gates.md",
+    "demo": "docs/demo.md",
     "up": "docs/up.md",
     "apiserver": "docs/api-server.md",
     "scheduler": "docs/scheduler.md",
