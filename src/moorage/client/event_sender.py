@@ -101,7 +101,7 @@ class EventSender:
                 why = str(error)
             except ApiError as error:
                 if action.patch is None or error.reason != "AlreadyExists":
-                    self._lose(action, error.message)
+                    self._lose(action, error.message, is_news=not _has_lost_its_namespace(error))
                     return
                 why = error.message  # it appeared between the patch and the create: try the patch again
             else:
@@ -111,11 +111,14 @@ class EventSender:
                 await asyncio.sleep(RETRY_SECONDS * (1 + 0.25 * self._random()))
         self._lose(action, why)
 
-    def _lose(self, action: EventAction, why: str) -> None:
+    def _lose(self, action: EventAction, why: str, *, is_news: bool = True) -> None:
         self.failed += 1
         metadata = action.document["metadata"]
         event = f"{metadata['namespace']}/{metadata['name']}"
-        _LOG.warning("Unable to write event (will not retry!)", event=event, err=why)
+        if is_news:
+            _LOG.warning("Unable to write event (will not retry!)", event=event, err=why)
+        else:
+            _LOG.debug(5, "Server rejected event (will not retry!)", event=event, err=why)
 
     async def _send_once(self, action: EventAction) -> None:
         facts, document, patch = action
@@ -129,3 +132,11 @@ class EventSender:
                     raise
         # The server may keep and change what it is given in-process; a later patch is made from this document.
         await self._client.create(facts, {**document, "metadata": dict(metadata)}, metadata["namespace"])
+
+
+def _has_lost_its_namespace(error: ApiError) -> bool:
+    """What happens in a namespace that is going need not be told there."""
+    details = error.status.get("details") or {}
+    if error.code == 404:
+        return bool(details.get("kind") == "namespaces")
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ())

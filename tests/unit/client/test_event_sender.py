@@ -5,13 +5,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, cast
 
+import pytest
 from tests.unit.client.virtual_time import run_in_virtual_time
 
 from moorage.client.event_action import EventAction
 from moorage.client.event_sender import EventSender
 from moorage.client.events import NORMAL, WARNING, CountingRecorder, SeriesRecorder
 from moorage.client.protocol import Client, Unreachable
-from moorage.model.api_error import already_exists, bad_request, not_found
+from moorage.model.api_error import already_exists, bad_request, forbidden, not_found
 from moorage.model.kinds import KINDS, KindFacts
 
 EVENTS = KINDS[("v1", "Event")]
@@ -111,6 +112,22 @@ def test_what_the_server_refuses_is_given_up() -> None:
         assert (server.calls, sender.failed) == (["create"], 1)
 
     _run(story)
+
+
+def test_events_about_a_namespace_that_is_gone_are_given_up_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace = KINDS["v1", "Namespace"]
+    ending = forbidden(EVENTS, "b", "unable to create new content in namespace x because it is being terminated")
+    ending.status["details"]["causes"] = [{"reason": "NamespaceTerminating"}]
+
+    async def story(server: _EventServer, sender: EventSender) -> None:
+        server.trouble = [not_found(namespace, "x"), ending, bad_request("no")]
+        for name in "abc":
+            sender.put(_action(name))
+        await sender.drain(10)
+        assert (sender.sent, sender.failed) == (0, 3)
+
+    _run(story)
+    assert capsys.readouterr().err.count("Unable to write event") == 1
 
 
 def test_a_failure_that_nobody_thought_of_does_not_stop_the_rest() -> None:
