@@ -14,11 +14,15 @@ from moorage.telemetry.metrics import Metrics
 
 
 class Surroundings(NamedTuple):
-    """What a controller may be made of."""
+    """What a controller may be made of.
+
+    `simulates_storage`: there is no real storage, so that volumes of every provisioner are simulated.
+    """
 
     gates: GateSet
     metrics: Metrics
     random: Callable[[], float]
+    simulates_storage: bool = False
 
 
 class Row(NamedTuple):
@@ -41,6 +45,8 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),
     Row("daemonset-controller", "moorage.control.daemon_set.controller", "make_daemon_set"),
     Row("statefulset-controller", "moorage.control.stateful_set.controller", "make_stateful_set"),
+    Row("job-controller", "moorage.control.job.controller", "make_job"),
+    Row("ttl-after-finished-controller", "moorage.control.job.time_to_live", "make_time_to_live"),
     Row("namespace-controller", "moorage.control.namespace.controller", "make_namespace"),
     Row("garbage-collector-controller", "moorage.control.garbage.controller", "make_garbage_collector"),
     Row("disruption-controller", "moorage.control.disruption.controller", "make_disruption"),

@@ -1,0 +1,5 @@
+"""Jobs: pods that are meant to end.
+
+`controller` decides, with `situation` for what is the case and `accounting` for what has been counted. Next:
+`moorage.control.cron_job`.
+"""

@@ -1,0 +1,134 @@
+"""The books of a Job: which pods have ended, written down so that each is counted exactly once.
+
+In: the situation, the ending, the time. Out: the status that the Job should have, and the pods that may go once it
+has it. A pod that ended is first named in the status, then loses its finalizer, and is then counted and no longer
+named: wherever that is interrupted, one can see how far it got. Successes of indexed Jobs need no names, since the
+index says it. Kubernetes: trackJobStatusAndRemoveFinalizers. Differs: the two writes of the status are two looks at
+the world, with the same effect. Next: `controller`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from moorage.client.protocol import Object
+from moorage.control.actions import Raw
+from moorage.control.job.ending import FAILURE_ANNOUNCED, SUCCESS_ANNOUNCED, Ending
+from moorage.control.job.failure_policy import rule_on
+from moorage.control.job.pods import is_failed, is_tracked, valid_index
+from moorage.control.job.situation import Situation
+from moorage.control.pods_of import time_text
+
+#: A status does not name more pods than this.
+MOST_UNCOUNTED = 500
+
+
+class Books(NamedTuple):
+    """The status; the pods to release after it is written; whether the Job is over with it; rules that were used."""
+
+    status: Raw
+    releases: Sequence[Object]
+    is_over: bool
+    rulings: Counter[str]
+
+
+def keep_books(seen: Situation, ending: Ending | None, start_time: str | None, now: float) -> Books:
+    tracked = {pod.uid for pod in seen.pods if is_tracked(pod.view)}
+    uncounted = seen.status.uncountedTerminatedPods
+    named_succeeded = [uid for uid in (uncounted.succeeded if uncounted else ()) if uid in tracked]
+    named_failed = [uid for uid in (uncounted.failed if uncounted else ()) if uid in tracked]
+    succeeded = seen.status.succeeded + len(seen.uncounted_succeeded) - len(named_succeeded)
+    failed = seen.status.failed + len(seen.uncounted_failed) - len(named_failed)
+
+    releases: list[Object] = []
+    rulings: Counter[str] = Counter()
+    fails = ending is not None and not ending.succeeds
+    new_indexes = 0
+    for pod in seen.pods:
+        view = pod.view
+        if pod.uid not in tracked:
+            continue
+        has_failed = is_failed(view, seen.spec)
+        if not _may_go(seen, ending, pod, has_failed=has_failed):
+            continue
+        releases.append(pod)
+        index = valid_index(view, seen.spec)
+        if view.status.phase == "Succeeded" and pod.uid not in seen.uncounted_failed:
+            if seen.is_indexed:
+                new_indexes += index is not None and not seen.counted_indexes.has(index)
+            elif pod.uid not in seen.uncounted_succeeded:
+                named_succeeded.append(pod.uid)
+        elif (
+            (has_failed or fails)
+            and pod.uid not in seen.uncounted_failed
+            and (not seen.is_indexed or index is not None)
+        ):
+            ruling = rule_on(seen.spec.podFailurePolicy, view)
+            rulings[ruling.action] += 1
+            if ruling.counts:
+                named_failed.append(pod.uid)
+        if new_indexes + len(named_succeeded) + len(named_failed) >= MOST_UNCOUNTED:
+            break
+
+    status = dict(seen.job.raw.get("status") or {})
+    status["uncountedTerminatedPods"] = {
+        **({"succeeded": named_succeeded} if named_succeeded else {}),
+        **({"failed": named_failed} if named_failed else {}),
+    }
+    if seen.is_indexed:
+        succeeded = seen.succeeded_indexes.total
+        _set(status, "completedIndexes", str(seen.succeeded_indexes))
+        if seen.failed_indexes is not None:
+            status["failedIndexes"] = str(seen.failed_indexes)
+    for field, value in (("active", len(seen.active)), ("succeeded", succeeded), ("failed", failed)):
+        _set(status, field, value)
+    status["ready"], status["terminating"] = seen.ready, seen.terminating
+    _set(status, "startTime", start_time)
+    busy = releases or named_succeeded or named_failed or seen.active or seen.terminating
+    is_over = ending is not None and not busy
+    if ending is not None:
+        _announce(status, ending, is_over=is_over, now=now)
+    return Books(status, releases, is_over, rulings)
+
+
+def _may_go(seen: Situation, ending: Ending | None, pod: Object, *, has_failed: bool) -> bool:
+    """Whether nothing more is to be learnt from a pod than is written down now."""
+    if seen.is_leaving or ending is not None or pod.view.status.phase == "Succeeded":
+        return True
+    if not has_failed:
+        return False
+    index = valid_index(pod.view, seen.spec)
+    last = None if index is None else seen.last_failed.get(index)
+    return last is None or last.uid != pod.uid
+
+
+def _set(status: Raw, field: str, value: object) -> None:
+    """Nothing is not written down."""
+    if value:
+        status[field] = value
+    else:
+        status.pop(field, None)
+
+
+def _announce(status: Raw, ending: Ending, *, is_over: bool, now: float) -> None:
+    conditions = list(status.get("conditions") or ())
+    announced, final = (SUCCESS_ANNOUNCED, "Complete") if ending.succeeds else (FAILURE_ANNOUNCED, "Failed")
+    if not ending.is_announced:
+        conditions.append(condition(announced, "True", ending.reason, ending.message, now))
+    if is_over:
+        conditions.append(condition(final, "True", ending.reason, ending.message, now))
+        if ending.succeeds:
+            status["completionTime"] = time_text(now)
+    status["conditions"] = conditions
+
+
+def condition(kind: str, status: str, reason: str, message: str, now: float) -> Raw:
+    at = time_text(now)
+    return {
+        "type": kind,
+        "status": status,
+        "lastProbeTime": at,
+        "lastTransitionTime": at,
+        "reason": reason,
+        "message": message,
+    }

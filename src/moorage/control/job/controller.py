@@ -1,0 +1,226 @@
+"""Jobs: pods that run until enough of them have succeeded, or too many failed.
+
+In: Jobs and pods. Out: pods made, deleted and let go; status and events. Kubernetes: pkg/controller/job. Differs: the
+status tells what the world shows, before anything is made or deleted; another look follows anyway. Changes are not
+collected for a second before they are looked at. Next: `time_to_live`, which removes Jobs that are over, and
+`moorage.control.cron_job`, which makes them.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
+from moorage.control.job.accounting import Books, keep_books
+from moorage.control.job.backoff import Failures
+from moorage.control.job.ending import Ending, completed, deadline, ending_of
+from moorage.control.job.metrics import JobMetrics, Outcome
+from moorage.control.job.new_pods import new_pod
+from moorage.control.job.pods import TRACKING, is_tracked, release
+from moorage.control.job.situation import OWN_NAME, Situation, is_over
+from moorage.control.job.sizing import Sizing, size
+from moorage.control.job.suspension import tell_suspension
+from moorage.control.pods_of import POD, claim, concerned_owners, owner_key, seconds_of, time_text
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set import namespace_is_terminating
+from moorage.control.replica_set_status import update_of_status
+from moorage.control.world import World, controller_of
+from moorage.model.api_error import ApiError
+from moorage.model.conversion import convert_view
+from moorage.model.job import JobStatus
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.telemetry.metrics import Metrics
+
+JOB = KINDS["batch/v1", "Job"]
+#: Keys of pods whose Job is gone; Jobs' keys have no colon.
+_POD_KEY = "pod:"
+
+
+class JobController:
+    """See the module. What it remembers is only how long to wait after failures, and what is still to be counted."""
+
+    name = "job-controller"
+    watches: tuple[KindFacts, ...] = (JOB, POD)
+
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        self._metrics = JobMetrics(metrics or Metrics())
+        self._failures: dict[str, Failures] = {}
+        self._outcomes: dict[str, Outcome] = {}
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is POD:
+            keys = list(concerned_owners(JOB, old, new, world))
+            if new is not None and is_tracked(new.view) and owner_key(JOB, new, world) is None:
+                keys.append(_POD_KEY + new.key)
+            return keys
+        changed = new or old
+        if changed is None:
+            return ()
+        if new is None:
+            return (changed.key, *(_POD_KEY + pod.key for pod in world.owned(POD, changed.uid)))
+        if old is None and _is_managed_elsewhere(new):
+            self._metrics.met_external(new.view.spec.managedBy)
+        return (changed.key,)
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        if key.startswith(_POD_KEY):
+            return _release_orphan(key.removeprefix(_POD_KEY), world)
+        job = world.get(JOB, key)
+        if job is None or is_over(job.view.status):
+            self._failures.pop(key, None)
+            self._outcomes.pop(key, None)
+            return NOTHING if job is None else _release_all(job, world)
+        if _is_managed_elsewhere(job):
+            return NOTHING
+        pods = claim(job, job.view.spec.selector, POD, world)
+        if pods.patches:
+            return Plan(tuple(_with_finalizer(patch) for patch in pods.patches))
+        return self._sync(key, Situation(job, pods.objects), now)
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        outcome = self._outcomes.pop(key, None)
+        job = world.get(JOB, key)
+        if job is None:
+            return ()
+        mode = job.view.spec.completionMode or "NonIndexed"
+        self._metrics.synced(mode, "error", outcome.action if outcome is not None else "reconciling")
+        if not isinstance(action, Create | Delete) or namespace_is_terminating(error):
+            return ()
+        if isinstance(action, Delete):
+            return (Report(reference_to(job), WARNING, "FailedDelete", f"Error deleting: {error.message}"),)
+        self._metrics.creation_refused(outcome.reason_to_create if outcome is not None else "new")
+        return (Report(reference_to(job), WARNING, "FailedCreate", f"Error creating: {error.message}"),)
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        """Count what was planned, now that it has happened."""
+        outcome = self._outcomes.pop(key, None)
+        if outcome is not None:
+            self._metrics.count(outcome)
+
+    # -- one Job ------------------------------------------------------------------------------------------------------
+
+    def _sync(self, key: str, seen: Situation, now: float) -> Plan:
+        failures = self._failures.setdefault(key, Failures())
+        failures.learn((pod.view for pod in seen.pods), seen.spec)
+        start_time = seen.status.startTime
+        if start_time is None and not seen.is_suspended:
+            start_time = time_text(now)
+        started = seconds_of(start_time)
+        ending = ending_of(seen, started, now)
+        sizing, manages = Sizing(), ending is None and not seen.is_leaving
+        if manages:
+            sizing = size(seen, failures, now)
+        ending = ending or completed(seen)
+        conditions = None
+        if manages and ending is None:
+            known = (seen.job.raw.get("status") or {}).get("conditions") or ()
+            conditions = tell_suspension(known, is_suspended=seen.is_suspended, now=now)
+            if conditions is not None:
+                start_time = None if seen.is_suspended else time_text(now)
+        if ending is not None and start_time is None:
+            start_time = time_text(now)
+        books = keep_books(seen, ending, start_time, now)
+        if conditions is not None:
+            books.status["conditions"] = conditions
+        actions = self._actions(seen, books, ending, sizing, tells_suspension=conditions is not None)
+        if actions:
+            self._outcomes[key] = _outcome(seen, books, ending, sizing)
+        until = deadline(seen, started) if ending is None else None
+        waits = [wait for wait in (sizing.wait, None if until is None else until - now) if wait is not None]
+        return Plan(tuple(actions), min(waits, default=None))
+
+    def _actions(
+        self, seen: Situation, books: Books, ending: Ending | None, sizing: Sizing, *, tells_suspension: bool
+    ) -> list[Action]:
+        """The status first: it names the pods that ended, before they are let go."""
+        job, about = seen.job, reference_to(seen.job)
+        update = update_of_status(job, books.status)
+        actions: list[Action] = [] if update is None else [update]
+        if tells_suspension:
+            if seen.is_suspended:
+                actions.append(Report(about, NORMAL, "Suspended", "Job suspended"))
+            else:
+                actions.append(Report(about, NORMAL, "Resumed", "Job resumed"))
+        if books.is_over and ending is not None:
+            actions += _farewell(seen, books.status, ending)
+        releases = list(books.releases)
+        if ending is not None:
+            actions += [_delete(pod, about) for pod in seen.active]
+            return actions + [release(pod) for pod in releases]
+        # Pods that are not wanted any more have not failed: they are let go before they are deleted.
+        actions += [release(pod) for pod in releases]
+        actions += [release(pod) for pod in sizing.surplus if is_tracked(pod.view)]
+        actions += [_delete(pod, about) for pod in sizing.surplus]
+        report = Report(about, NORMAL, "SuccessfulCreate", "Created pod: {name}")
+        for index in sizing.indexes:
+            last = None if index is None else seen.last_failed.get(index)
+            actions.append(Create(POD, new_pod(job, index, last), job.namespace, report))
+        return actions
+
+
+def make_job(surroundings: Surroundings) -> JobController:
+    return JobController(surroundings.metrics)
+
+
+def _is_managed_elsewhere(job: Object) -> bool:
+    return job.view.spec.managedBy not in (None, OWN_NAME)
+
+
+def _farewell(seen: Situation, status: Raw, ending: Ending) -> list[Action]:
+    about = reference_to(seen.job)
+    if not ending.succeeds:
+        return [Report(about, WARNING, ending.reason, ending.message)]
+    said: list[Action] = []
+    if seen.completions is not None and status.get("succeeded", 0) > seen.completions:
+        message = "Too many succeeded pods running after completion count reached"
+        said.append(Report(about, WARNING, "TooManySucceededPods", message))
+    return [*said, Report(about, NORMAL, "Completed", "Job completed")]
+
+
+def _delete(pod: Object, about: Raw) -> Delete:
+    report = Report(about, NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
+    return Delete(POD, pod.namespace, pod.name, pod.uid, report=report)
+
+
+def _outcome(seen: Situation, books: Books, ending: Ending | None, sizing: Sizing) -> Outcome:
+    action = "pods_deleted" if sizing.surplus else "pods_created" if sizing.indexes else "tracking"
+    reason = "new"
+    if seen.spec.podReplacementPolicy == "Failed" and seen.failed:
+        reason = "recreate_failed"
+    elif seen.failed or seen.terminating:
+        reason = "recreate_terminating_or_failed"
+    finished = None
+    if books.is_over and ending is not None:
+        finished = ("succeeded" if ending.succeeds else "failed", ending.reason)
+    after = convert_view(books.status, JobStatus)
+    return Outcome(seen.spec, seen.status, after, action, len(sizing.indexes), reason, finished, books.rulings)
+
+
+# -- pods that nobody counts any more ---------------------------------------------------------------------------------
+
+
+def _release_all(job: Object, world: World) -> Plan:
+    """The Job is over: whatever still has the finalizer does not need it."""
+    if _is_managed_elsewhere(job):
+        return NOTHING
+    return Plan(tuple(release(pod) for pod in world.owned(POD, job.uid) if is_tracked(pod.view)))
+
+
+def _release_orphan(key: str, world: World) -> Plan:
+    """A pod whose Job is gone, or that was never any Job's, waits for nobody."""
+    pod = world.get(POD, key)
+    if pod is None or not is_tracked(pod.view) or owner_key(JOB, pod, world) is not None:
+        return NOTHING
+    owner = controller_of(pod.view.metadata)
+    if owner is not None and (owner.kind, owner.apiVersion) != (JOB.kind, JOB.api_version):
+        return NOTHING
+    return Plan((release(pod),))
+
+
+def _with_finalizer(patch: Patch) -> Patch:
+    """Who is adopted is counted, and who is let go is not."""
+    assert isinstance(patch.patch, dict)
+    metadata = patch.patch["metadata"]
+    is_adoption = "$patch" not in metadata["ownerReferences"][0]
+    change = {"finalizers": [TRACKING]} if is_adoption else {"$deleteFromPrimitiveList/finalizers": [TRACKING]}
+    return patch._replace(patch={"metadata": {**metadata, **change}})

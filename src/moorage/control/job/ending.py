@@ -1,0 +1,106 @@
+"""Whether a Job has reached its end, and which.
+
+In: the situation and the time. Out: an `Ending`, which the status announces as SuccessCriteriaMet or FailureTarget
+before its pods are let go, and as Complete or Failed when all of them have been counted. What was announced stays.
+Kubernetes: the middle of syncJob. Next: `accounting`.
+"""
+
+from typing import NamedTuple
+
+from moorage.control.job.failure_policy import rule_on
+from moorage.control.job.pods import is_failed
+from moorage.control.job.situation import Situation
+from moorage.control.job.success_policy import fulfilled_rule
+from moorage.control.pods_of import seconds_of
+
+SUCCESS_ANNOUNCED, FAILURE_ANNOUNCED = "SuccessCriteriaMet", "FailureTarget"
+
+
+class Ending(NamedTuple):
+    """`is_announced`: the status has said so already."""
+
+    succeeds: bool
+    reason: str
+    message: str
+    is_announced: bool = False
+
+
+def ending_of(seen: Situation, started: float | None, now: float) -> Ending | None:
+    """Apart from having all completions, for which see `completed`."""
+    return _announced(seen) or _failure(seen, started, now) or _enough(seen)
+
+
+def completed(seen: Situation) -> Ending | None:
+    """If nothing is left to do and enough pods, or any pod of those that share a queue, have succeeded."""
+    enough = 1 if seen.completions is None else seen.completions
+    if seen.active or seen.succeeded < enough:
+        return None
+    return Ending(True, "CompletionsReached", "Reached expected number of succeeded pods")
+
+
+def deadline(seen: Situation, started: float | None) -> float | None:
+    """When the Job has been active for too long."""
+    seconds = seen.spec.activeDeadlineSeconds
+    if seconds is None or started is None or seen.is_suspended:
+        return None
+    return started + seconds
+
+
+def _announced(seen: Situation) -> Ending | None:
+    for kind in (SUCCESS_ANNOUNCED, FAILURE_ANNOUNCED):
+        for condition in seen.status.conditions:
+            if condition.type == kind and condition.status == "True":
+                return Ending(kind == SUCCESS_ANNOUNCED, condition.reason, condition.message, is_announced=True)
+    return None
+
+
+def _failure(seen: Situation, started: float | None, now: float) -> Ending | None:
+    spec = seen.spec
+    if spec.podFailurePolicy is not None:
+        for pod in seen.pods:
+            message = rule_on(spec.podFailurePolicy, pod.view).message if is_failed(pod.view, spec) else ""
+            if message:
+                return Ending(False, "PodFailurePolicy", message)
+    limit = 6 if spec.backoffLimit is None else spec.backoffLimit
+    if seen.failed > limit or _restarted_too_often(seen, limit):
+        return Ending(False, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+    until = deadline(seen, started)
+    if until is not None and now >= until:
+        return Ending(False, "DeadlineExceeded", "Job was active longer than specified deadline")
+    return _failed_indexes(seen)
+
+
+def _restarted_too_often(seen: Situation, limit: int) -> bool:
+    """Pods that are restarted in place fail without ending."""
+    if seen.spec.template.spec.restartPolicy != "OnFailure":
+        return False
+    restarts = 0
+    for pod in seen.pods:
+        status = pod.view.status
+        if status.phase in ("Running", "Pending"):
+            restarts += sum(one.restartCount for one in (*status.initContainerStatuses, *status.containerStatuses))
+    return restarts > 0 if limit == 0 else restarts >= limit
+
+
+def _failed_indexes(seen: Situation) -> Ending | None:
+    failed = seen.failed_indexes
+    if failed is None:
+        return None
+    most = seen.spec.maxFailedIndexes
+    if most is not None and failed.total > most:
+        message = "Job has exceeded the specified maximal number of failed indexes"
+        return Ending(False, "MaxFailedIndexesExceeded", message)
+    if failed.total and failed.total + seen.succeeded_indexes.total >= (seen.completions or 0):
+        return Ending(False, "FailedIndexes", "Job has failed indexes")
+    return None
+
+
+def _enough(seen: Situation) -> Ending | None:
+    if not seen.is_indexed:
+        return None
+    rule = fulfilled_rule(seen.spec.successPolicy, seen.completions or 0, seen.succeeded_indexes)
+    return None if rule is None else Ending(True, "SuccessPolicy", f"Matched rules at index {rule}")
+
+
+def started_at(seen: Situation) -> float | None:
+    return seconds_of(seen.status.startTime)

@@ -1,0 +1,93 @@
+"""Which pods of a Job are to go, and how many, with which indexes, are to be made.
+
+In: the situation, the time, how long failures make wait. Out: a `Sizing`. Kubernetes: manageJob, activePodsForRemoval,
+firstPendingIndexes. Next: `controller`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from moorage.client.protocol import Object
+from moorage.control.deletion_order import pods_to_delete
+from moorage.control.job.backoff import Failures, wait_of_index
+from moorage.control.job.pods import completion_index, replaces_only_failed
+from moorage.control.job.situation import Situation
+from moorage.control.pods_of import is_terminating
+
+#: No more than so many pods are made or deleted before the world is looked at again.
+BURST = 500
+
+
+class Sizing(NamedTuple):
+    """Pods to delete, or indexes of pods to make (None for a pod without one), or how long to wait."""
+
+    surplus: Sequence[Object] = ()
+    indexes: Sequence[int | None] = ()
+    wait: float | None = None
+
+
+def size(seen: Situation, failures: Failures, now: float) -> Sizing:
+    if seen.is_suspended:
+        return Sizing(surplus=seen.active[:BURST])
+    wanted = _wanted(seen)
+    surplus = _surplus(seen, max(0, len(seen.active) - wanted), now)
+    if surplus:
+        return Sizing(surplus=surplus[:BURST])
+    waited_for = seen.terminating if replaces_only_failed(seen.spec) else 0
+    missing = min(wanted - waited_for - len(seen.active), BURST)
+    if missing <= 0:
+        return Sizing()
+    if not seen.has_limit_per_index:
+        wait = failures.wait(now)
+        if wait > 0:
+            return Sizing(wait=wait)
+    if not seen.is_indexed:
+        return Sizing(indexes=(None,) * missing)
+    pending = _pending(seen, missing)
+    waits = [wait_of_index(last.view if last else None, now) for last in map(seen.last_failed.get, pending)]
+    ready = [index for index, wait in zip(pending, waits, strict=True) if wait == 0]
+    if not ready and waits:
+        return Sizing(wait=min(waits))
+    return Sizing(indexes=ready, wait=min((wait for wait in waits if wait), default=None))
+
+
+def _wanted(seen: Situation) -> int:
+    """As many as may run at a time, and no more than are still needed."""
+    parallelism = 1 if seen.spec.parallelism is None else seen.spec.parallelism
+    if seen.completions is None:
+        # Pods that share a queue know when it is empty: once one says so, the others are left to finish.
+        return len(seen.active) if seen.succeeded else int(parallelism)
+    return max(0, min(int(parallelism), int(seen.completions) - seen.succeeded))
+
+
+def _pending(seen: Situation, count: int) -> list[int]:
+    """The lowest indexes that nobody works on and that have not ended."""
+    taken = {completion_index(pod.view) for pod in seen.active}
+    if replaces_only_failed(seen.spec):
+        taken |= {completion_index(pod.view) for pod in seen.pods if is_terminating(pod.view)}
+    busy = seen.succeeded_indexes.plus(index for index in taken if index is not None)
+    if seen.failed_indexes is not None:
+        busy = busy.united(seen.failed_indexes)
+    return busy.first_missing(count, seen.completions or 0)
+
+
+def _surplus(seen: Situation, count: int, now: float) -> list[Object]:
+    """At least so many; of an indexed Job also pods without an index that it has, and all but one of each index."""
+    if not seen.is_indexed:
+        return pods_to_delete(seen.active, (), count, 0, now) if count else []
+    by_index: dict[int, list[Object]] = {}
+    surplus: list[Object] = []
+    for pod in seen.active:
+        index = completion_index(pod.view)
+        if index is None or index >= (seen.completions or 0):
+            surplus.append(pod)
+        else:
+            by_index.setdefault(index, []).append(pod)
+    left: list[Object] = []
+    for pods in by_index.values():
+        twins = pods_to_delete(pods, (), len(pods) - 1, 0, now) if len(pods) > 1 else []
+        surplus += twins
+        left += [pod for pod in pods if pod not in twins]
+    if len(surplus) < count:
+        surplus += pods_to_delete(left, (), count - len(surplus), 0, now)
+    return surplus

@@ -1,0 +1,75 @@
+"""Jobs that are over and have been for long enough go.
+
+In: Jobs. Out: deletions. Kubernetes: pkg/controller/ttlafterfinished, a controller of its own. Next:
+`moorage.control.garbage`, which removes their pods first.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from moorage.client.protocol import Object
+from moorage.control.actions import NOTHING, Action, Delete, Plan
+from moorage.control.pods_of import seconds_of
+from moorage.control.registry import Surroundings
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.job import Job
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.telemetry.metrics import Metrics, exponential_buckets
+
+JOB = KINDS["batch/v1", "Job"]
+
+
+class TimeToLiveController:
+    """See the module."""
+
+    name = "ttl-after-finished-controller"
+    watches: tuple[KindFacts, ...] = (JOB,)
+
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        self._lateness = (metrics or Metrics()).histogram(
+            "ttl_after_finished_controller_job_deletion_duration_seconds",
+            "The time it took to delete the job since it became eligible for deletion",
+            (),
+            exponential_buckets(0.1, 2, 14),
+        )
+        self._expired: dict[str, float] = {}
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return (new.key,) if new is not None and _expiry(new.view) is not None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        job = world.get(JOB, key)
+        expiry = None if job is None else _expiry(job.view)
+        if job is None or expiry is None:
+            self._expired.pop(key, None)
+            return NOTHING
+        if now < expiry:
+            return Plan(again_after=expiry - now)
+        self._expired[key] = expiry
+        # Only as it was seen here: somebody may just have given it more time.
+        delete = Delete(JOB, job.namespace, job.name, job.uid, propagation="Foreground", revision=job.revision)
+        return Plan((delete,))
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        return ()
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        expired = self._expired.pop(key, None)
+        if expired is not None:
+            self._lateness.labels().observe(max(0.0, now - expired))
+
+
+def make_time_to_live(surroundings: Surroundings) -> TimeToLiveController:
+    return TimeToLiveController(surroundings.metrics)
+
+
+def _expiry(job: Job) -> float | None:
+    """When the Job is to go; None if it stays, goes already or is not over."""
+    seconds = job.spec.ttlSecondsAfterFinished
+    if seconds is None or job.metadata.deletionTimestamp is not None:
+        return None
+    for condition in job.status.conditions:
+        if condition.type in ("Complete", "Failed") and condition.status == "True":
+            over = seconds_of(condition.lastTransitionTime)
+            return None if over is None else over + seconds
+    return None

@@ -1,0 +1,121 @@
+"""A cluster with the Job controllers, a kubelet whose pods end as tests want, and Jobs as short as tests want them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from tests.unit.control.workloads import template
+from tests.virtual_cluster import VirtualCluster
+from tests.virtual_kubelet import VirtualKubelet
+from tests.virtual_time import time_of_day
+
+from moorage.client.protocol import Object
+from moorage.control.job.controller import JOB, JobController
+from moorage.control.job.pods import completion_index
+from moorage.control.job.time_to_live import TimeToLiveController
+from moorage.control.pods_of import POD, time_text
+
+Raw = dict[str, Any]
+FOREVER = float("inf")
+
+
+class End(NamedTuple):
+    """After how many seconds of running a pod ends, and with which code."""
+
+    seconds: float = 1.0
+    code: int = 0
+    conditions: tuple[str, ...] = ()
+
+
+def job(name: str = "pi", pod_spec: Raw | None = None, **spec: Any) -> Raw:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"template": template(name, **{"restartPolicy": "Never", **(pod_spec or {})}), **spec},
+    }
+
+
+class EndingKubelet(VirtualKubelet):
+    """Its pods end."""
+
+    ends: Callable[[Object], End] = staticmethod(lambda pod: End())
+
+    async def _start(self, pod: Object, node: int) -> None:
+        await super()._start(pod, node)
+        end = self.ends(pod)
+        if end.seconds != FOREVER:
+            await asyncio.sleep(end.seconds)
+            await self.end(pod, end.code, end.conditions)
+
+    async def end(self, pod: Object, code: int = 0, conditions: tuple[str, ...] = ()) -> None:
+        at = time_text(time_of_day())
+        terminated = {"exitCode": code, "finishedAt": at, "reason": "Error" if code else "Completed"}
+        told = [{"type": name, "status": "True", "lastTransitionTime": at} for name in conditions]
+        await self._report(
+            pod,
+            {
+                "phase": "Failed" if code else "Succeeded",
+                "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": at}, *told],
+                "containerStatuses": [
+                    {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 0}
+                    | {"state": {"terminated": terminated}}
+                ],
+            },
+        )
+
+
+class Jobs(NamedTuple):
+    """The cluster, its kubelet, and what tests ask about them."""
+
+    cluster: VirtualCluster
+    kubelet: EndingKubelet
+
+    async def create(self, wanted: Raw, settle: float = 5) -> Object:
+        made = await self.cluster.client.create(JOB, wanted)
+        await self.cluster.settle(settle)
+        return made
+
+    async def change(self, spec: Raw, settle: float = 5, name: str = "pi") -> None:
+        await self.cluster.client.patch(JOB, name, "default", {"spec": spec})
+        await self.cluster.settle(settle)
+
+    async def status(self, name: str = "pi") -> Raw:
+        status: Raw = (await self.cluster.client.get(JOB, name, "default")).raw["status"]
+        return status
+
+    async def conditions(self, name: str = "pi") -> dict[str, tuple[str, str, str]]:
+        told = (await self.status(name)).get("conditions", ())
+        return {one["type"]: (one["status"], one["reason"], one["message"]) for one in told}
+
+    async def counts(self, name: str = "pi") -> tuple[int, int, int]:
+        """Active, succeeded, failed."""
+        status = await self.status(name)
+        return status.get("active", 0), status.get("succeeded", 0), status.get("failed", 0)
+
+    async def pods(self, phase: str = "") -> list[Object]:
+        found = [pod for pod in await self.cluster.all(POD) if phase in ("", pod.view.status.phase)]
+        return sorted(found, key=lambda pod: (completion_index(pod.view) or 0, pod.name))
+
+    async def running(self) -> list[Object]:
+        return [pod for pod in await self.pods("Running") if pod.view.metadata.deletionTimestamp is None]
+
+    def messages(self, reason: str) -> list[str]:
+        return [event.message for event in self.cluster.events if event.reason == reason]
+
+
+@asynccontextmanager
+async def jobs(
+    ends: Callable[[Object], End] = lambda pod: End(), *, collects_garbage: bool = False, **times: Any
+) -> AsyncIterator[Jobs]:
+    def make() -> tuple[JobController, TimeToLiveController]:
+        return JobController(), TimeToLiveController()
+
+    async with (
+        VirtualCluster.running(make, collects_garbage=collects_garbage) as cluster,
+        EndingKubelet.running(cluster, **times) as kubelet,
+    ):
+        assert isinstance(kubelet, EndingKubelet)
+        kubelet.ends = ends
+        yield Jobs(cluster, kubelet)
