@@ -20,7 +20,7 @@ MOST_QUEUED = 10_000
 MOST_TRIES = 12
 RETRY_SECONDS = 10.0
 #: Sustained, and at once: when a cluster is busy, telling of it must not be most of the work.
-PER_SECOND, BURST = 200.0, 1000
+PER_SECOND, BURST = 100.0, 300
 _LANES = 32  # a durable store writes many in the time of one
 
 _LOG = get_logger("client")

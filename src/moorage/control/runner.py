@@ -83,32 +83,64 @@ class Runner:
         self._hears = controller if isinstance(controller, HearsOfSuccess) else None
         self._inquires = controller if isinstance(controller, Inquires) else None
         self._expected: dict[str, _Expected] = {}
-        self._wakened = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._at_work: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
 
     def changed(self, facts: KindFacts, old: Object | None, new: Object | None) -> None:
         """Something happened to an object of a kind that the controller watches."""
-        now = loop_time()
+        now: float | None = None
         for key in self.controller.concerns(facts, old, new, self._world):
+            now = loop_time() if now is None else now
             self.queue.add(key, now)
-        self._wakened.set()
+        if now is not None:
+            self._wake()
 
     async def run(self) -> None:
         """Until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self._workers):
-                group.create_task(self._work())
+        self._loop = asyncio.get_running_loop()
+        self._wake()
+        try:
+            await self._loop.create_future()
+        finally:
+            self._loop = None
+            if self._timer is not None:
+                self._timer.cancel()
+            for task in self._at_work:
+                task.cancel()
+            await asyncio.gather(*self._at_work, return_exceptions=True)
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is ready and nobody works."""
         return not len(self.queue) and not self.queue.longest_running(loop_time() + 1)
 
+    def _wake(self) -> None:
+        """As many workers as there are keys, up to the limit; and one look at the clock for what is due later."""
+        if self._loop is None:
+            return
+        self.queue.take_due(self._loop.time())
+        for _ in range(min(len(self.queue), self._workers - len(self._at_work))):
+            task = self._loop.create_task(self._work())
+            self._at_work.add(task)
+            task.add_done_callback(self._rested)
+        due = self.queue.next_due()
+        if due is not None and (self._timer is None or self._timer.cancelled() or due < self._timer.when()):
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._wake()
+
+    def _rested(self, task: "asyncio.Task[None]") -> None:
+        self._at_work.discard(task)
+        self._wake()
+
     async def _work(self) -> None:
-        while True:
-            key = self.queue.pop(loop_time())
-            if key is None:
-                await self._rest()
-                continue
+        """One key after another, until none is ready."""
+        while (key := self.queue.pop(loop_time())) is not None:
             began = loop_time()
             self._metrics.waited(self.controller.name, self.queue.waited(key, began))
             try:
@@ -119,19 +151,6 @@ class Runner:
             finally:
                 self._metrics.worked(self.controller.name, loop_time() - began)
                 self.queue.done(key)
-                self._wakened.set()
-
-    async def _rest(self) -> None:
-        """Until something is added, or until a key is due."""
-        self._wakened.clear()
-        wait = self.queue.next_time() - loop_time()
-        if wait <= 0:
-            return
-        try:
-            async with asyncio.timeout(None if wait == float("inf") else wait):
-                await self._wakened.wait()
-        except TimeoutError:
-            pass
 
     async def _reconcile(self, key: str) -> None:
         now = loop_time()

@@ -75,7 +75,7 @@ class WorkQueue:
 
     def pop(self, now: float) -> str | None:
         """The next key that is due; `done` must be called with it."""
-        self._take_due(now)
+        self.take_due(now)
         if not self._ready:
             return None
         key = self._ready.popleft()
@@ -102,7 +102,12 @@ class WorkQueue:
         """For how long the oldest key that is worked on has been."""
         return max((now - began for began in self._working.values()), default=0.0)
 
-    def _take_due(self, now: float) -> None:
+    def next_due(self) -> float | None:
+        """When the next of those that wait for a time is due."""
+        return self._later[0][0] if self._later else None
+
+    def take_due(self, now: float) -> None:
+        """What has waited for its time is ready."""
         while self._later and self._later[0][0] <= now:
             due, _, key = heapq.heappop(self._later)
             if self._due_at.get(key) == due:

@@ -165,7 +165,7 @@ def test_a_node_that_says_it_is_not_ready() -> None:
         await nodes.cluster.settle(10)
         assert await nodes.taints("a") == {("not-ready", "NoSchedule"), ("not-ready", "NoExecute")}
         nodes.kill("a")
-        await nodes.cluster.settle(60)
+        await nodes.cluster.settle(66)
         assert await nodes.taints("a") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
         await nodes.report("a", Ready="False")
         await nodes.cluster.settle(1)
