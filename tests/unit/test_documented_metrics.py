@@ -72,10 +72,42 @@ def _constants() -> dict[str, str]:
     found = {}
     for _, module in _sources():
         for statement in module.body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-                for target in statement.targets:
-                    if isinstance(target, ast.Name) and isinstance(statement.value.value, str):
-                        found[target.id] = statement.value.value
+            if isinstance(statement, ast.Assign):
+                for target, value in _pairs(statement.targets[0], statement.value):
+                    if (
+                        isinstance(target, ast.Name)
+                        and isinstance(value, ast.Constant)
+                        and isinstance(value.value, str)
+                    ):
+                        found[target.id] = value.value
+    return found
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+def _name(expression: ast.expr) -> str:
+    return expression.attr if isinstance(expression, ast.Attribute) else getattr(expression, "id", "")
+
+
+def _calls(inside: ast.AST) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(inside) if isinstance(node, ast.Call))
+
+
+def _reporters(module: ast.Module) -> dict[str, int]:
+    """Functions that report a reason they are given, and at which place they are given it."""
+    found = {"Report": _REASON, "report": _REASON}
+    for function in ast.walk(module):
+        if isinstance(function, ast.FunctionDef):
+            given = [argument.arg for argument in function.args.args if argument.arg != "self"]
+            for call in _calls(function):
+                if _name(call.func) in ("Report", "report") and len(call.args) > _REASON:
+                    reason = _name(call.args[_REASON])
+                    if reason in given:
+                        found[function.name] = given.index(reason)
     return found
 
 
@@ -83,20 +115,16 @@ def _reported() -> Iterator[tuple[Path, str]]:
     """The reasons of reports as far as they are written down where it is reported, or have a name."""
     names = _constants()
     for path, module in _sources():
-        for call in ast.walk(module):
-            if not isinstance(call, ast.Call) or len(call.args) <= _REASON:
+        places = _reporters(module)
+        for call in _calls(module):
+            place = places.get(_name(call.func))
+            if place is None or len(call.args) <= place:
                 continue
-            function = call.func
-            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            reason = call.args[_REASON]
-            if name not in ("Report", "report"):
-                continue
+            reason = call.args[place]
             if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
                 yield path, reason.value
-            elif isinstance(reason, ast.Name | ast.Attribute):
-                named = names.get(reason.attr if isinstance(reason, ast.Attribute) else reason.id)
-                if named is not None:
-                    yield path, named
+            elif _name(reason) in names:
+                yield path, names[_name(reason)]
 
 
 def test_every_event_is_in_the_table() -> None:
