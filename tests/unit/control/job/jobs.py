@@ -15,6 +15,7 @@ from moorage.control.job.controller import JOB, JobController
 from moorage.control.job.pods import completion_index
 from moorage.control.job.time_to_live import TimeToLiveController
 from moorage.control.pods_of import POD, time_text
+from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
 FOREVER = float("inf")
@@ -71,6 +72,11 @@ class Jobs(NamedTuple):
 
     cluster: VirtualCluster
     kubelet: EndingKubelet
+    books: list[Metrics]
+
+    def metrics(self) -> str:
+        """What the controllers have counted since they were started."""
+        return self.books[-1].render()[0].decode()
 
     async def create(self, wanted: Raw, settle: float = 5) -> Object:
         made = await self.cluster.client.create(JOB, wanted)
@@ -107,15 +113,18 @@ class Jobs(NamedTuple):
 
 @asynccontextmanager
 async def jobs(
-    ends: Callable[[Object], End] = lambda pod: End(), *, collects_garbage: bool = False, **times: Any
+    ends: Callable[[Object], End] = lambda pod: End(), controller: type[JobController] = JobController, **times: Any
 ) -> AsyncIterator[Jobs]:
+    books: list[Metrics] = []
+
     def make() -> tuple[JobController, TimeToLiveController]:
-        return JobController(), TimeToLiveController()
+        books.append(Metrics())
+        return controller(books[-1]), TimeToLiveController(books[-1])
 
     async with (
-        VirtualCluster.running(make, collects_garbage=collects_garbage) as cluster,
+        VirtualCluster.running(make) as cluster,
         EndingKubelet.running(cluster, **times) as kubelet,
     ):
         assert isinstance(kubelet, EndingKubelet)
         kubelet.ends = ends
-        yield Jobs(cluster, kubelet)
+        yield Jobs(cluster, kubelet, books)
