@@ -10,6 +10,7 @@ Next: `moorage.schedule.volume_pool`, which keeps the volumes that match.
 from moorage.columns.claims import claim_class, volume_class
 from moorage.match.label_selector import EVERYTHING, NOTHING, Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
+from moorage.model.go_text import go_quote
 from moorage.model.quantity import Quantity
 from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
 
@@ -53,6 +54,14 @@ class ClaimMatcher:
             and self._misfit(volume) is None
         )
 
+    def promised(self, volume: PersistentVolume) -> bool:
+        """Whether the volume names the claim and can serve it, whatever class it is of: its owner wants it so."""
+        return (
+            is_reserved_for(volume, self.claim)
+            and self._misfit(volume) is None
+            and self._access_modes.issubset(volume.spec.accessModes)
+        )
+
     def free(self, volume: PersistentVolume) -> bool:
         """Whether the volume is nobody's and would do."""
         return self.explain(volume) is None
@@ -89,6 +98,31 @@ class ClaimMatcher:
 def capacity_of(volume: PersistentVolume) -> int:
     """A volume's size in bytes, by which the smallest that will do is found."""
     return volume.spec.capacity.get(_STORAGE, _ZERO).value()
+
+
+def preference(volume: PersistentVolume) -> tuple[int, int, str]:
+    """Volumes that would do are taken in this order: those that can do little else, the smallest of them first."""
+    return len(set(volume.spec.accessModes)), capacity_of(volume), volume.metadata.name
+
+
+def why_not_requested(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str | None:
+    """Why a claim that asks for this very volume cannot have it, as its event says; None if it can."""
+    spec = volume.spec
+    if volume.metadata.deletionTimestamp is not None:
+        return f"the volume is marked for deletion {go_quote(volume.metadata.name)}"
+    if capacity_of(volume) < claim.spec.resources.requests.get(_STORAGE, _ZERO).value():
+        return "requested PV is too small"
+    if volume_class(volume) != claim_class(claim):
+        return "storageClassName does not match"
+    if (spec.volumeAttributesClassName or "") != (claim.spec.volumeAttributesClassName or ""):
+        return "volumeAttributesClassName does not match"
+    if not same_mode(volume, claim):
+        return "incompatible volumeMode"
+    return None if set(claim.spec.accessModes).issubset(spec.accessModes) else "incompatible accessMode"
+
+
+def same_mode(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    return (volume.spec.volumeMode or _FILESYSTEM) == (claim.spec.volumeMode or _FILESYSTEM)
 
 
 def _selector(claim: PersistentVolumeClaim) -> Selector:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from moorage.columns.claims import BIND_COMPLETED, claim_class
-from moorage.columns.volume_matching import ClaimMatcher, capacity_of
+from moorage.columns.volume_matching import ClaimMatcher, preference
 from moorage.model.kinds import KINDS
 from moorage.model.meta import ObjectMeta, ObjectReference
 from moorage.model.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -88,7 +88,7 @@ def _volume_for(inventory: Inventory, claim: PersistentVolumeClaim) -> Item | No
     matcher = ClaimMatcher(claim)
     volumes = list(inventory.of_kind("PersistentVolume"))
     fitting = [v for v in volumes if matcher.reserved(v.view)] or [v for v in volumes if matcher.free(v.view)]
-    return min(fitting, key=lambda volume: capacity_of(volume.view), default=None)
+    return min(fitting, key=lambda volume: preference(volume.view), default=None)
 
 
 def _provisioned(inventory: Inventory, item: Item, storage_class: StorageClass | None) -> Item | None:

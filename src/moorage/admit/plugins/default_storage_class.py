@@ -9,12 +9,9 @@ from collections.abc import Callable, Iterable
 
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, part
+from moorage.columns.default_class import default_class
 from moorage.model.storage import StorageClass
 
-_DEFAULT_ANNOTATIONS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
@@ -34,12 +31,3 @@ class DefaultStorageClass(Plugin):
         default = default_class(self._classes())
         if default is not None:
             spec["storageClassName"] = default.metadata.name
-
-
-def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    marked = sorted(
-        (one for one in classes if any(one.metadata.annotations.get(key) == "true" for key in _DEFAULT_ANNOTATIONS)),
-        key=lambda one: one.metadata.name,
-    )
-    marked.sort(key=lambda one: one.metadata.creationTimestamp or "", reverse=True)
-    return marked[0] if marked else None

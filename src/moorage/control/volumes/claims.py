@@ -1,0 +1,165 @@
+"""One claim: bound to a volume, waiting for one, or to one that is gone.
+
+In: the claim and what there is. Out: what to write, and what to say about it. A claim that names a volume gets that
+one or none. Any other gets a volume that names it, or the smallest free one that will do, or one is made for it. If
+its class waits for the first consumer, the scheduler chooses: it makes a volume name the claim, or the claim name a
+node. Kubernetes: syncClaim of pkg/controller/volume/persistentvolume. Differs: events are told when there is something
+new to tell, and not every 15 seconds; nothing is said about CSI migration. Next: `controller`.
+"""
+
+from collections.abc import Sequence
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.columns.claims import BIND_COMPLETED, SELECTED_NODE, claim_class
+from moorage.columns.default_class import default_class
+from moorage.columns.volume_matching import is_reserved_for, why_not_requested
+from moorage.control.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
+from moorage.control.volumes.pod_uses import PodUses, is_over
+from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying
+from moorage.control.volumes.shelf import Shelf
+from moorage.control.volumes.written import (
+    BOUND_BY_CONTROLLER,
+    CLAIM,
+    LOST,
+    PENDING,
+    VOLUME,
+    bind,
+    changed,
+    claim_status,
+)
+from moorage.control.world import World
+from moorage.model.go_text import go_quote
+from moorage.model.storage import PersistentVolumeClaim
+
+_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
+_DELAYED = "WaitForFirstConsumer"
+FAILED_BINDING, VOLUME_MISMATCH = "FailedBinding", "VolumeMismatch"
+_NO_VOLUME = "no persistent volumes available for this claim and no storage class is set"
+_NO_REFERENCE = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+_VOLUME_GONE = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+_TWO_CLAIMS = "Two claims are bound to the same volume, this one is bound incorrectly"
+
+
+class ClaimSync:
+    """See the module."""
+
+    def __init__(self, shelf: Shelf, uses: PodUses, provisioner: Provisioner) -> None:
+        self._shelf, self._uses, self._provisioner = shelf, uses, provisioner
+        self._said: dict[str, Saying] = {}
+        self._given_class: set[str] = set()
+
+    def questions(self, claim: Object, world: World) -> Sequence[Question]:
+        """Before a claim is given up for lost: a volume may be there that nobody has told of yet."""
+        view: PersistentVolumeClaim = claim.view
+        name = view.spec.volumeName
+        if BIND_COMPLETED in view.metadata.annotations and name and view.status.phase != LOST:
+            return () if world.get(VOLUME, name) is not None else (Question(VOLUME, "", name),)
+        return ()
+
+    def plan(self, key: str, claim: Object | None, world: World, answers: Answers) -> Plan:
+        returned = self._shelf.give_back(key)
+        self._given_class.discard(key)
+        if claim is None:
+            self._said.pop(key, None)
+            return Plan(wakes=self._waiting_too(returned, "", world))
+        view: PersistentVolumeClaim = claim.view
+        if BIND_COMPLETED in view.metadata.annotations:
+            self._said.pop(key, None)
+            actions = self._bound(claim, world, answers)
+        elif view.spec.volumeName:
+            actions = self._requested(key, claim, world)
+        else:
+            return self._unbound(key, claim, world, returned)
+        return Plan(actions, wakes=self._waiting_too(returned, "", world))
+
+    def gave_class(self, key: str) -> bool:
+        """Whether what was planned last for a claim was the default class; asked once."""
+        is_given = key in self._given_class
+        self._given_class.discard(key)
+        return is_given
+
+    # -- without a volume ---------------------------------------------------------------------------------------------
+
+    def _unbound(self, key: str, claim: Object, world: World, returned: str) -> Plan:
+        view: PersistentVolumeClaim = claim.view
+        name = claim_class(view)
+        storage_class = world.view(STORAGE_CLASS, name) if name else None
+        is_delayed = storage_class is not None and storage_class.volumeBindingMode == _DELAYED
+        volume = self._shelf.best(key, view, world, delayed=is_delayed)
+        if volume is not None:
+            self._shelf.choose(volume.name, key)
+            return Plan(bind(volume, claim), wakes=self._waiting_too(returned, volume.name, world))
+        wakes = self._waiting_too(returned, "", world)
+        if view.spec.storageClassName is None and _OLD_CLASS not in view.metadata.annotations:
+            default = default_class(one.view for one in world.all(STORAGE_CLASS))
+            if default is not None:
+                self._given_class.add(key)
+                spec = {**claim.raw["spec"], "storageClassName": default.metadata.name}
+                return Plan((Update(CLAIM, changed(claim, spec=spec)),), wakes=wakes)
+        if is_delayed and SELECTED_NODE not in view.metadata.annotations:
+            saying = self._waits_for(key)
+        elif name:
+            actions, says = self._provisioner.provision(claim, world)
+            return Plan((*actions, *self._say(key, claim, says)), wakes=wakes)
+        else:
+            saying = Saying(NORMAL, FAILED_BINDING, _NO_VOLUME)
+        return Plan((*self._say(key, claim, saying), *claim_status(claim, PENDING)), wakes=wakes)
+
+    def _waits_for(self, key: str) -> Saying:
+        pods = [found.name for found in self._uses.of(key) if not found.view.spec.nodeName and not is_over(found.view)]
+        if not pods:
+            return Saying(NORMAL, _DELAYED, "waiting for first consumer to be created before binding")
+        whom = f"pod {pods[0]}" if len(pods) == 1 else f"pods {','.join(pods)}"
+        return Saying(NORMAL, "WaitForPodScheduled", f"waiting for {whom} to be scheduled")
+
+    def _waiting_too(self, returned: str, taken: str, world: World) -> tuple[str, ...]:
+        """Who may have been turned away from a volume because of this claim, which then did not take it."""
+        found = world.get(VOLUME, returned) if returned and returned != taken else None
+        return tuple(self._shelf.waiting_for(found.view)) if found is not None else ()
+
+    # -- with a volume ------------------------------------------------------------------------------------------------
+
+    def _requested(self, key: str, claim: Object, world: World) -> tuple[Action, ...]:
+        view: PersistentVolumeClaim = claim.view
+        volume = world.get(VOLUME, view.spec.volumeName)
+        if volume is None:
+            return claim_status(claim, PENDING)
+        if volume.view.spec.claimRef is None:
+            why_not = why_not_requested(volume.view, view)
+            if why_not is None:
+                return bind(volume, claim)
+            text = f"Cannot bind to requested volume {go_quote(volume.name)}: {why_not}"
+            saying = Saying(WARNING, VOLUME_MISMATCH, text)
+        elif is_reserved_for(volume.view, view):
+            return bind(volume, claim)
+        else:
+            text = f"volume {go_quote(volume.name)} already bound to a different claim."
+            saying = Saying(WARNING, FAILED_BINDING, text)
+            if BOUND_BY_CONTROLLER in view.metadata.annotations:
+                return self._say(key, claim, saying)
+        return (*self._say(key, claim, saying), *claim_status(claim, PENDING))
+
+    def _bound(self, claim: Object, world: World, answers: Answers) -> tuple[Action, ...]:
+        name = claim.view.spec.volumeName
+        if not name:
+            return _lost(claim, "ClaimLost", _NO_REFERENCE)
+        volume = world.get(VOLUME, name) or next(iter(answers.get(Question(VOLUME, "", name), ())), None)
+        if volume is None:
+            return _lost(claim, "ClaimLost", _VOLUME_GONE)
+        reference = volume.view.spec.claimRef
+        if reference is None or reference.uid == claim.uid:
+            return bind(volume, claim)
+        return _lost(claim, "ClaimMisbound", _TWO_CLAIMS)
+
+    def _say(self, key: str, claim: Object, saying: Saying | None) -> tuple[Action, ...]:
+        if saying is None or self._said.get(key) == saying:
+            return ()
+        self._said[key] = saying
+        return (Report(reference_to(claim), *saying),)
+
+
+def _lost(claim: Object, reason: str, message: str) -> tuple[Action, ...]:
+    if claim.view.status.phase == LOST:
+        return ()
+    return (*claim_status(claim, LOST), Report(reference_to(claim), WARNING, reason, message))

@@ -1,0 +1,203 @@
+"""persistentvolume-binder-controller: claims and volumes bound to each other, and what becomes of them afterwards.
+
+In: volumes, claims, classes, nodes and pods. Keys: a claim as `namespace/name`, a volume as its name. Out: what
+`claims` and `volumes` say. Kubernetes: pkg/controller/volume/persistentvolume. Differs: looks at those whom a change
+concerns and not at everything every 15 seconds; where a volume can be reached from is no matter here, as there: the
+scheduler looks at that, and the kubelet. Next: `runner` carries it out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from moorage.client.protocol import Object
+from moorage.columns.claims import BIND_COMPLETED, claim_class, volume_class
+from moorage.columns.default_class import is_default
+from moorage.control.actions import Action, Answers, Plan, Question
+from moorage.control.registry import Surroundings
+from moorage.control.volumes.claims import ClaimSync
+from moorage.control.volumes.pod_uses import PodUses
+from moorage.control.volumes.provisioning import NODE, STORAGE_CLASS, Provisioner
+from moorage.control.volumes.shelf import Shelf, claim_of
+from moorage.control.volumes.volumes import VolumeSync
+from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.storage import PersistentVolume, StorageClass
+
+_POD = KINDS["v1", "Pod"]
+_PLUGINS = {
+    "hostPath": "kubernetes.io/host-path",
+    "local": "kubernetes.io/local-volume",
+    "nfs": "kubernetes.io/nfs",
+    "iscsi": "kubernetes.io/iscsi",
+    "fc": "kubernetes.io/fc",
+}
+_Counts = Mapping[tuple[str, ...], float]
+
+
+class PersistentVolumeBinder:
+    """See the module. What it remembers follows from objects, but for what it said last about a claim."""
+
+    name = "persistentvolume-binder-controller"
+    component = "persistentvolume-controller"
+    watches = (VOLUME, CLAIM, STORAGE_CLASS, NODE, _POD)
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._shelf, self._uses = Shelf(), PodUses()
+        provisioner = Provisioner(surroundings.simulates_storage)
+        self._claims = ClaimSync(self._shelf, self._uses, provisioner)
+        self._volumes = VolumeSync(provisioner)
+        self._world: World | None = None
+        metrics = surroundings.metrics
+        for name, count, labels, what in (
+            ("total_pv_count", self._all_volumes, ("plugin_name", "volume_mode"), "total number of persistent volumes"),
+            ("bound_pv_count", self._bound_volumes, ("storage_class",), "number of persistent volume currently bound"),
+            (
+                "unbound_pv_count",
+                self._unbound_volumes,
+                ("storage_class",),
+                "number of persistent volume currently unbound",
+            ),
+            (
+                "bound_pvc_count",
+                self._bound_claims,
+                ("namespace", "storage_class", "volume_attributes_class"),
+                "number of persistent volume claim currently bound",
+            ),
+            (
+                "unbound_pvc_count",
+                self._unbound_claims,
+                ("namespace", "storage_class", "volume_attributes_class"),
+                "number of persistent volume claim currently unbound",
+            ),
+        ):
+            metrics.gauge_function(f"pv_collector_{name}", f"Gauge measuring {what}", count, labels)
+        self._retroactive = metrics.counter(
+            "retroactive_storageclass_total",
+            "Total number of retroactive StorageClass assignments to persistent volume claim",
+        )
+        self._retroactive_errors = metrics.counter(
+            "retroactive_storageclass_errors_total",
+            "Total number of failed retroactive StorageClass assignments to persistent volume claim",
+        )
+
+    # -- whom a change concerns ---------------------------------------------------------------------------------------
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        self._world = world
+        if facts is _POD:
+            return self._pod_changed(old, new, world)
+        if facts is VOLUME:
+            return self._volume_changed(old, new)
+        if facts is CLAIM:
+            return self._claim_changed(old, new, world)
+        return self._class_changed(new.view) if facts is STORAGE_CLASS and new is not None else ()
+
+    def _volume_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
+        self._shelf.volume_changed(old, new)
+        keys: dict[str, None] = {}
+        for found in (old, new):
+            if found is not None:
+                keys[found.key] = None
+                keys |= dict.fromkeys(self._shelf.claims_naming(found.key))
+                keys |= dict.fromkeys(filter(None, (claim_of(found.view),)))
+        if new is not None:
+            keys |= dict.fromkeys(self._shelf.waiting_for(new.view))
+        return keys
+
+    def _claim_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        self._shelf.claim_changed(old, new)
+        keys: dict[str, None] = {}
+        for found in (old, new):
+            if found is not None:
+                keys[found.key] = None
+                keys |= dict.fromkeys(self._shelf.volumes_naming(found.key))
+                if world.get(VOLUME, found.view.spec.volumeName) is not None:
+                    keys[found.view.spec.volumeName] = None
+        return keys
+
+    def _class_changed(self, storage_class: StorageClass) -> Iterable[str]:
+        keys = self._shelf.waiting(storage_class.metadata.name)
+        return [*keys, *self._shelf.waiting("")] if is_default(storage_class) else keys
+
+    def _pod_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        """Those who wait for a pod say for which one."""
+        waiting = []
+        for key in self._uses.changed(old, new):
+            claim = world.view(CLAIM, key)
+            if claim is not None and not claim.spec.volumeName and BIND_COMPLETED not in claim.metadata.annotations:
+                waiting.append(key)
+        return waiting
+
+    # -- what is to be done -------------------------------------------------------------------------------------------
+
+    def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
+        if _is_claim(key):
+            claim = world.get(CLAIM, key)
+            return self._claims.questions(claim, world) if claim is not None else ()
+        volume = world.get(VOLUME, key)
+        return self._volumes.questions(volume, world) if volume is not None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return self.decide(key, world, {}, now)
+
+    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
+        if _is_claim(key):
+            return self._claims.plan(key, world.get(CLAIM, key), world, answers)
+        return self._volumes.plan(world.get(VOLUME, key), world, answers)
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        if self._claims.gave_class(key):
+            self._retroactive.labels().inc()
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        if self._claims.gave_class(key):
+            self._retroactive.labels().inc()
+            self._retroactive_errors.labels().inc()
+        return ()
+
+    # -- what there is ------------------------------------------------------------------------------------------------
+
+    def _all_volumes(self) -> _Counts:
+        views = [found.view for found in self._world.all(VOLUME)] if self._world is not None else []
+        return Counter((_plugin(view), view.spec.volumeMode or "Filesystem") for view in views)
+
+    def _bound_volumes(self) -> _Counts:
+        return self._count_volumes(True)
+
+    def _unbound_volumes(self) -> _Counts:
+        return self._count_volumes(False)
+
+    def _count_volumes(self, bound: bool) -> _Counts:
+        views = [found.view for found in self._world.all(VOLUME)] if self._world is not None else []
+        return Counter((volume_class(view),) for view in views if (view.status.phase == BOUND) == bound)
+
+    def _bound_claims(self) -> _Counts:
+        return self._count_claims(True)
+
+    def _unbound_claims(self) -> _Counts:
+        return self._count_claims(False)
+
+    def _count_claims(self, bound: bool) -> _Counts:
+        views = [found.view for found in self._world.all(CLAIM)] if self._world is not None else []
+        return Counter(
+            (view.metadata.namespace, claim_class(view), view.spec.volumeAttributesClassName or "")
+            for view in views
+            if (view.status.phase == BOUND) == bound
+        )
+
+
+def make_persistent_volume_binder(surroundings: Surroundings) -> PersistentVolumeBinder:
+    return PersistentVolumeBinder(surroundings)
+
+
+def _plugin(volume: PersistentVolume) -> str:
+    """What serves a volume, as metrics name it."""
+    if volume.spec.csi is not None:
+        return f"kubernetes.io/csi:{volume.spec.csi.driver}"
+    return next((name for source, name in _PLUGINS.items() if getattr(volume.spec, source) is not None), "N/A")
+
+
+def _is_claim(key: str) -> bool:
+    return "/" in key

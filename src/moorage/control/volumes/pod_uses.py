@@ -1,0 +1,73 @@
+"""Which pods use a claim.
+
+In: changes of pods. Out: pods by the claims that they name, those of ephemeral volumes among them. Kubernetes:
+pkg/controller/volume/common, the index of pods by claim. Next: `claims` tells for whom a claim waits, `protection`
+whether somebody needs it.
+"""
+
+from moorage.client.protocol import Object
+from moorage.columns.claims import claims_of
+from moorage.control.world import controller_of
+from moorage.model.pod import Pod
+from moorage.model.storage import PersistentVolumeClaim
+
+
+class PodUses:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, dict[str, Object]] = {}
+
+    def changed(self, old: Object | None, new: Object | None) -> list[str]:
+        """The keys of the claims of the pod, before and now."""
+        before = claim_keys(old) if old is not None else []
+        after = claim_keys(new) if new is not None else []
+        if not before and not after:
+            return []
+        for key in before:
+            pods = self._pods.get(key, {})
+            if old is not None:
+                pods.pop(old.key, None)
+            if not pods:
+                self._pods.pop(key, None)
+        if new is not None:
+            for key in after:
+                self._pods.setdefault(key, {})[new.key] = new
+        return list(dict.fromkeys((*before, *after)))
+
+    def of(self, claim: str) -> list[Object]:
+        return list(self._pods.get(claim, {}).values())
+
+
+def claim_keys(found: Object) -> list[str]:
+    """The claims that a pod names, as keys."""
+    pod: Pod = found.view
+    return [f"{found.namespace}/{use.name}" for use in claims_of(pod)] if pod.spec.volumes else []
+
+
+def is_over(pod: Pod) -> bool:
+    """Whether its containers have stopped for good, or were never started and never will be."""
+    if pod.status.phase in ("Succeeded", "Failed"):
+        return True
+    statuses = (*pod.status.initContainerStatuses, *pod.status.containerStatuses)
+    return pod.metadata.deletionTimestamp is not None and all(
+        status.state is not None and (status.state.terminated or status.state.waiting) for status in statuses
+    )
+
+
+def keeps(pod: Pod, claim: PersistentVolumeClaim) -> bool:
+    """Whether the pod has a node and needs the claim: one without will not get any, once the claim is to go."""
+    if not pod.spec.nodeName:
+        return False
+    owner = controller_of(claim.metadata)
+    for use in claims_of(pod):
+        if use.name == claim.metadata.name and (
+            not use.ephemeral or (owner is not None and owner.uid == pod.metadata.uid and not _is_shut_down(pod))
+        ):
+            return True
+    return False
+
+
+def _is_shut_down(pod: Pod) -> bool:
+    """Its kubelet is done with it, or it was deleted by force."""
+    return pod.metadata.deletionTimestamp is not None and pod.metadata.deletionGracePeriodSeconds == 0

@@ -1,0 +1,145 @@
+"""Claims and volumes that are in use are not deleted: a finalizer keeps them until nobody needs them.
+
+`persistentvolumeclaim-protection-controller`: in, claims and pods; keys are namespaces, so that pods are listed once
+for all claims that are to go. The finalizer goes when no pod that has a node uses the claim, by what the API server
+says and not only by what was heard. `persistentvolume-protection-controller`: in, volumes; keys are their names. The
+finalizer goes when the volume is not bound. Both add it to what has none, because it was there before them.
+Kubernetes: pkg/controller/volume/pvcprotection and pvprotection. Next: `runner` carries it out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from moorage.client.protocol import Object
+from moorage.control.actions import NOTHING, Action, Answers, Patch, Plan, Question
+from moorage.control.registry import Surroundings
+from moorage.control.volumes.pod_uses import PodUses, is_over, keeps
+from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.meta import ObjectMeta
+
+_POD = KINDS["v1", "Pod"]
+CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+
+
+class ClaimProtection:
+    """See the module."""
+
+    name = "persistentvolumeclaim-protection-controller"
+    watches = (CLAIM, _POD)
+
+    def __init__(self) -> None:
+        self._uses = PodUses()
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is _POD:
+            keys = self._uses.changed(old, new)
+            return self._pod_changed(old, new, keys, world) if keys else ()
+        if new is None:
+            return ()
+        metadata: ObjectMeta = new.view.metadata
+        return (new.namespace,) if _is_to_go(metadata, CLAIM_FINALIZER) or _lacks(metadata, CLAIM_FINALIZER) else ()
+
+    def _pod_changed(
+        self, old: Object | None, new: Object | None, claims: Sequence[str], world: World
+    ) -> Iterable[str]:
+        """A pod that runs keeps its claims: only others can make a difference."""
+        is_new = old is None or new is None or old.uid != new.uid
+        if new is not None and not is_new and new.view.spec.nodeName and not is_over(new.view):
+            return ()
+        for key in claims:
+            claim = world.view(CLAIM, key)
+            if claim is not None and claim.metadata.deletionTimestamp is not None:
+                return (key.partition("/")[0],)
+        return ()
+
+    def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
+        return (Question(_POD, key),) if any(self._unused(key, world)) else ()
+
+    def _unused(self, namespace: str, world: World) -> Iterable[Object]:
+        """Claims that are to go and that nobody who was heard of needs."""
+        for claim in world.in_namespace(CLAIM, namespace):
+            if _is_to_go(claim.view.metadata, CLAIM_FINALIZER) and not any(
+                keeps(pod.view, claim.view) for pod in self._uses.of(claim.key)
+            ):
+                yield claim
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return Plan(tuple(self._additions(key, world)))
+
+    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
+        uses = PodUses()
+        for pod in answers.get(Question(_POD, key), ()):
+            uses.changed(None, pod)
+        unused = [
+            claim
+            for claim in self._unused(key, world)
+            if not any(keeps(pod.view, claim.view) for pod in uses.of(claim.key))
+        ]
+        return Plan((*self._additions(key, world), *(_without(claim, CLAIM_FINALIZER) for claim in unused)))
+
+    def _additions(self, namespace: str, world: World) -> Iterable[Action]:
+        for claim in world.in_namespace(CLAIM, namespace):
+            if _lacks(claim.view.metadata, CLAIM_FINALIZER):
+                yield _with(claim, CLAIM_FINALIZER)
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        return ()
+
+
+class VolumeProtection:
+    """See the module."""
+
+    name = "persistentvolume-protection-controller"
+    watches = (VOLUME,)
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if new is None:
+            return ()
+        metadata: ObjectMeta = new.view.metadata
+        return (new.key,) if _is_to_go(metadata, VOLUME_FINALIZER) or _lacks(metadata, VOLUME_FINALIZER) else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        volume = world.get(VOLUME, key)
+        if volume is None:
+            return NOTHING
+        metadata: ObjectMeta = volume.view.metadata
+        if _lacks(metadata, VOLUME_FINALIZER):
+            return Plan((_with(volume, VOLUME_FINALIZER),))
+        if _is_to_go(metadata, VOLUME_FINALIZER) and volume.view.status.phase != BOUND:
+            return Plan((_without(volume, VOLUME_FINALIZER),))
+        return NOTHING
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        return ()
+
+
+def make_claim_protection(surroundings: Surroundings) -> ClaimProtection:
+    return ClaimProtection()
+
+
+def make_volume_protection(surroundings: Surroundings) -> VolumeProtection:
+    return VolumeProtection()
+
+
+def _is_to_go(metadata: ObjectMeta, finalizer: str) -> bool:
+    return metadata.deletionTimestamp is not None and finalizer in metadata.finalizers
+
+
+def _lacks(metadata: ObjectMeta, finalizer: str) -> bool:
+    return metadata.deletionTimestamp is None and finalizer not in metadata.finalizers
+
+
+def _with(found: Object, finalizer: str) -> Patch:
+    return _patch(found, {"finalizers": [finalizer]})
+
+
+def _without(found: Object, finalizer: str) -> Patch:
+    """If nobody has written since: a volume may have been bound."""
+    gone = {"$deleteFromPrimitiveList/finalizers": [finalizer], "resourceVersion": str(found.revision)}
+    return _patch(found, gone)
+
+
+def _patch(found: Object, metadata: Mapping[str, object]) -> Patch:
+    return Patch(found.facts, found.namespace, found.name, {"metadata": {"uid": found.uid, **metadata}})

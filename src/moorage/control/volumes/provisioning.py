@@ -1,0 +1,177 @@
+"""Volumes that are made for a claim because its class says so.
+
+In: a claim, its class, the node that the scheduler chose for its first pod. Out: a PersistentVolume that names the
+claim; or a note for whoever else provisions, or why nobody does. Classes with the provisioner `moorage.dev/simulated`
+are served here: there is nothing behind such a volume but the object. With `all_provisioners`, every other one is
+simulated too, so that manifests written for real clusters work where there is no real storage. A volume made for a
+node can be reached from where the class's allowedTopologies and the node's labels agree, or without allowedTopologies
+from the node's zone; one that waits for nobody, from all of the allowed topologies. Kubernetes: provisionClaim of
+pkg/controller/volume/persistentvolume, and the external provisioners of CSI. Differs: what is provisioned is there at
+once. Next: `claims`, which binds what was made.
+"""
+
+import re
+from typing import NamedTuple
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.columns.claims import SELECTED_NODE, claim_class
+from moorage.control.actions import NORMAL, WARNING, Action, Create, Raw, Report, Update
+from moorage.control.volumes.written import BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
+from moorage.control.world import World
+from moorage.model.go_text import go_quote
+from moorage.model.kinds import KINDS
+from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
+
+NODE, STORAGE_CLASS = KINDS["v1", "Node"], KINDS["storage.k8s.io/v1", "StorageClass"]
+SIMULATED = "moorage.dev/simulated"
+PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+PROVISIONING_FAILED, EXTERNAL_PROVISIONING = "ProvisioningFailed", "ExternalProvisioning"
+_PROVISIONER = "volume.kubernetes.io/storage-provisioner"
+_OLD_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
+_IN_TREE, _NOBODY = "kubernetes.io/", "kubernetes.io/no-provisioner"
+_ZONE = "topology.kubernetes.io/zone"
+_DRIVER = "simulated.moorage.dev"
+_DRIVER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_DRIVER_NAME = 63
+_STORAGE = "storage"
+
+
+class Saying(NamedTuple):
+    """An event about a claim, told once for as long as nothing else is to be said of it."""
+
+    type: str
+    reason: str
+    message: str
+
+
+class Provisioning(NamedTuple):
+    """What to do for a claim, and what to say about it, if anything."""
+
+    actions: tuple[Action, ...] = ()
+    says: Saying | None = None
+
+
+class Provisioner:
+    """See the module."""
+
+    def __init__(self, all_provisioners: bool) -> None:
+        self._all = all_provisioners
+
+    def is_ours(self, provisioner: str) -> bool:
+        """Whether volumes of this provisioner are made and deleted here."""
+        return provisioner == SIMULATED or (self._all and provisioner != _NOBODY)
+
+    def deletes(self, volume: PersistentVolume) -> bool:
+        """Whether there is nothing behind a volume that somebody else would have to delete first."""
+        return self._all or self.is_ours(volume.metadata.annotations.get(PROVISIONED_BY, ""))
+
+    def provision(self, claim: Object, world: World) -> Provisioning:
+        """For a claim with a class and no volume that would do."""
+        name = claim_class(claim.view)
+        storage_class: StorageClass | None = world.view(STORAGE_CLASS, name)
+        if storage_class is None:
+            return _failed(f"storageclass.storage.k8s.io {go_quote(name)} not found")
+        provisioner = storage_class.provisioner
+        if self.is_ours(provisioner):
+            return self._simulate(claim, storage_class, world)
+        if provisioner.startswith(_IN_TREE):
+            return _failed(f"no volume plugin matched name: {provisioner}")
+        text = (
+            f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the "
+            "system administrator. If volume creation is delayed, please verify that the provisioner is running and "
+            "correctly registered."
+        )
+        return Provisioning(_tell(claim, provisioner), Saying(NORMAL, EXTERNAL_PROVISIONING, text))
+
+    def _simulate(self, claim: Object, storage_class: StorageClass, world: World) -> Provisioning:
+        name = f"pvc-{claim.uid}"
+        if world.get(VOLUME, name) is not None:
+            return Provisioning()
+        labels: dict[str, str] | None = None
+        node = claim.view.metadata.annotations.get(SELECTED_NODE)
+        if node is not None:
+            found = world.get(NODE, node)
+            if found is None:
+                return _elsewhere(claim, f"Failed to get target node: node {go_quote(node)} not found")
+            labels = found.view.metadata.labels
+        terms = _reach(storage_class, labels)
+        if terms is None:
+            text = f"no allowed topology has node {go_quote(node or '')}"
+            which = f"StorageClass {go_quote(storage_class.metadata.name)}"
+            return _elsewhere(claim, f"Failed to provision volume with {which}: {text}")
+        document = _volume(name, claim, storage_class, terms)
+        text = f"Successfully provisioned volume {name} using {storage_class.provisioner}"
+        made = Create(VOLUME, document, report=Report(reference_to(claim), NORMAL, "ProvisioningSucceeded", text))
+        return Provisioning((*_tell(claim, storage_class.provisioner), made))
+
+
+def _failed(message: str) -> Provisioning:
+    return Provisioning(says=Saying(WARNING, PROVISIONING_FAILED, message))
+
+
+def _elsewhere(claim: Object, message: str) -> Provisioning:
+    """Not on this node: the scheduler shall choose another one."""
+    annotations = {key: value for key, value in claim.view.metadata.annotations.items() if key != SELECTED_NODE}
+    update = Update(CLAIM, changed(claim, annotations=annotations))
+    return Provisioning((update, Report(reference_to(claim), WARNING, PROVISIONING_FAILED, message)))
+
+
+def _tell(claim: Object, provisioner: str) -> tuple[Action, ...]:
+    """Provisioners start when a claim names them."""
+    annotations = claim.view.metadata.annotations
+    if annotations.get(_PROVISIONER) == annotations.get(_OLD_PROVISIONER) == provisioner:
+        return ()
+    told = {**annotations, _OLD_PROVISIONER: provisioner, _PROVISIONER: provisioner}
+    return (Update(CLAIM, changed(claim, annotations=told)),)
+
+
+def _reach(storage_class: StorageClass, labels: dict[str, str] | None) -> list[Raw] | None:
+    """From where the volume can be reached, as terms of a node selector, none for everywhere; None if from nowhere."""
+    allowed = storage_class.allowedTopologies
+    if labels is None:
+        return [_term({one.key: list(one.values) for one in term.matchLabelExpressions}) for term in allowed]
+    if not allowed:
+        return [_term({_ZONE: [labels[_ZONE]]})] if _ZONE in labels else []
+    for term in allowed:
+        if _has(term, labels):
+            return [_term({one.key: [labels[one.key]] for one in term.matchLabelExpressions})]
+    return None
+
+
+def _has(term: TopologySelectorTerm, labels: dict[str, str]) -> bool:
+    return all(labels.get(one.key) in one.values for one in term.matchLabelExpressions)
+
+
+def _term(values: dict[str, list[str]]) -> Raw:
+    return {"matchExpressions": [{"key": key, "operator": "In", "values": some} for key, some in values.items()]}
+
+
+def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[Raw]) -> Raw:
+    view: PersistentVolumeClaim = claim.view
+    asked, provisioner = claim.raw["spec"], storage_class.provisioner
+    spec: Raw = {
+        "accessModes": asked.get("accessModes") or [],
+        "capacity": {_STORAGE: ((asked.get("resources") or {}).get("requests") or {}).get(_STORAGE, "0")},
+        "claimRef": reference_to(claim),
+        "csi": {"driver": _driver(provisioner), "volumeHandle": name},
+        "persistentVolumeReclaimPolicy": storage_class.reclaimPolicy or "Delete",
+        "storageClassName": claim_class(view),
+    }
+    if view.spec.volumeMode:
+        spec["volumeMode"] = view.spec.volumeMode
+    if view.spec.volumeAttributesClassName:
+        spec["volumeAttributesClassName"] = view.spec.volumeAttributesClassName
+    if storage_class.mountOptions:
+        spec["mountOptions"] = list(storage_class.mountOptions)
+    if terms:
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    annotations = {BOUND_BY_CONTROLLER: "yes", PROVISIONED_BY: provisioner}
+    metadata = {"name": name, "annotations": annotations}
+    return {"apiVersion": VOLUME.api_version, "kind": VOLUME.kind, "metadata": metadata, "spec": spec}
+
+
+def _driver(provisioner: str) -> str:
+    """CSI drivers are called as their provisioners are; where that is no name for a driver, it is ours."""
+    is_name = len(provisioner) <= _LONGEST_DRIVER_NAME and _DRIVER_NAME.fullmatch(provisioner)
+    return provisioner if is_name else _DRIVER

@@ -1,0 +1,132 @@
+"""The volumes and claims there are, found by what they want of each other.
+
+In: changes of volumes and claims. Out: the best volume for a claim, the claims that a volume may serve, the volumes
+that name a claim, the claims that name a volume; and which volumes have been chosen for a claim but do not say so
+yet: several claims are looked at at a time, and two of them had better not try to take the same volume (the API server
+would refuse one of them). All of it follows from the objects; nothing is lost by forgetting it. Kubernetes:
+pkg/controller/volume/persistentvolume/index.go. Next: `claims` and `volumes` decide.
+"""
+
+from bisect import bisect_left, insort
+
+from moorage.client.protocol import Object
+from moorage.columns.claims import BIND_COMPLETED, claim_class, volume_class
+from moorage.columns.volume_matching import ClaimMatcher, preference
+from moorage.control.volumes.written import VOLUME
+from moorage.control.world import World
+from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+
+_Preference = tuple[int, int, str]
+
+
+class Shelf:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._free: dict[str, list[_Preference]] = {}  # by class, in the order in which they are taken
+        self._naming_claim: dict[str, set[str]] = {}  # volumes by the key of the claim that they name
+        self._naming_volume: dict[str, set[str]] = {}  # claims by the volume that they name
+        self._waiting: dict[str, dict[str, ClaimMatcher]] = {}  # claims without a volume, by class
+        self._chosen: dict[str, str] = {}  # volume → claim
+        self._choice: dict[str, str] = {}  # claim → volume
+
+    # -- what there is ------------------------------------------------------------------------------------------------
+
+    def volume_changed(self, old: Object | None, new: Object | None) -> None:
+        if old is not None:
+            volume: PersistentVolume = old.view
+            if is_free(volume):
+                free = self._free[volume_class(volume)]
+                del free[bisect_left(free, preference(volume))]
+            _drop(self._naming_claim, claim_of(volume), old.key)
+        if new is not None:
+            volume = new.view
+            if is_free(volume):
+                insort(self._free.setdefault(volume_class(volume), []), preference(volume))
+            if claim_of(volume):
+                self._naming_claim.setdefault(claim_of(volume), set()).add(new.key)
+        gone = new or old
+        if gone is not None and (new is None or not is_free(new.view)):
+            self._choice.pop(self._chosen.pop(gone.key, ""), None)
+
+    def claim_changed(self, old: Object | None, new: Object | None) -> None:
+        if old is not None:
+            claim: PersistentVolumeClaim = old.view
+            _drop(self._naming_volume, claim.spec.volumeName, old.key)
+            self._waiting.get(claim_class(claim), {}).pop(old.key, None)
+        if new is not None:
+            claim = new.view
+            if claim.spec.volumeName:
+                self._naming_volume.setdefault(claim.spec.volumeName, set()).add(new.key)
+            elif BIND_COMPLETED not in claim.metadata.annotations:
+                self._waiting.setdefault(claim_class(claim), {})[new.key] = ClaimMatcher(claim)
+
+    def volumes_naming(self, claim: str) -> list[str]:
+        return sorted(self._naming_claim.get(claim, ()))
+
+    def claims_naming(self, volume: str) -> list[str]:
+        return sorted(self._naming_volume.get(volume, ()))
+
+    def waiting(self, storage_class: str) -> list[str]:
+        """Claims of a class that have no volume, the oldest of those that are known first."""
+        return list(self._waiting.get(storage_class, ()))
+
+    def is_waiting(self, claim: PersistentVolumeClaim, key: str) -> bool:
+        return key in self._waiting.get(claim_class(claim), ())
+
+    def waiting_for(self, volume: PersistentVolume) -> list[str]:
+        """Claims without a volume that this one would do for."""
+        if not is_free(volume):
+            return []
+        waiting = self._waiting.get(volume_class(volume), {})
+        return [key for key, matcher in waiting.items() if matcher.free(volume)]
+
+    # -- which is taken -----------------------------------------------------------------------------------------------
+
+    def best(self, key: str, claim: PersistentVolumeClaim, world: World, *, delayed: bool) -> Object | None:
+        """A volume that names the claim; otherwise, if it need not wait for a pod, the first that will do."""
+        matcher = self._waiting.get(claim_class(claim), {}).get(key) or ClaimMatcher(claim)
+        for name in self.volumes_naming(key):
+            found = world.get(VOLUME, name)
+            if found is not None and matcher.promised(found.view):
+                return found
+        if delayed:
+            return None
+        for _, _, name in self._free.get(matcher.storage_class, ()):
+            found = world.get(VOLUME, name)
+            if found is not None and self._chosen.get(name, key) == key and matcher.free(found.view):
+                return found
+        return None
+
+    def choose(self, volume: str, claim: str) -> None:
+        """The claim is about to take the volume."""
+        self._chosen[volume], self._choice[claim] = claim, volume
+
+    def give_back(self, claim: str) -> str:
+        """The volume that the claim did not take after all, if it did not."""
+        volume = self._choice.pop(claim, "")
+        self._chosen.pop(volume, None)
+        return volume
+
+
+def is_free(volume: PersistentVolume) -> bool:
+    """Whether it is nobody's."""
+    return (
+        volume.spec.claimRef is None
+        and volume.status.phase == "Available"
+        and volume.metadata.deletionTimestamp is None
+    )
+
+
+def claim_of(volume: PersistentVolume) -> str:
+    """The key of the claim that the volume names; empty if it names none."""
+    reference = volume.spec.claimRef
+    return "" if reference is None else f"{reference.namespace}/{reference.name}"
+
+
+def _drop(index: dict[str, set[str]], key: str, member: str) -> None:
+    members = index.get(key)
+    if members is not None:
+        members.discard(member)
+        if not members:
+            del index[key]

@@ -1,0 +1,128 @@
+"""One volume: nobody's, somebody's, or left behind.
+
+In: the volume and what there is. Out: what to write. A volume whose claim is gone is released and then reclaimed as
+its policy says: kept, deleted (the object: whatever else there was is simulated), or, as nobody recycles, failed.
+Kubernetes: syncVolume and reclaimVolume of pkg/controller/volume/persistentvolume. Differs: a volume is deleted in the
+step after the one that releases it, if it has not changed in between. Next: `controller`.
+"""
+
+from collections.abc import Sequence
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.columns.volume_matching import same_mode
+from moorage.control.actions import NOTHING, WARNING, Action, Answers, Delete, Plan, Question, Report
+from moorage.control.volumes.claims import VOLUME_MISMATCH
+from moorage.control.volumes.provisioning import PROVISIONED_BY, Provisioner
+from moorage.control.volumes.shelf import claim_of
+from moorage.control.volumes.written import (
+    AVAILABLE,
+    BOUND,
+    CLAIM,
+    FAILED,
+    RELEASED,
+    VOLUME,
+    unbind,
+    volume_phase,
+)
+from moorage.control.world import World
+from moorage.model.go_text import go_quote
+from moorage.model.storage import PersistentVolume
+
+_NO_PLUGIN = "no deletable volume plugin matched"
+_RETAIN, _DELETE, _RECYCLE = "Retain", "Delete", "Recycle"
+
+
+class VolumeSync:
+    """See the module."""
+
+    def __init__(self, provisioner: Provisioner) -> None:
+        self._provisioner = provisioner
+        self._mismatched: dict[str, str] = {}  # volume → the claim that was told
+
+    def questions(self, volume: Object, world: World) -> Sequence[Question]:
+        """Before a volume is released: its claim may be there, and nobody has told of it yet."""
+        view: PersistentVolume = volume.view
+        reference = view.spec.claimRef
+        if reference is None or not reference.uid:
+            return ()
+        if view.status.phase in (RELEASED, FAILED) and not self._is_deleted_here(view):
+            return ()
+        claim = world.get(CLAIM, claim_of(view))
+        if claim is not None and claim.uid == reference.uid:
+            return ()
+        return (Question(CLAIM, reference.namespace, reference.name),)
+
+    def plan(self, volume: Object | None, world: World, answers: Answers) -> Plan:
+        if volume is None:
+            return NOTHING
+        view: PersistentVolume = volume.view
+        reference = view.spec.claimRef
+        if reference is None or not reference.uid:
+            return Plan(volume_phase(volume, AVAILABLE))
+        key = claim_of(view)
+        claim = world.get(CLAIM, key)
+        if claim is None or claim.uid != reference.uid:
+            question = Question(CLAIM, reference.namespace, reference.name)
+            claim = next((one for one in answers.get(question, ()) if one.uid == reference.uid), None)
+        if claim is None:
+            return Plan(self._released(volume))
+        bound_to = claim.view.spec.volumeName
+        if bound_to == volume.name:
+            return Plan(volume_phase(volume, BOUND))
+        if not bound_to:
+            return self._unfinished(volume, claim, key)
+        if PROVISIONED_BY in view.metadata.annotations and view.spec.persistentVolumeReclaimPolicy == _DELETE:
+            return Plan(self._released(volume))
+        return Plan(unbind(volume))
+
+    def _unfinished(self, volume: Object, claim: Object, key: str) -> Plan:
+        """The claim is to take the volume; it does so by itself, if it can."""
+        if same_mode(volume.view, claim.view):
+            self._mismatched.pop(volume.name, None)
+            return Plan(wakes=(key,))
+        if self._mismatched.get(volume.name) == claim.uid:
+            return NOTHING
+        self._mismatched[volume.name] = claim.uid
+        why = "due to incompatible volumeMode."
+        ours = f"Cannot bind PersistentVolume to requested PersistentVolumeClaim {go_quote(claim.name)} {why}"
+        theirs = f"Cannot bind PersistentVolume {go_quote(volume.name)} to requested PersistentVolumeClaim {why}"
+        return Plan(
+            (
+                Report(reference_to(volume), WARNING, VOLUME_MISMATCH, ours),
+                Report(reference_to(claim), WARNING, VOLUME_MISMATCH, theirs),
+            )
+        )
+
+    def _released(self, volume: Object) -> tuple[Action, ...]:
+        view: PersistentVolume = volume.view
+        if view.status.phase not in (RELEASED, FAILED):
+            return volume_phase(volume, RELEASED)
+        policy = view.spec.persistentVolumeReclaimPolicy
+        if policy == _RETAIN:
+            return ()
+        if policy == _RECYCLE:
+            return _fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
+        if policy != _DELETE:
+            text = "Volume has unrecognized PersistentVolumeReclaimPolicy"
+            return _fail(volume, "VolumeUnknownReclaimPolicy", text)
+        if self._is_deleted_here(view):
+            is_leaving = view.metadata.deletionTimestamp is not None
+            return () if is_leaving else (Delete(VOLUME, "", volume.name, volume.uid, revision=volume.revision),)
+        if view.spec.csi is not None or not _is_in_tree(view.metadata.annotations.get(PROVISIONED_BY, "")):
+            return ()  # somebody else deletes it
+        text = f"error getting deleter volume plugin for volume {go_quote(volume.name)}: {_NO_PLUGIN}"
+        return _fail(volume, "VolumeFailedDelete", text)
+
+    def _is_deleted_here(self, view: PersistentVolume) -> bool:
+        return view.spec.persistentVolumeReclaimPolicy == _DELETE and self._provisioner.deletes(view)
+
+
+def _is_in_tree(provisioner: str) -> bool:
+    return not provisioner or provisioner.startswith("kubernetes.io/")
+
+
+def _fail(volume: Object, reason: str, message: str) -> tuple[Action, ...]:
+    if volume.view.status.phase == FAILED:
+        return ()
+    return (*volume_phase(volume, FAILED, message), Report(reference_to(volume), WARNING, reason, message))

@@ -1,0 +1,115 @@
+"""What is written into volumes and claims when they are bound to each other, and when they are not any more.
+
+In: a volume and a claim as they are. Out: actions, and none for what is written already. What decides whom a volume
+belongs to is written only if nobody has written since, the volume before the claim: two claims that want one volume
+cannot both have it, and a crash in between leaves a volume that names its claim, which finds it again. Kubernetes:
+bind, unbindVolume, updateClaimStatus of pkg/controller/volume/persistentvolume. Next: `claims` and `volumes`.
+"""
+
+from typing import Any
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.columns.claims import BIND_COMPLETED
+from moorage.columns.volume_matching import is_reserved_for
+from moorage.control.actions import Action, Patch, Raw, Update
+from moorage.model.kinds import KINDS
+from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+
+VOLUME, CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+PENDING, BOUND, LOST = "Pending", "Bound", "Lost"
+AVAILABLE, RELEASED, FAILED = "Available", "Released", "Failed"
+_YES = "yes"
+_STORAGE = "storage"
+
+
+def bind(volume: Object, claim: Object) -> tuple[Action, ...]:
+    """Each names the other, and both are Bound."""
+    found = [*_bind_volume(volume, claim)]
+    if volume.view.status.phase != BOUND:
+        found.append(_phase(volume, BOUND))
+    found += _bind_claim(claim, volume)
+    found += claim_status(claim, BOUND, volume)
+    return tuple(found)
+
+
+def unbind(volume: Object) -> tuple[Action, ...]:
+    """The volume belongs to nobody; if somebody else had said whom it is for, it is still set aside for them."""
+    spec = dict(volume.raw["spec"])
+    annotations = dict(volume.view.metadata.annotations)
+    if BOUND_BY_CONTROLLER in annotations:
+        del annotations[BOUND_BY_CONTROLLER], spec["claimRef"]
+    else:
+        spec["claimRef"] = {key: value for key, value in spec["claimRef"].items() if key != "uid"}
+    return Update(VOLUME, changed(volume, annotations=annotations, spec=spec)), _phase(volume, AVAILABLE)
+
+
+def volume_phase(volume: Object, phase: str, message: str = "") -> tuple[Action, ...]:
+    """Nothing if it is in this phase already."""
+    return () if volume.view.status.phase == phase else (_phase(volume, phase, message, volume.revision),)
+
+
+def claim_status(claim: Object, phase: str, volume: Object | None = None) -> tuple[Action, ...]:
+    """What a claim's status says of its volume; nothing if it says so already."""
+    status = claim.view.status
+    wanted: Raw = {} if status.phase == phase else {"phase": phase}
+    if volume is None:
+        for name in ("accessModes", "capacity", "currentVolumeAttributesClassName"):
+            if getattr(status, name):
+                wanted[name] = None
+    else:
+        spec = volume.raw["spec"]
+        if list(status.accessModes) != spec.get("accessModes", []):
+            wanted["accessModes"] = spec.get("accessModes")
+        if status.phase != phase and status.capacity.get(_STORAGE) != volume.view.spec.capacity.get(_STORAGE):
+            wanted["capacity"] = spec.get("capacity")
+        attributes_class = volume.view.spec.volumeAttributesClassName
+        if status.phase in ("", PENDING) and phase == BOUND and attributes_class:
+            wanted["currentVolumeAttributesClassName"] = attributes_class
+    if not wanted:
+        return ()
+    patch = {"metadata": {"uid": claim.uid}, "status": wanted}
+    return (Patch(CLAIM, claim.namespace, claim.name, patch, subresource="status"),)
+
+
+def changed(found: Object, *, annotations: dict[str, str] | None = None, spec: Raw | None = None) -> Raw:
+    """The object with other annotations and another spec, to be written if nobody has written since."""
+    metadata: dict[str, Any] = {**found.raw["metadata"], "resourceVersion": str(found.revision)}
+    if annotations is not None:
+        metadata["annotations"] = annotations
+    document = {**found.raw, "apiVersion": found.facts.api_version, "kind": found.facts.kind, "metadata": metadata}
+    if spec is not None:
+        document["spec"] = spec
+    return document
+
+
+def _bind_volume(volume: Object, claim: Object) -> tuple[Action, ...]:
+    view: PersistentVolume = volume.view
+    annotations, spec = dict(view.metadata.annotations), volume.raw["spec"]
+    is_theirs = is_reserved_for(view, claim.view)
+    if not is_theirs:
+        annotations[BOUND_BY_CONTROLLER] = _YES
+    reference = view.spec.claimRef
+    if is_theirs and reference is not None and reference.uid == claim.uid:
+        return ()
+    return (Update(VOLUME, changed(volume, annotations=annotations, spec={**spec, "claimRef": reference_to(claim)})),)
+
+
+def _bind_claim(claim: Object, volume: Object) -> tuple[Action, ...]:
+    view: PersistentVolumeClaim = claim.view
+    annotations, spec = dict(view.metadata.annotations), claim.raw["spec"]
+    if view.spec.volumeName == volume.name and BIND_COMPLETED in annotations:
+        return ()
+    if view.spec.volumeName != volume.name:
+        annotations[BOUND_BY_CONTROLLER] = _YES
+    annotations[BIND_COMPLETED] = _YES
+    return (Update(CLAIM, changed(claim, annotations=annotations, spec={**spec, "volumeName": volume.name})),)
+
+
+def _phase(volume: Object, phase: str, message: str = "", revision: int = 0) -> Patch:
+    metadata: Raw = {"uid": volume.uid}
+    if revision:
+        metadata["resourceVersion"] = str(revision)
+    status: Raw = {"phase": phase, "message": message or None}
+    return Patch(VOLUME, "", volume.name, {"metadata": metadata, "status": status}, subresource="status")
