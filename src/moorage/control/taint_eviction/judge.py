@@ -81,7 +81,7 @@ class Judge:
                 continue
             for taint in taints:
                 why = matcher.unreadable(taint)
-                if why is None or not self._is_new(node, taint.key, taint.value, matcher.toleration.operator):
+                if why is None or not self._is_new(node, taint.key, taint.value, row.gate.name):
                     continue
                 facts = {"node": node, "taint": f"{describe_taint(taint)}:{taint.effect}", "pod": pod.key, "err": why}
                 if row.gate is TAINT_TOLERATION_COMPARISON_OPERATORS:
