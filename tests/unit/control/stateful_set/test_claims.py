@@ -99,7 +99,7 @@ def test_a_claim_that_is_refused_is_told() -> None:
     async def story() -> None:
         async with numbered() as found:
             template = claim_template()
-            template["spec"]["accessModes"] = ["Sometimes"]
+            template["metadata"]["annotations"] = {"no key": "x"}
             await found.create(stateful_set(replicas=1, volumeClaimTemplates=[template]), settle=5)
             assert await found.names() == []
             texts = found.messages("FailedCreate")
