@@ -162,7 +162,9 @@ class _Reader:
             negated = found[1] == "does not show"
             if negated and found[3]:
                 raise self._error("what is not shown is not shown any number of times")
-            times = 0 if negated else None if found[3] is None else 1 if found[3] == "once" else int(found[3].split()[0])
+            times = (
+                0 if negated else None if found[3] is None else 1 if found[3] == "once" else int(found[3].split()[0])
+            )
             self._steps[-1] = step._replace(sights=(*step.sights, Sight(self._compile(found[2]), times)))
         else:
             known = "shows `…`, shows `…` once, shows `…` N times, does not show `…`, fails, within N s"

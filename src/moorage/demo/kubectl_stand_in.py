@@ -1,0 +1,275 @@
+"""Does what kubectl would do, where there is none: the same requests, and answers that look the same.
+
+In: the words after `kubectl`. Out: what it would have printed. Tables are the server's own. Kubernetes: kubectl.
+Differs: there are only the commands that stories use; `apply` compares with what was applied last by merge patch, so
+lists are replaced as a whole. Next: `play`.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from moorage.client.protocol import Unreachable
+from moorage.client.wire import collection_path, object_path
+from moorage.demo.command_line import Line, NotUnderstood, parse
+from moorage.demo.outcome import Ran
+from moorage.demo.tables import BadPath, render_custom_columns, render_table
+from moorage.demo.wire import AS_TABLE, Wire
+from moorage.model.api_error import ApiError
+from moorage.model.documents import DecodeError, read_documents
+from moorage.model.kinds import KindFacts, kind_of
+from moorage.serve.discovery_table import RESOURCES
+
+Raw = dict[str, Any]
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_CUSTOM_COLUMNS = "custom-columns="
+_NOT_FOUND, _INVALID = 404, 422
+_GONE_SECONDS, _LOOK_SECONDS = 60.0, 0.05
+
+
+class StandIn:
+    """Runs the command lines of a story in its folder."""
+
+    def __init__(self, kubeconfig: Path, folder: Path) -> None:
+        self._wire, self._folder = Wire(kubeconfig), folder
+        self._commands = {
+            "apply": self._apply,
+            "get": self._get,
+            "delete": self._delete,
+            "taint": self._taint,
+            "label": self._label,
+            "cordon": self._cordon,
+            "uncordon": self._cordon,
+            "scale": self._scale,
+            "patch": self._patch,
+            "set": self._set_image,
+            "create": self._create_job,
+        }
+
+    def run(self, words: list[str]) -> Ran:
+        said: list[str] = []
+        try:
+            command = self._commands.get(words[0])
+            if command is None:
+                raise NotUnderstood(f"error: without kubectl there is no `kubectl {words[0]}`")
+            for text in command(parse(words)):
+                said.append(text)
+        except (NotUnderstood, BadPath, DecodeError, json.JSONDecodeError) as error:
+            return Ran(1, "".join(said), f"{error}\n")
+        except Unreachable as error:
+            return Ran(1, "".join(said), f"Unable to connect to the server: {error}\n")
+        except ApiError as error:
+            return Ran(1, "".join(said), f"{_complaint(error)}\n")
+        return Ran(0, "".join(said))
+
+    # Commands.
+
+    def _apply(self, line: Line) -> Iterator[str]:
+        refused: list[ApiError] = []
+        for document in self._documents(line.option("filename")):
+            try:
+                yield self._apply_one(document)
+            except ApiError as error:
+                refused.append(error)
+        if refused:
+            raise refused[0] if len(refused) == 1 else NotUnderstood("\n".join(map(_complaint, refused)))
+
+    def _apply_one(self, document: Raw) -> str:
+        facts = kind_of(document)
+        if facts is None:
+            raise NotUnderstood(f'error: no matches for kind "{document.get("kind")}"')
+        metadata = document["metadata"]
+        namespace = metadata.get("namespace", "default") if facts.namespaced else ""
+        path = object_path(facts, metadata["name"], namespace)
+        applied = json.dumps(document)
+        wanted = {**document, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {})}}}
+        wanted["metadata"]["annotations"][_LAST_APPLIED] = applied
+        try:
+            there = self._wire.get(path)
+        except ApiError as error:
+            if error.code != _NOT_FOUND:
+                raise
+            self._wire.post(collection_path(facts, namespace), wanted)
+            return f"{_called(facts)}/{metadata['name']} created\n"
+        last = there["metadata"].get("annotations", {}).get(_LAST_APPLIED, "{}")
+        if last == applied:
+            return f"{_called(facts)}/{metadata['name']} unchanged\n"
+        self._wire.merge_patch(path, _with_removals(json.loads(last), wanted))
+        return f"{_called(facts)}/{metadata['name']} configured\n"
+
+    def _documents(self, filename: str) -> Iterator[Raw]:
+        try:
+            with (self._folder / filename).open("rb") as stream:
+                for document in read_documents(stream, filename):
+                    if isinstance(document, DecodeError):
+                        raise document
+                    yield document.raw
+        except OSError:
+            raise NotUnderstood(f'error: the path "{filename}" does not exist') from None
+
+    def _get(self, line: Line) -> Iterator[str]:
+        facts, names = self._named(line.words[1:])
+        output, everywhere = line.option("output"), bool(line.option("all-namespaces"))
+        path = collection_path(facts, "" if everywhere else _namespace(facts, line))
+        fields = ",".join(filter(None, [line.option("field-selector"), *(f"metadata.name={name}" for name in names)]))
+        query = {"labelSelector": line.option("selector"), "fieldSelector": fields}
+        if output.startswith(_CUSTOM_COLUMNS):
+            yield render_custom_columns(self._wire.get(path, **query)["items"], output.removeprefix(_CUSTOM_COLUMNS))
+            return
+        if output not in ("", "wide"):
+            raise NotUnderstood(f"error: without kubectl there is no output {output}")
+        table = self._wire.get(path, accept=AS_TABLE, **query)
+        if not table.get("rows"):
+            if names:
+                raise NotUnderstood(f'Error from server (NotFound): {facts.plural} "{names[0]}" not found')
+            where = "" if everywhere or not facts.namespaced else f" in {_namespace(facts, line)} namespace"
+            yield f"No resources found{where}\n"
+            return
+        labels = [key for key in line.option("label-columns").split(",") if key]
+        yield render_table(table, wide=bool(output), namespaces=everywhere and facts.namespaced, labels=labels)
+
+    def _delete(self, line: Line) -> Iterator[str]:
+        facts, names = self._named(line.words[1:])
+        namespace = _namespace(facts, line)
+        if line.option("all") or line.option("selector"):
+            found = self._wire.get(collection_path(facts, namespace), labelSelector=line.option("selector"))
+            names = [item["metadata"]["name"] for item in found["items"]]
+        options: Raw = {"propagationPolicy": "Background"}
+        if grace := line.option("grace-period"):
+            options["gracePeriodSeconds"] = _number(grace)
+        for name in names:
+            self._wire.delete(object_path(facts, name, namespace), options)
+            yield f'{_called(facts)} "{name}" deleted\n'
+        for name in names:
+            self._wait_until_gone(object_path(facts, name, namespace))
+
+    def _wait_until_gone(self, path: str) -> None:
+        """Not for one of the same name that has taken its place."""
+        deadline = time.monotonic() + _GONE_SECONDS
+        try:
+            uid = (there := self._wire.get(path))["metadata"]["uid"]
+            while there["metadata"]["uid"] == uid and "deletionTimestamp" in there["metadata"]:
+                if time.monotonic() > deadline:
+                    raise NotUnderstood(f"error: timed out waiting for {path} to be gone")
+                time.sleep(_LOOK_SECONDS)
+                there = self._wire.get(path)
+        except ApiError as error:
+            if error.code != _NOT_FOUND:
+                raise
+
+    def _taint(self, line: Line) -> Iterator[str]:
+        facts, name, changes = self._object(line.words[1:])
+        path = object_path(facts, name, "")
+        taints: list[Raw] = self._wire.get(path)["spec"].get("taints", [])
+        for change in changes:
+            said, removes = change.removesuffix("-"), change.endswith("-")
+            pair, _, effect = said.partition(":")
+            key, _, value = pair.partition("=")
+            kept = [found for found in taints if found["key"] != key or (effect and found["effect"] != effect)]
+            if not removes and len(kept) < len(taints) and not line.option("overwrite"):
+                raise NotUnderstood(
+                    f"error: node {name} already has {key} taint(s) with same effect(s) and --overwrite is false"
+                )
+            taints = kept if removes else [*kept, {"key": key, "value": value, "effect": effect}]
+        self._wire.merge_patch(path, {"spec": {"taints": taints}})
+        done = "untainted" if all(change.endswith("-") for change in changes) else "tainted"
+        yield f"node/{name} {'modified' if line.option('overwrite') else done}\n"
+
+    def _label(self, line: Line) -> Iterator[str]:
+        facts, name, changes = self._object(line.words[1:])
+        labels = {
+            change.removesuffix("-").partition("=")[0]: None if change.endswith("-") else change.partition("=")[2]
+            for change in changes
+        }
+        path = object_path(facts, name, _namespace(facts, line))
+        self._wire.merge_patch(path, {"metadata": {"labels": labels}})
+        yield f"{_called(facts)}/{name} labeled\n"
+
+    def _cordon(self, line: Line) -> Iterator[str]:
+        facts, name, _ = self._object(["node", *line.words[1:]])
+        closes = line.words[0] == "cordon"
+        self._wire.merge_patch(object_path(facts, name, ""), {"spec": {"unschedulable": closes or None}})
+        yield f"node/{name} {line.words[0]}ed\n"
+
+    def _scale(self, line: Line) -> Iterator[str]:
+        facts, name, _ = self._object(line.words[1:])
+        path = object_path(facts, name, _namespace(facts, line))
+        self._wire.merge_patch(path, {"spec": {"replicas": _number(line.option("replicas"))}})
+        yield f"{_called(facts)}/{name} scaled\n"
+
+    def _patch(self, line: Line) -> Iterator[str]:
+        facts, name, _ = self._object(line.words[1:])
+        if line.option("type") != "merge":
+            raise NotUnderstood("error: without kubectl there are merge patches only")
+        path = object_path(facts, name, _namespace(facts, line))
+        self._wire.merge_patch(path, json.loads(line.option("patch")))
+        yield f"{_called(facts)}/{name} patched\n"
+
+    def _set_image(self, line: Line) -> Iterator[str]:
+        facts, name, images = self._object(line.words[2:])
+        path = object_path(facts, name, _namespace(facts, line))
+        containers: list[Raw] = self._wire.get(path)["spec"]["template"]["spec"]["containers"]
+        new = dict(image.split("=", 1) for image in images)
+        changed = [{**found, "image": new.get(found["name"], found["image"])} for found in containers]
+        self._wire.merge_patch(path, {"spec": {"template": {"spec": {"containers": changed}}}})
+        yield f"{_called(facts)}/{name} image updated\n"
+
+    def _create_job(self, line: Line) -> Iterator[str]:
+        jobs, name, _ = self._object(line.words[1:])
+        crons, source, _ = self._object([line.option("from")])
+        namespace = _namespace(jobs, line)
+        template = self._wire.get(object_path(crons, source, namespace))["spec"]["jobTemplate"]
+        annotations = {"cronjob.kubernetes.io/instantiate": "manual"}
+        job = {"apiVersion": jobs.api_version, "kind": jobs.kind, "spec": template["spec"]}
+        job["metadata"] = {**template.get("metadata", {}), "name": name, "annotations": annotations}
+        self._wire.post(collection_path(jobs, namespace), job)
+        yield f"{_called(jobs)}/{name} created\n"
+
+    def _object(self, words: list[str]) -> tuple[KindFacts, str, list[str]]:
+        facts, names = self._named(words)
+        if not names:
+            raise NotUnderstood(f"error: you must name one of {facts.plural}")
+        return facts, names[0], names[1:]
+
+    def _named(self, words: list[str]) -> tuple[KindFacts, list[str]]:
+        """`pods a b` or `pod/a b`: what kind, and the rest."""
+        first, *rest = words or [""]
+        kind, slash, name = first.partition("/")
+        for resource in RESOURCES.values():
+            if kind in (resource.facts.plural, resource.singular, *resource.short_names):
+                return resource.facts, [name, *rest] if slash else rest
+        raise NotUnderstood(f'error: the server doesn\'t have a resource type "{kind}"')
+
+
+def _namespace(facts: KindFacts, line: Line) -> str:
+    return (line.option("namespace") or "default") if facts.namespaced else ""
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise NotUnderstood(f"error: not a number: {text!r}") from None
+
+
+def _called(facts: KindFacts) -> str:
+    """The kind as kubectl writes it before a name."""
+    return ".".join(filter(None, (facts.kind.lower(), facts.group)))
+
+
+def _with_removals(before: Raw, after: Raw) -> Raw:
+    """A merge patch to `after` that also takes away what only `before` had."""
+    patch: Raw = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        old = before.get(key)
+        patch[key] = _with_removals(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return patch
+
+
+def _complaint(error: ApiError) -> str:
+    if error.code == _INVALID:
+        return f"The {error.message}"
+    return f"Error from server ({error.reason}): {error.message}"
