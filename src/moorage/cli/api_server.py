@@ -42,7 +42,8 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     """Where to listen and where to keep data; without a directory nothing is kept.
 
     `collects_garbage` says that a garbage collector runs, so that deletions may wait for it; `taints_new_nodes`, that
-    the node lifecycle controller does, so that nodes may begin as not ready.
+    the node lifecycle controller does, so that nodes may begin as not ready; `protects_storage`, that the controllers
+    do that let go of volumes and claims.
     """
 
     gates: GateSet
@@ -51,6 +52,7 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     port: int = 0
     collects_garbage: bool = False
     taints_new_nodes: bool = False
+    protects_storage: bool = False
 
 
 class ApiServer:
@@ -91,6 +93,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             clock=time.time,
             collects_garbage=settings.collects_garbage,
             taints_new_nodes=settings.taints_new_nodes,
+            protects_storage=settings.protects_storage,
         )
         await api.start()
         paths = WebPaths((Check("ping", lambda: ""), Check("store", lambda: "")), metrics.render)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from moorage.cli.api_server import ApiServer, ApiServerSettings
 
 _CANNOT_START = 1
+_TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
 
 
 @click.command("apiserver", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -37,8 +38,9 @@ _CANNOT_START = 1
     "--enable-admission-plugins",
     "plugins",
     multiple=True,
-    type=click.Choice(["TaintNodesByCondition"]),
-    help="Also run this one. Nodes then begin as not ready, until the node lifecycle controller has seen them.",
+    type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE]),
+    help="Also run this one; repeatable. Nodes then begin as not ready, until the node lifecycle controller has seen "
+    "them; volumes and claims are kept while in use, until the protection controllers let them go.",
 )
 @gates_option
 @log_options
@@ -70,7 +72,13 @@ def command(
 
     configure(verbosity=verbosity, log_format=log_format)
     settings = ApiServerSettings(
-        parsed_gates(gates), kept_in, bind_address, port, collects_garbage, taints_new_nodes=bool(plugins)
+        parsed_gates(gates),
+        kept_in,
+        bind_address,
+        port,
+        collects_garbage,
+        taints_new_nodes=_TAINTS_NODES in plugins,
+        protects_storage=_PROTECTS_STORAGE in plugins,
     )
     try:
         run_until_signal(lambda: ApiServerProcess(settings, kubeconfig), _announce)

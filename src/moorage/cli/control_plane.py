@@ -29,6 +29,7 @@ from moorage.telemetry.logs import get_logger
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
 
 _LOG = get_logger("up")
+_PROTECTION = {"persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"}
 _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
 
 
@@ -45,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True):
     kubeconfig: Path | None
     manifests: tuple[str, ...]
     controllers: tuple[str, ...] = ("*",)
+    simulates_storage: bool = True
 
 
 class ControlPlane:
@@ -82,6 +84,7 @@ class ControlPlane:
                 settings.port,
                 collects_garbage=_GARBAGE_COLLECTOR in controllers,
                 taints_new_nodes=_NODE_LIFECYCLE in controllers,
+                protects_storage=controllers >= _PROTECTION,
             )
         )
         add_feature_metrics(server.metrics, gates)
@@ -118,7 +121,7 @@ class ControlPlane:
             return
         client = InProcessClient(server.api, "controller-manager")
         sender = EventSender(client)
-        surroundings = Surroundings(gates, server.metrics, random)
+        surroundings = Surroundings(gates, server.metrics, random, self.settings.simulates_storage)
         controllers = [row.make(surroundings) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
         self._run(sender.run())

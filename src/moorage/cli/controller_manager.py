@@ -23,6 +23,13 @@ _COMPONENT = "kube-controller-manager"
     metavar="NAME,...",
     help="Which controllers run: * for all, name for one, -name for all but it.",
 )
+@click.option(
+    "--simulate-storage/--no-simulate-storage",
+    "simulates_storage",
+    default=False,
+    show_default=True,
+    help="Whether volumes of every provisioner are simulated, and not only those of moorage.dev/simulated.",
+)
 @gates_option
 @election_options(_COMPONENT)
 @bind_address_option
@@ -38,6 +45,7 @@ def command(
     kubeconfig: str,
     context: str,
     controllers: str,
+    simulates_storage: bool,
     gates: tuple[str, ...],
     leader_elect: bool,
     lease: str,
@@ -86,7 +94,7 @@ def command(
             times,
             (lease_namespace, lease_name),
         )
-        settings = ControllerManagerSettings(process, switched, rows)
+        settings = ControllerManagerSettings(process, switched, rows, simulates_storage)
         run_until_signal(lambda: ControllerManagerProcess(settings))
     except KubeconfigError as error:
         say(str(error))

@@ -21,6 +21,7 @@ class ControllerManagerSettings(msgspec.Struct, frozen=True):
     process: Process
     gates: GateSet
     controllers: tuple[Row, ...]
+    simulates_storage: bool = False
 
 
 class ControllerManagerProcess(ComponentProcess):
@@ -29,7 +30,7 @@ class ControllerManagerProcess(ComponentProcess):
     def __init__(self, settings: ControllerManagerSettings) -> None:
         super().__init__(settings.process)
         add_feature_metrics(self.metrics, {Component.CONTROLLER_MANAGER: settings.gates})
-        surroundings = Surroundings(settings.gates, self.metrics, random)
+        surroundings = Surroundings(settings.gates, self.metrics, random, settings.simulates_storage)
         controllers = [row.make(surroundings) for row in settings.controllers]
         recorder = CountingRecorder(self.sender, settings.process.component)
         self._manager = ControllerManager(self.client, recorder, controllers, self.metrics)

@@ -77,6 +77,13 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     show_default=True,
     help="Whether nodes are simulated, those that are created through the API among them.",
 )
+@click.option(
+    "--simulate-storage/--no-simulate-storage",
+    "simulates_storage",
+    default=True,
+    show_default=True,
+    help="Whether volumes of every provisioner are simulated, and not only those of moorage.dev/simulated.",
+)
 @config_option
 @gates_option
 @component_gates_options
@@ -90,6 +97,7 @@ def command(
     kubeconfig: Path | None,
     manifests: tuple[str, ...],
     simulate: bool,
+    simulates_storage: bool,
     config: str | None,
     gates: tuple[str, ...],
     verbosity: int,
@@ -126,6 +134,7 @@ def command(
         port=port,
         kubeconfig=kubeconfig,
         manifests=manifests,
+        simulates_storage=simulates_storage,
     )
     from moorage.cli.event_loop import run_until_signal
 

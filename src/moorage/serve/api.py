@@ -55,16 +55,18 @@ class Api:
         new_suffix: Callable[[], str] | None = None,
         collects_garbage: bool = False,
         taints_new_nodes: bool = False,
+        protects_storage: bool = False,
     ) -> None:
         """`collects_garbage` says whether somebody takes away the finalizers that wait for dependents.
 
-        `taints_new_nodes` says whether somebody takes away the taint with which nodes then begin.
+        `taints_new_nodes` says whether somebody takes away the taint with which nodes then begin, `protects_storage`
+        whether somebody takes away the finalizers with which volumes and claims do.
         """
         self.store = store
         self.gates = gates
         self.clock = clock
         self.collects_garbage = collects_garbage
-        self.directory = Directory(taints_new_nodes=taints_new_nodes)
+        self.directory = Directory(taints_new_nodes=taints_new_nodes, protects_storage=protects_storage)
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
         self._second, self._second_text = -1, ""

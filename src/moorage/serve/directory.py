@@ -15,6 +15,7 @@ from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle
 from moorage.admit.plugins.node_taint import TaintNodesByCondition
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.service_account import ServiceAccount
+from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
 from moorage.admit.service_addresses import ServiceAddresses
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KINDS, KindFacts
@@ -32,14 +33,17 @@ _LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
 class Directory:
     """See the module. `generation` grows with every change that can make admission decide otherwise.
 
-    With `taints_new_nodes` a node begins as not ready; somebody must be there who takes that taint away.
+    With `taints_new_nodes` a node begins as not ready; somebody must be there who takes that taint away. With
+    `protects_storage` volumes and claims begin with a finalizer; somebody must take that away, too.
     """
 
-    def __init__(self, random: Random | None = None, *, taints_new_nodes: bool = False) -> None:
+    def __init__(
+        self, random: Random | None = None, *, taints_new_nodes: bool = False, protects_storage: bool = False
+    ) -> None:
         self.generation = 0
         self._random = random or Random()
         self._known: dict[str, dict[str, Any]] = {facts.kind: {} for facts in _LOOKED_UP}
-        self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes)
+        self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
 
     async def load(self, store: Store) -> None:
         for facts in _LOOKED_UP:
@@ -69,7 +73,7 @@ class Directory:
         found = self._known["Namespace"].get(name)
         return None if found is None else found.status.phase or "Active"
 
-    def _make_plugins(self, taints_new_nodes: bool) -> tuple[Plugin, ...]:
+    def _make_plugins(self, taints_new_nodes: bool, protects_storage: bool) -> tuple[Plugin, ...]:
         """In upstream's order."""
         known = self._known
         allocator = ServiceAllocator(known["Service"], self._random)
@@ -80,6 +84,7 @@ class Directory:
             Priority(lambda: known["PriorityClass"].values()),
             DefaultTolerationSeconds(),
             DefaultStorageClass(lambda: known["StorageClass"].values()),
+            *((StorageObjectInUseProtection(),) if protects_storage else ()),
             ServiceAddresses(lambda: allocator),
         )
 
