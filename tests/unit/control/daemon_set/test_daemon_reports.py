@@ -1,0 +1,85 @@
+"""What the DaemonSet controller says in metrics, logs and events when something cannot be read or done."""
+
+from typing import Any
+
+import pytest
+from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, daemon_set, daemons
+from tests.virtual_nodes import add_node, change_node, taint
+from tests.virtual_time import run_virtual
+
+from moorage.control.actions import Delete
+from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
+from moorage.control.pods_of import POD
+from moorage.control.registry import CONTROLLERS, Surroundings
+from moorage.control.world import World
+from moorage.model.api_error import internal
+from moorage.model.gates import gates_from
+from moorage.telemetry.metrics import Metrics
+
+ALL_ON = gates_from({"AllAlpha": True})
+
+
+def test_expressions_are_counted_where_they_are_compiled() -> None:
+    metrics = Metrics()
+    row = next(row for row in CONTROLLERS if row.name == "daemonset-controller")
+    made = row.make(Surroundings(gates=ALL_ON, metrics=metrics, random=lambda: 0.0))
+    assert isinstance(made, DaemonSetController)
+    names = {family.name for family in metrics.families()}
+    assert {
+        "daemonset_controller_cel_cache_hits_total",
+        "daemonset_controller_cel_cache_misses_total",
+        "daemonset_controller_cel_cache_evictions_total",
+        "daemonset_controller_cel_evaluation_errors_total",
+    } <= names
+
+
+@pytest.mark.parametrize(
+    ("toleration", "text"),
+    [
+        ({"key": "sla", "operator": "Gt", "value": "5"}, "failed to parse taint value as integer"),
+        ({"key": "sla", "operator": "SemverGt", "value": "1.0.0"}, "failed to parse taint value as semantic version"),
+        ({"expression": "int(taint.value) > 5"}, "A toleration's expression failed"),
+    ],
+)
+def test_taints_that_cannot_be_compared_are_told_once(
+    toleration: dict[str, Any], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story() -> None:
+        async with daemons(0, gates=ALL_ON) as found:
+            await add_node(found.cluster, "odd", taints=[taint("sla", "none")])
+            await found.create(daemon_set(pod_spec={"tolerations": [toleration]}))
+            assert await found.where() == []
+            await change_node(found.cluster, "odd", {"metadata": {"labels": {"a": "b"}}})
+            await found.cluster.settle(5)
+
+    run_virtual(story())
+    assert capsys.readouterr().err.count(text) == 1
+
+
+def test_revisions_without_their_label_get_it() -> None:
+    async def story() -> None:
+        async with daemons(1) as found:
+            await found.create(daemon_set(updateStrategy=ON_DELETE))
+            (revision,) = await found.revisions()
+            patch = {"metadata": {"labels": {"controller-revision-hash": None}}}
+            await found.cluster.client.patch(revision.facts, revision.name, "default", patch)
+            await found.cluster.settle(10)
+            (revision,) = await found.revisions()
+            assert revision.view.metadata.labels["controller-revision-hash"] == revision.name
+
+    run_virtual(story())
+
+
+def test_deletions_that_are_refused_are_told() -> None:
+    async def story() -> None:
+        async with daemons(1) as found:
+            await found.create(daemon_set())
+            world: World = found.cluster.manager.world
+            controller = found.cluster.manager.runners[0].controller
+            (said,) = controller.refused("default/agent", Delete(POD, "default", "p"), internal("no"), world)
+            assert said[1:3] == ("Warning", "FailedDelete")
+            assert controller.refused("default/gone", Delete(POD, "default", "p"), internal("no"), world) == ()
+            other = Delete(DAEMON_SET, "default", "p")
+            assert controller.refused("default/agent", other, internal("no"), world) == ()
+
+    run_virtual(story())
