@@ -1,18 +1,19 @@
 """CronJobs.
 
 In: views and the options of the pod template inside the job template. Out: field errors. Kubernetes:
-ValidateCronJobCreate, ValidateCronJobUpdate (pkg/apis/batch/validation). Next: `cron_schedule` reads schedules.
+ValidateCronJobCreate, ValidateCronJobUpdate (pkg/apis/batch/validation). Next:
+`moorage.model.cron_schedule` reads schedules.
 """
 
 import re
 from functools import lru_cache
 from pathlib import Path
 
-from moorage.admit.kinds.cron_schedule import schedule_error
 from moorage.admit.kinds.fields import shown_label_selector, validate_not_negative
 from moorage.admit.kinds.job import validate_job_spec
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.model.cron_schedule import schedule_error
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required
 from moorage.model.names import byte_length
 from moorage.model.workload import CronJob, CronJobSpec

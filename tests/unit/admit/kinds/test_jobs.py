@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.unit.admit.objects import Raw, complaints, stored, workload
 
-from moorage.admit.kinds.cron_schedule import schedule_error
+from moorage.model.cron_schedule import schedule_error
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 INDEXED = {"completionMode": "Indexed", "completions": 5}
