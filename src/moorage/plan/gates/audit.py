@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
+from moorage.match.daemon_pods import DaemonTemplate
+from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import When, decide_eviction
 from moorage.match.tolerations import compile_tolerations, describe_taint
 from moorage.model.gates import (
@@ -23,6 +25,7 @@ from moorage.model.gates import (
 )
 from moorage.model.node import Node
 from moorage.model.pod import Pod, PodSpec
+from moorage.model.storage import PersistentVolume
 from moorage.plan.gates.uses import Use, uses_in_spec, uses_in_volume
 from moorage.plan.inventory import Inventory, Item
 
@@ -102,9 +105,7 @@ def _consequences(item: Item, gate: Gate, on: GateSet, nodes: dict[str, Node]) -
     off = on.with_gate(gate, False)
     kind = item.key.kind
     if kind == "PersistentVolume":
-        yield Consequence(
-            SCHEDULER, "no node satisfies its node affinity any more: pods that use it stay Pending", breaks=True
-        )
+        yield _of_volume(item.view, on, off, nodes)
         yield Consequence(API, "it stays, and may be updated; a new one like it is rejected", breaks=False)
     elif kind == "Pod" and item.existing:
         yield from _of_pod(item.view, gate, on, off, nodes)
@@ -122,11 +123,48 @@ def _of_pod(pod: Pod, gate: Gate, on: GateSet, off: GateSet, nodes: dict[str, No
         yield Consequence(API, "has finished: nothing changes", breaks=False)
         return
     if not pod.spec.nodeName:
-        text = "stays Pending for as long as the gate is off, and is scheduled once it is on again"
-        yield Consequence(SCHEDULER, text, breaks=True)
+        yield _of_pending(pod.spec, on, off, nodes)
         return
     node = nodes.get(pod.spec.nodeName)
     yield from _of_running(pod, node, on, off)
+
+
+def _of_pending(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Consequence:
+    """By taints and node affinity alone: what else a node lacks may be there tomorrow."""
+    with_it, without = ([name for name, node in nodes.items() if _may_be_on(spec, node, gates)] for gates in (on, off))
+    lost = [name for name in with_it if name not in without]
+    if without:
+        text = f"cannot be scheduled on {_some(lost)}, but on {_some(without)}" if lost else "is scheduled as before"
+        return Consequence(SCHEDULER, text, breaks=bool(lost))
+    text = "stays Pending for as long as the gate is off, and is scheduled once it is on again"
+    return Consequence(SCHEDULER, text, breaks=True)
+
+
+def _may_be_on(spec: PodSpec, node: Node, gates: GateSet) -> bool:
+    affinity = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
+    return affinity.match(node.metadata.labels, node.metadata.name) and not compile_tolerations(
+        spec.tolerations, gates
+    ).untolerated(node.spec.taints, frozenset({"NoExecute", "NoSchedule"}))
+
+
+def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Consequence:
+    with_it, without = (_reached(volume, gates, nodes) for gates in (on, off))
+    lost = [name for name in with_it if name not in without]
+    if not without:
+        text = "no node satisfies its node affinity any more: pods that use it stay Pending"
+        return Consequence(SCHEDULER, text, breaks=True)
+    if lost:
+        text = f"{_some(lost)} would not satisfy its node affinity any more: pods that use it go to {_some(without)}"
+        return Consequence(SCHEDULER, text, breaks=True)
+    return Consequence(SCHEDULER, "the same nodes satisfy its node affinity", breaks=False)
+
+
+def _reached(volume: PersistentVolume, gates: GateSet, nodes: dict[str, Node]) -> list[str]:
+    affinity = volume.spec.nodeAffinity
+    if affinity is None or affinity.required is None:
+        return list(nodes)
+    selector = compile_node_selector(affinity.required, gates)
+    return [name for name, node in nodes.items() if selector.match(node.metadata.labels, name)]
 
 
 def _of_new_pod(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Consequence]:
@@ -174,17 +212,23 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: dict[
         yield Consequence(API, text, breaks=True)
         yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
     if item.key.kind == "DaemonSet":
-        spec = _template(item).spec
-        lost = [name for name, node in nodes.items() if _is_lost(spec, node, off)]
-        if lost:
-            text = f"its pods are deleted from {_some(lost)}, and not made there"
-            yield Consequence(MANAGER, text, breaks=True)
+        yield from _of_daemons(_template(item).spec, on, off, nodes)
 
 
-def _is_lost(spec: PodSpec, node: Node, off: GateSet) -> bool:
-    """Whether the node has taints that nothing in the template tolerates without the gate."""
-    effects = frozenset({"NoExecute", "NoSchedule"})
-    return bool(compile_tolerations(spec.tolerations, off).untolerated(node.spec.taints, effects))
+def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
+    """Where its controller would not have pods any more, and where only those that are there already."""
+    with_it, without = DaemonTemplate(spec, on), DaemonTemplate(spec, off)
+    deleted: list[str] = []
+    kept: list[str] = []
+    for name, node in nodes.items():
+        fit = without.fits(node)
+        if with_it.fits(node).should_run and not fit.should_run:
+            (kept if fit.should_continue else deleted).append(name)
+    if deleted:
+        yield Consequence(MANAGER, f"its pods are deleted from {_some(deleted)}, and not made there", breaks=True)
+    if kept:
+        text = f"its pods stay on {_some(kept)}, but are not made there again once they are gone"
+        yield Consequence(MANAGER, text, breaks=True)
 
 
 def _pod_of_template(item: Item) -> Raw:
