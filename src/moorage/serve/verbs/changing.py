@@ -42,7 +42,8 @@ class Changed(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-Change = Callable[[Raw], Changed]
+#: From the old document and, if somebody has it, its view, to the new one.
+Change = Callable[[Raw, Any], Changed]
 
 
 async def change(
@@ -55,7 +56,7 @@ async def change(
         if stored is None:
             raise not_found(facts, name)
         old = decode(facts, stored)
-        changed = make(old)
+        changed = make(old, stored.meaning)
         if changed.expected not in (None, stored.revision):
             raise stale(facts, name)
         value = encode(facts, changed.admitted.object)
@@ -109,8 +110,8 @@ async def replace(
     if expected is None and not subresource and facts.kind in _ONLY_CONDITIONALLY:
         raise _revision_required(facts, name)
 
-    def make(old: Raw) -> Changed:
-        return admit_change(api, facts, name, raw, old, expected, options.manager, subresource, warnings)
+    def make(old: Raw, old_view: Any) -> Changed:
+        return admit_change(api, facts, name, raw, old, expected, options.manager, subresource, warnings, old_view)
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
 
@@ -125,6 +126,7 @@ def admit_change(
     manager: str | None,
     subresource: str,
     warnings: Sequence[str] = (),
+    old_view: Any = None,
 ) -> Changed:
     """The new document, admitted in the place of the old one. Raises ApiError.
 
@@ -135,9 +137,10 @@ def admit_change(
     uid, old_uid = new["metadata"].get("uid"), old["metadata"].get("uid")
     if uid and uid != old_uid:
         raise conflict(facts, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}")
-    new = copy_document(new)
+    # Admission completes the document in place, but of a report only the metadata.
+    new = {**new, "metadata": dict(new["metadata"])} if subresource == "status" else copy_document(new)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    admitted = api.admit_changed(facts, new, old, manager, subresource)
+    admitted = api.admit_changed(facts, new, old, manager, subresource, old_view)
     admitted = msgspec.structs.replace(admitted, object=keep_times(admitted.object, old))
     if admitted.object == old:
         # Equal, though perhaps in another order: what is stored stays as it is, byte for byte.

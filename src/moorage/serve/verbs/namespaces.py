@@ -22,7 +22,7 @@ async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> R
     check_types(raw, _NAMESPACE)
     expected = expected_revision(_NAMESPACE, name, raw)
 
-    def make(old: Raw) -> Changed:
+    def make(old: Raw, old_view: Any) -> Changed:
         return Changed(admitted(finalize_namespace(copy_document(raw), old, api.gates)), expected)
 
     outcome = await change(api, _NAMESPACE, "", name, make, dry_run=dry_run)

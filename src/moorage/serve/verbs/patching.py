@@ -58,9 +58,9 @@ async def patch_object(
     if language == APPLY:
         return await _apply(api, facts, namespace, name, patch, options, subresource)
 
-    def make(old: Raw) -> Changed:
+    def make(old: Raw, old_view: Any) -> Changed:
         new = patched(old, language, patch, schema_of(facts))
-        return _admit(api, facts, namespace, name, new, old, options, subresource)
+        return _admit(api, facts, namespace, name, new, old, options, subresource, old_view)
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
 
@@ -77,9 +77,9 @@ async def _apply(
         made = apply_patch(None, patch, facts, options.manager, force, subresource, api.now_text())
         return await create(api, facts, namespace, made, options, warnings, is_owned=True)
 
-    def make(old: Raw) -> Changed:
+    def make(old: Raw, old_view: Any) -> Changed:
         new = apply_patch(old, patch, facts, options.manager, force, subresource, api.now_text())
-        changed = _admit(api, facts, namespace, name, new, old, options, subresource, is_owned=True)
+        changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view, is_owned=True)
         return changed._replace(warnings=warnings)
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
@@ -123,6 +123,7 @@ def _admit(
     old: Raw,
     options: WriteOptions,
     subresource: str,
+    old_view: Any,
     *,
     is_owned: bool = False,
 ) -> Changed:
@@ -138,4 +139,4 @@ def _admit(
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
     expected = None if is_same else expected_revision(facts, name, new)
     manager = None if is_owned else options.manager
-    return admit_change(api, facts, name, new, old, expected, manager, subresource, warnings)
+    return admit_change(api, facts, name, new, old, expected, manager, subresource, warnings, old_view)

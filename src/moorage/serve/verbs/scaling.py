@@ -47,7 +47,7 @@ async def patch_scale(
 async def _write(
     api: Api, facts: KindFacts, namespace: str, name: str, make: Callable[[Raw], Raw], options: WriteOptions
 ) -> Raw:
-    def change_replicas(old: Raw) -> Changed:
+    def change_replicas(old: Raw, old_view: Any) -> Changed:
         new = apply_scale(facts, old, make(render_scale(old)))
         expected = expected_revision(facts, name, new)
         return admit_change(api, facts, name, new, old, expected, options.manager, "scale")
