@@ -53,6 +53,11 @@ class Requests:
         path = object_path(facts_of(document), document["metadata"]["name"], namespace, subresource)
         return self._with_body(b"PUT", path, document)
 
+    def patch(self, facts: KindFacts, name: str, patch: Raw, namespace: str = "") -> bytes:
+        """A merge patch."""
+        request = self._with_body(b"PATCH", object_path(facts, name, namespace), patch)
+        return request.replace(b"Content-Type: application/json", b"Content-Type: application/merge-patch+json", 1)
+
     def delete(self, facts: KindFacts, name: str, namespace: str = "") -> bytes:
         return self._with_body(b"DELETE", object_path(facts, name, namespace), {})
 

@@ -1,0 +1,103 @@
+"""`python -m bench.controllers`: Deployments under load on a `moorage up` of its own; prints tables, writes JSON."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from bench.controllers.documents import GATES
+from bench.controllers.figures import Figures
+from bench.controllers.report import text
+from bench.controllers.scenario import Scenario, Sizes
+from bench.e2e.problems import RunFailed
+from bench.e2e.requests import Requests
+from bench.e2e.sender import CONNECTIONS, Sender
+from bench.e2e.server import Server
+from bench.process import ROOT
+
+DEFAULT_OUTPUT = ROOT / "build" / "bench-controllers"
+SMALL = Sizes(nodes=100, deployments=20, pods=1_000, evicted=200)
+FULL = Sizes(nodes=5_000, deployments=500, pods=50_000, evicted=10_000)
+_BAD_USAGE, _INTERRUPTED = 2, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    sizes = _sizes(options)
+    if min(msgspec.structs.astuple(sizes)) < 1 or sizes.replicas < 1:
+        print("error: there must be at least one of everything, and a pod for each Deployment", file=sys.stderr)
+        return _BAD_USAGE
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            figures = runner.run(_run(sizes, options.output, options.patience))
+    except RunFailed as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return _INTERRUPTED
+    tables = text(figures)
+    print(tables, end="")
+    (options.output / "table.md").write_text(tables, encoding="utf-8")
+    if options.json is not None:
+        machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()}
+        document = {"machine": machine, "figures": figures}
+        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(document)))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.controllers",
+        description="Create, roll, evict and delete the pods of Deployments on a real server with simulated nodes.",
+    )
+    parser.add_argument("--full", action="store_true", help="5,000 nodes, 500 Deployments, 50,000 pods")
+    for name in Sizes.__struct_fields__:
+        parser.add_argument(f"--{name}", type=int, help=f"{getattr(SMALL, name):,} unless told")
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds in which nothing happens; 60 unless told")
+    parser.add_argument("--json", type=Path, help="write the figures for machines to this file")
+    parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="where table.md and the data are put")
+    return parser
+
+
+def _sizes(options: argparse.Namespace) -> Sizes:
+    base = FULL if options.full else SMALL
+    told = {name: getattr(options, name) for name in Sizes.__struct_fields__ if getattr(options, name) is not None}
+    return msgspec.structs.replace(base, **told)
+
+
+async def _run(sizes: Sizes, output: Path, patience: float) -> Figures:
+    """On a server with an empty data directory, of which nothing is left. Raises RunFailed."""
+    output.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="controllers-", dir=output))
+    server = Server(folder, ("--simulate", "--nodes", str(sizes.nodes), GATES))
+    try:
+        access = await server.start()
+        _say(f"{sizes.nodes:,} nodes: started in {server.seconds_since_start():.1f} s, process {server.pid}")
+        sender = Sender(access, CONNECTIONS)
+        try:
+            return await Scenario(sizes, server, Requests(access), sender, patience=patience, say=_say).run()
+        except RunFailed as failure:
+            raise RunFailed(f"{failure}; {await server.fate()}") from None
+        finally:
+            sender.close()
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""Two watches, of Deployments and of pods: how far the controllers have come, and whether they keep their promises.
+
+In: the server's watch events as bytes, of which as little is read as is needed. Out: `Deployments` and `Pods`, as they
+are now, and a wait until something holds of them. A watch that ends is resumed where it was; one that the server has
+forgotten ends the run. Next: `scenario`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bench.controllers.documents import APP
+from bench.e2e.problems import RunFailed
+from bench.e2e.sender import REQUEST_SECONDS
+from moorage.client.protocol import Unreachable
+from moorage.client.wire import collection_path, read_error, read_page
+from moorage.model.kinds import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.e2e.requests import Requests
+    from bench.e2e.sender import Sender
+
+DEPLOYMENTS, PODS = KINDS["apps/v1", "Deployment"], KINDS["v1", "Pod"]
+_WATCH_SECONDS = "3600"
+_FINISHED = ("Succeeded", "Failed")
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False):
+    name: str = ""
+    uid: str = ""
+    resourceVersion: str = ""
+    generation: int = 0
+    deletionTimestamp: str = ""
+    labels: dict[str, str] = {}
+
+
+class _Spec(msgspec.Struct, frozen=True, gc=False):
+    nodeName: str = ""
+    replicas: int = 0
+
+
+class _Condition(msgspec.Struct, frozen=True, gc=False):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True, gc=False):
+    phase: str = ""
+    conditions: list[_Condition] = []
+    observedGeneration: int = 0
+    replicas: int = 0
+    updatedReplicas: int = 0
+    availableReplicas: int = 0
+
+
+class _Object(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+    status: _Status | str = _Status()
+    message: str = ""
+
+
+class _Event(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    object: _Object
+
+
+_EVENTS = msgspec.json.Decoder(_Event)
+
+
+class Deployments:
+    """Who has all its pods, new ones, and no others; and at which generation."""
+
+    facts = DEPLOYMENTS
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._settled: dict[str, int] = {}
+
+    def settled(self, generation: int = 1) -> int:
+        """How many are, at this generation or a later one."""
+        return sum(reached >= generation for reached in self._settled.values())
+
+    def see(self, kind: str, seen: _Object) -> None:
+        name, wanted, status = seen.metadata.name, seen.spec.replicas, seen.status
+        self._settled.pop(name, None)
+        if kind == "DELETED":
+            self.names.discard(name)
+            return
+        self.names.add(name)
+        if isinstance(status, _Status) and status.observedGeneration >= seen.metadata.generation:
+            counts = (status.replicas, status.updatedReplicas, status.availableReplicas)
+            if counts == (wanted, wanted, wanted):
+                self._settled[name] = seen.metadata.generation
+
+
+class Pods:
+    """Where each pod is; how many were made, were told to go, and went; the most that an owner had at a time."""
+
+    facts = PODS
+
+    def __init__(self) -> None:
+        self.node_of: dict[str, str] = {}
+        self.ready: set[str] = set()
+        self.created = self.told_to_go = self.gone = 0
+        self.moved = 0
+        self.last_told = 0.0
+        self.most_of_an_owner = 0
+        self._active: Counter[str] = Counter()
+        self._owner_of: dict[str, str] = {}
+
+    def see(self, kind: str, seen: _Object) -> None:
+        uid, node, status = seen.metadata.uid, seen.spec.nodeName, seen.status
+        if kind == "DELETED":
+            self.gone += self.node_of.pop(uid, None) is not None
+            self._leave(uid)
+            return
+        before = self.node_of.get(uid)
+        if before is None:
+            self.created += 1
+            owner = self._owner_of[uid] = seen.metadata.labels.get(APP, "")
+            self._active[owner] += 1
+            self.most_of_an_owner = max(self.most_of_an_owner, self._active[owner])
+        elif before and before != node:
+            self.moved += 1
+        self.node_of[uid] = node
+        if isinstance(status, str):  # of an error, which has one word for it
+            return
+        if seen.metadata.deletionTimestamp or status.phase in _FINISHED:
+            self._leave(uid)
+        elif any(condition.type == "Ready" and condition.status == "True" for condition in status.conditions):
+            self.ready.add(uid)
+
+    def _leave(self, uid: str) -> None:
+        self.ready.discard(uid)
+        owner = self._owner_of.pop(uid, None)
+        if owner is not None:
+            self._active[owner] -= 1
+            self.told_to_go += 1
+            self.last_told = perf_counter()
+
+
+class Follower:
+    """See the module. `run` is a task of its own."""
+
+    def __init__(self, seen: Deployments | Pods, requests: Requests, sender: Sender, changed: asyncio.Event) -> None:
+        self._seen, self._facts, self._requests, self._sender = seen, seen.facts, requests, sender
+        self._changed = changed
+        self._revision = ""
+        self.failure: RunFailed | None = None
+
+    async def begin(self) -> None:
+        answer = await self._sender.one(self._requests.get(collection_path(self._facts, ""), limit="1"))
+        self._revision = str(read_page(self._facts, answer.body).revision)
+
+    async def run(self) -> None:
+        try:
+            while True:
+                await self._follow()
+        except (RunFailed, Unreachable, msgspec.DecodeError) as error:
+            self.failure = RunFailed(f"the watch of {self._facts.plural}: {error}")
+            self._changed.set()
+
+    async def _follow(self) -> None:
+        query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": _WATCH_SECONDS}
+        connection = await self._sender.pool.dial_stream()
+        try:
+            path = collection_path(self._facts, "")
+            request = self._requests.get(path, resourceVersion=self._revision, **query)
+            answer = await connection.send(request, REQUEST_SECONDS, stream=True)
+            if answer.stream is None:
+                raise RunFailed(read_error(answer.status, answer.body).message)
+            rest = b""
+            while piece := await answer.stream.read():
+                lines, newline, rest = (rest + piece if rest else piece).rpartition(b"\n")
+                if newline:
+                    self._receive(lines)
+        finally:
+            self._sender.pool.end_stream(connection)
+
+    def _receive(self, lines: bytes) -> None:
+        see = self._seen.see
+        for kind, event in ((event.type, event.object) for event in _EVENTS.decode_lines(lines)):
+            if kind == "ERROR":
+                raise RunFailed(event.message or "it ended")
+            if kind != "BOOKMARK":
+                see(kind, event)
+            self._revision = event.metadata.resourceVersion or self._revision
+        self._changed.set()
+
+
+class Following:
+    """Both watches at work."""
+
+    def __init__(self, requests: Requests, sender: Sender) -> None:
+        self.deployments, self.pods = Deployments(), Pods()
+        self._changed = asyncio.Event()
+        followed: tuple[Deployments | Pods, ...] = (self.deployments, self.pods)
+        self._followers = [Follower(one, requests, sender, self._changed) for one in followed]
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def begin(self) -> None:
+        for follower in self._followers:
+            await follower.begin()
+            self._tasks.append(asyncio.create_task(follower.run()))
+
+    async def until(self, holds: Callable[[], bool], what: str, patience: float) -> None:
+        """Raises RunFailed if it does not, and nothing has happened for so many seconds."""
+        while not holds():
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(patience):
+                    await self._changed.wait()
+            except TimeoutError:
+                raise RunFailed(f"{what}: nothing has happened for {patience:g} seconds; {self._how_far()}") from None
+            for follower in self._followers:
+                if follower.failure is not None:
+                    raise follower.failure
+
+    def _how_far(self) -> str:
+        deployments, pods = self.deployments, self.pods
+        there = f"{deployments.settled()} of {len(deployments.names)} Deployments are complete"
+        now = f"{len(pods.node_of)} pods are there, {len(pods.ready)} of them ready"
+        return f"{there}, {now}, {pods.created} were made, {pods.gone} are gone"
+
+    async def end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
