@@ -189,10 +189,11 @@ class StandIn:
         yield f"{_called(facts)}/{name} labeled\n"
 
     def _cordon(self, line: Line) -> Iterator[str]:
-        facts, name, _ = self._object(["node", *line.words[1:]])
+        facts, names = self._named(["nodes", *line.words[1:]])
         closes = line.words[0] == "cordon"
-        self._wire.merge_patch(object_path(facts, name, ""), {"spec": {"unschedulable": closes or None}})
-        yield f"node/{name} {line.words[0]}ed\n"
+        for name in names:
+            self._wire.merge_patch(object_path(facts, name, ""), {"spec": {"unschedulable": closes or None}})
+            yield f"node/{name} {line.words[0]}ed\n"
 
     def _scale(self, line: Line) -> Iterator[str]:
         facts, name, _ = self._object(line.words[1:])
