@@ -46,6 +46,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("daemonset-controller", "moorage.control.daemon_set.controller", "make_daemon_set"),
     Row("statefulset-controller", "moorage.control.stateful_set.controller", "make_stateful_set"),
     Row("job-controller", "moorage.control.job.controller", "make_job"),
+    Row("cronjob-controller", "moorage.control.cron_job.controller", "make_cron_job"),
     Row("ttl-after-finished-controller", "moorage.control.job.time_to_live", "make_time_to_live"),
     Row("persistentvolume-binder-controller", "moorage.control.volumes.controller", "make_persistent_volume_binder"),
     Row("persistentvolumeclaim-protection-controller", "moorage.control.volumes.protection", "make_claim_protection"),

@@ -1,0 +1,237 @@
+"""CronJobs: a Job whenever it is time for one.
+
+In: CronJobs and Jobs. Out: Jobs made and deleted; status and events. Kubernetes: pkg/controller/cronjob. Differs: a
+start that was missed because its deadline passed is told, where there is only a late look that never finds any; the
+same warning about the same time is told once. Next: `moorage.control.job`.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from email.utils import format_datetime
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
+from moorage.control.cron_job.history import SCHEDULED_AT, History, job_name, review
+from moorage.control.cron_job.times import last_due, seconds_until_next
+from moorage.control.job.situation import is_over
+from moorage.control.pods_of import controller_reference, owner_key, seconds_of
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set import namespace_is_terminating
+from moorage.control.replica_set_status import update_of_status
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
+from moorage.model.go_text import go_quote
+from moorage.model.job import CronJobSpec
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.telemetry.metrics import Metrics, exponential_buckets
+
+CRON_JOB, JOB = KINDS["batch/v1", "CronJob"], KINDS["batch/v1", "Job"]
+
+
+class _Memory:
+    """What need not survive a restart: what was told, what was deleted on purpose, and what is to be counted."""
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[str, str], str] = {}
+        self.deleted: set[str] = set()
+        self.created_for: float | None = None
+        self.has_new_schedule = False
+
+
+class CronJobController:
+    """See the module."""
+
+    name = "cronjob-controller"
+    watches: tuple[KindFacts, ...] = (CRON_JOB, JOB)
+
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        self._skew = (metrics or Metrics()).histogram(
+            "cronjob_controller_job_creation_skew_duration_seconds",
+            "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",
+            (),
+            exponential_buckets(1, 2, 10),
+        )
+        self._memories: dict[str, _Memory] = {}
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is JOB:
+            keys = (owner_key(CRON_JOB, job, world) for job in (old, new) if job is not None)
+            return {key for key in keys if key is not None}
+        changed = new or old
+        if changed is None:
+            return ()
+        if old is not None and new is not None and _times_of(old) != _times_of(new):
+            self._memory(new.key).has_new_schedule = True
+        return (changed.key,)
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        cron_job = world.get(CRON_JOB, key)
+        if cron_job is None:
+            self._memories.pop(key, None)
+            return NOTHING
+        memory, jobs = self._memory(key), world.owned(JOB, cron_job.uid)
+        memory.created_for = None
+        history = review(cron_job, jobs, memory.deleted)
+        memory.deleted &= {job.uid for job in jobs} | {reference["uid"] for reference in _active(cron_job)}
+        update = update_of_status(cron_job, history.status)
+        actions: list[Action] = [] if update is None else [update]
+        actions += self._news(cron_job, history)
+        actions += [self._delete(cron_job, job) for job in history.outdated]
+        if cron_job.view.metadata.deletionTimestamp is not None:
+            return Plan(tuple(actions))
+        start, again_after = self._start(cron_job, history, world, now)
+        return Plan((*actions, *start), again_after)
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        cron_job = world.get(CRON_JOB, key)
+        if cron_job is None or namespace_is_terminating(error):
+            return ()
+        about = reference_to(cron_job)
+        if isinstance(action, Create) and error.reason != "AlreadyExists":
+            return (Report(about, WARNING, "FailedCreate", f"Error creating job: {error.message}"),)
+        if isinstance(action, Delete):
+            return (Report(about, WARNING, "FailedDelete", f"Deleted job: {error.message}"),)
+        return ()
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        memory = self._memories.get(key)
+        if memory is not None and memory.created_for is not None:
+            self._skew.labels().observe(max(0.0, now - memory.created_for))
+            memory.created_for = None
+
+    # -- one CronJob --------------------------------------------------------------------------------------------------
+
+    def _start(
+        self, cron_job: Object, history: History, world: World, now: float
+    ) -> tuple[Sequence[Action], float | None]:
+        """The Job that is due now, if there is one, and when to look again."""
+        spec: CronJobSpec = cron_job.view.spec
+        memory, about = self._memory(cron_job.key), reference_to(cron_job)
+        try:
+            load_zone(spec.timeZone or "")
+        except ScheduleError as error:
+            message = f"invalid timeZone: {go_quote(spec.timeZone or '')}: {error}"
+            return self._once(cron_job, Report(about, WARNING, "UnknownTimeZone", message)), None
+        if spec.suspend:
+            return (), None
+        said: list[Action] = []
+        if "TZ" in spec.schedule:
+            message = (
+                f"CRON_TZ or TZ used in schedule {go_quote(spec.schedule)} is not officially supported, see "
+                "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+            )
+            said += self._once(cron_job, Report(about, WARNING, "UnsupportedSchedule", message))
+        try:
+            schedule = parse_schedule(spec.schedule, spec.timeZone or "")
+        except ScheduleError as error:
+            message = f"unparseable schedule: {go_quote(spec.schedule)} : {error}"
+            return (*said, *self._once(cron_job, Report(about, WARNING, "UnparseableSchedule", message))), None
+        since = history.last_scheduled() or seconds_of(cron_job.view.metadata.creationTimestamp) or now
+        again_after = seconds_until_next(schedule, since, now)
+        had_other_schedule, memory.has_new_schedule = memory.has_new_schedule, False
+        if had_other_schedule:
+            # Times at which the new schedule would have been due, had it been there, are not made up for.
+            return said, again_after
+        try:
+            at, found = self._due(cron_job, schedule, since, now)
+        except ScheduleError as error:
+            message = f"invalid schedule: {spec.schedule} : {error}"
+            return (*said, *self._once(cron_job, Report(about, WARNING, "InvalidSchedule", message))), None
+        said += found
+        if at is None or world.get(JOB, f"{cron_job.namespace}/{job_name(cron_job, at)}") is not None:
+            return said, again_after
+        running = [job for job in world.owned(JOB, cron_job.uid) if _is_running(job, history)]
+        if spec.concurrencyPolicy == "Forbid" and running:
+            message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            report = Report(about, NORMAL, "JobAlreadyActive", message)
+            return (*said, *self._once(cron_job, report, str(at))), again_after
+        if spec.concurrencyPolicy == "Replace":
+            said += [self._delete(cron_job, job) for job in running]
+        memory.created_for = at
+        report = Report(about, NORMAL, "SuccessfulCreate", "Created job {name}")
+        said.append(Create(JOB, _new_job(cron_job, at), cron_job.namespace, report))
+        return said, again_after
+
+    def _due(
+        self, cron_job: Object, schedule: Schedule, since: float, now: float
+    ) -> tuple[float | None, Sequence[Action]]:
+        """The time for which a Job should be made now, and what is to be said about others. Raises ScheduleError."""
+        due, about = last_due(schedule, since, now), reference_to(cron_job)
+        seconds = cron_job.view.spec.startingDeadlineSeconds
+        if due.at is None:
+            return None, ()
+        if seconds is not None:
+            if due.at + seconds < now:
+                missed = format_datetime(datetime.fromtimestamp(due.at, load_zone("")))
+                message = f"Missed scheduled time to start a job: {missed}"
+                return None, self._once(cron_job, Report(about, WARNING, "MissSchedule", message))
+            due = last_due(schedule, max(since, now - seconds), now)._replace(at=due.at)
+        if not due.is_one_of_many:
+            return due.at, ()
+        message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+        return due.at, self._once(cron_job, Report(about, WARNING, "TooManyMissedTimes", message), str(due.at))
+
+    def _news(self, cron_job: Object, history: History) -> Iterable[Action]:
+        about, said = reference_to(cron_job), list[Action]()
+        for job in history.unexpected:
+            message = f"Saw a job that the controller did not create or forgot: {job.name}"
+            said += self._once(cron_job, Report(about, WARNING, "UnexpectedJob", message), subject=job.uid)
+        for job in history.completed:
+            message = f"Saw completed job: {job.name}, condition: {is_over(job.view.status)}"
+            said.append(Report(about, NORMAL, "SawCompletedJob", message))
+        for name in history.missing:
+            said.append(Report(about, NORMAL, "MissingJob", f"Active job went missing: {name}"))
+        told = self._memory(cron_job.key).told
+        known = {job.uid for job in history.unexpected}
+        for reason, subject in [mark for mark in told if mark[1] and mark[1] not in known]:
+            del told[reason, subject]
+        return said
+
+    def _once(self, cron_job: Object, report: Report, when: str = "", subject: str = "") -> Sequence[Action]:
+        """Unless this is what was told last for this reason."""
+        told, mark = self._memory(cron_job.key).told, (report.reason, subject)
+        if told.get(mark) == report.message + when:
+            return ()
+        told[mark] = report.message + when
+        return (report,)
+
+    def _delete(self, cron_job: Object, job: Object) -> Delete:
+        self._memory(cron_job.key).deleted.add(job.uid)
+        report = Report(reference_to(cron_job), NORMAL, "SuccessfulDelete", f"Deleted job {job.name}")
+        return Delete(JOB, job.namespace, job.name, job.uid, propagation="Background", report=report)
+
+    def _memory(self, key: str) -> _Memory:
+        return self._memories.setdefault(key, _Memory())
+
+
+def make_cron_job(surroundings: Surroundings) -> CronJobController:
+    return CronJobController(surroundings.metrics)
+
+
+def _times_of(cron_job: Object) -> tuple[str, str | None]:
+    spec = cron_job.view.spec
+    return spec.schedule, spec.timeZone
+
+
+def _active(cron_job: Object) -> Sequence[Raw]:
+    return (cron_job.raw.get("status") or {}).get("active") or ()
+
+
+def _is_running(job: Object, history: History) -> bool:
+    return any(reference["uid"] == job.uid for reference in history.active)
+
+
+def _new_job(cron_job: Object, at: float) -> Raw:
+    template = cron_job.raw["spec"]["jobTemplate"]
+    described = template.get("metadata") or {}
+    local = datetime.fromtimestamp(at, load_zone(cron_job.view.spec.timeZone or "")).isoformat()
+    metadata: Raw = {
+        "name": job_name(cron_job, at),
+        "annotations": {**(described.get("annotations") or {}), SCHEDULED_AT: local.replace("+00:00", "Z")},
+        "ownerReferences": [controller_reference(cron_job)],
+    }
+    if described.get("labels"):
+        metadata["labels"] = described["labels"]
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template.get("spec") or {}}
