@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import click
 
-from moorage.cli.options import bind_address_option, election_options, gates_option, kubeconfig_options, log_options
+from moorage.cli.options import (
+    bind_address_option,
+    chosen_controllers,
+    controllers_option,
+    election_options,
+    gates_option,
+    kubeconfig_options,
+    log_options,
+)
 
 _CANNOT_GO_ON, _BAD_USAGE = 1, 2
 _COMPONENT = "kube-controller-manager"
@@ -16,13 +24,7 @@ _COMPONENT = "kube-controller-manager"
 
 @click.command("controller-manager", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @kubeconfig_options
-@click.option(
-    "--controllers",
-    default="*",
-    show_default=True,
-    metavar="NAME,...",
-    help="Which controllers run: * for all, name for one, -name for all but it.",
-)
+@controllers_option
 @click.option(
     "--simulate-storage/--no-simulate-storage",
     "simulates_storage",
@@ -75,16 +77,13 @@ def command(
     from moorage.client.access import KubeconfigError
     from moorage.client.kubeconfig import load_access
     from moorage.client.leader_election import LeadershipLost
-    from moorage.control.registry import UnknownController, chosen
+    from moorage.control.registry import chosen
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)
     switched = parsed_gates(gates)
     times = election_times(lease, deadline, retry) if leader_elect else None
-    try:
-        rows = chosen([word.strip() for word in controllers.split(",") if word.strip()])
-    except UnknownController as error:
-        raise click.BadParameter(str(error), param_hint="'--controllers'") from None
+    rows = chosen(chosen_controllers(controllers))
     try:
         process = Process(
             _COMPONENT,

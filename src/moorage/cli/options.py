@@ -22,6 +22,13 @@ config_option = click.option(
 seed_option = click.option(
     "--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good."
 )
+controllers_option = click.option(
+    "--controllers",
+    default="*",
+    show_default=True,
+    metavar="NAME,...",
+    help="Which controllers run: * for all, name for one, -name for all but it.",
+)
 all_option = click.option("--all", "everything", is_flag=True, help="Print long lists in full.")
 colour_option = click.option(
     "--color",
@@ -139,3 +146,15 @@ def election_options(lease_name: str) -> Callable[[Command], Command]:
         return function
 
     return decorate
+
+
+def chosen_controllers(text: str) -> tuple[str, ...]:
+    """The words of `--controllers`, all of which name somebody. Raises click.BadParameter."""
+    from moorage.control.registry import UnknownController, chosen
+
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    try:
+        chosen(words)
+    except UnknownController as error:
+        raise click.BadParameter(str(error), param_hint="'--controllers'") from None
+    return words

@@ -16,8 +16,10 @@ import click
 
 from moorage.cli.options import (
     Command,
+    chosen_controllers,
     component_gates_options,
     config_option,
+    controllers_option,
     gates_option,
     listen_options,
     log_options,
@@ -85,6 +87,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     help="Whether volumes of every provisioner are simulated, and not only those of moorage.dev/simulated.",
 )
 @config_option
+@controllers_option
 @gates_option
 @component_gates_options
 @log_options
@@ -99,6 +102,7 @@ def command(
     simulate: bool,
     simulates_storage: bool,
     config: str | None,
+    controllers: str,
     gates: tuple[str, ...],
     verbosity: int,
     log_format: str,
@@ -135,6 +139,7 @@ def command(
         kubeconfig=kubeconfig,
         manifests=manifests,
         simulates_storage=simulates_storage,
+        controllers=chosen_controllers(controllers),
     )
     from moorage.cli.event_loop import run_until_signal
 
