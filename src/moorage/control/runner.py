@@ -85,7 +85,8 @@ class Runner:
         self._expected: dict[str, _Expected] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._at_work: set[asyncio.Task[None]] = set()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._rings_at = float("inf")  # kept here: uvloop's handle of what is due at once does not know its time
 
     def changed(self, facts: KindFacts, old: Object | None, new: Object | None) -> None:
         """Something happened to an object of a kind that the controller watches."""
@@ -106,6 +107,7 @@ class Runner:
             self._loop = None
             if self._timer is not None:
                 self._timer.cancel()
+                self._timer, self._rings_at = None, float("inf")
             for task in self._at_work:
                 task.cancel()
             await asyncio.gather(*self._at_work, return_exceptions=True)
@@ -125,13 +127,14 @@ class Runner:
             self._at_work.add(task)
             task.add_done_callback(self._rested)
         due = self.queue.next_due()
-        if due is not None and (self._timer is None or self._timer.cancelled() or due < self._timer.when()):
+        if due is not None and due < self._rings_at:
             if self._timer is not None:
                 self._timer.cancel()
+            self._rings_at = due
             self._timer = self._loop.call_at(due, self._ring)
 
     def _ring(self) -> None:
-        self._timer = None
+        self._timer, self._rings_at = None, float("inf")
         self._wake()
 
     def _rested(self, task: "asyncio.Task[None]") -> None:

@@ -1,0 +1,69 @@
+"""Keys that are due within a moment, on the event loop that a cluster runs on: its timers are unlike asyncio's."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import uvloop
+from tests.unit.control.cluster_objects import NODE, node
+
+from moorage.client.in_process import InProcessClient
+from moorage.client.protocol import Object
+from moorage.control.actions import NOTHING, Action, Plan
+from moorage.control.manager import ControllerManager
+from moorage.control.world import World
+from moorage.model.api_error import ApiError
+from moorage.model.gates import default_gates
+from moorage.model.kinds import KindFacts
+from moorage.serve.api import Api
+from moorage.store.memory import MemoryStore
+
+TIMES = 20
+
+
+class Impatient:
+    """Wants to look at each of its keys again very soon, and later than that."""
+
+    name = "impatient-controller"
+    watches = (NODE,)
+
+    def __init__(self) -> None:
+        self.asked: dict[str, int] = {}
+        self.finished = asyncio.Event()
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return ("a", "b", "c") if old is None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        self.asked[key] = asked = self.asked.get(key, 0) + 1
+        if asked >= TIMES:
+            if min(self.asked.get(each, 0) for each in "abc") >= TIMES:
+                self.finished.set()
+            return NOTHING
+        return Plan(again_after={"a": 0.00001, "b": 0.0007, "c": 0.003}[key])
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        return ()
+
+
+class Nobody:
+    def report(self, *said: Any) -> None:
+        raise AssertionError(said)
+
+
+def test_what_is_due_at_once_is_done() -> None:
+    async def main() -> None:
+        failures: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: failures.append(context))
+        api, controller = Api(MemoryStore(), default_gates()), Impatient()
+        await api.start()
+        client = InProcessClient(api, "test")
+        working = asyncio.create_task(ControllerManager(client, Nobody(), [controller]).run())
+        await client.create(NODE, node("n"))
+        await asyncio.wait_for(controller.finished.wait(), 30)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        assert failures == []
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
