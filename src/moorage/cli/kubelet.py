@@ -76,9 +76,9 @@ def command(
       moorage kubelet --kubeconfig cluster.yaml --nodes 5
       moorage kubelet --kubeconfig cluster.yaml --nodes 100 --node-prefix gpu- --cpu 64 --memory 512Gi
     """
+    from moorage.cli.component_process import CannotListen, Process
     from moorage.cli.event_loop import run_until_signal
     from moorage.cli.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
-    from moorage.cli.scheduler_process import CannotListen
     from moorage.cli.streams import parsed_gates, say
     from moorage.client.access import KubeconfigError
     from moorage.client.kubeconfig import load_access
@@ -95,16 +95,10 @@ def command(
     switched = parsed_gates(gates)
     capacity = {"cpu": _quantity("--cpu", cpu), "memory": _quantity("--memory", memory), "ephemeral-storage": "100Gi"}
     try:
-        settings = KubeletSettings(
-            access=load_access(kubeconfig, context=context),
-            gates=switched,
-            nodes=nodes,
-            prefix=prefix,
-            capacity={**capacity, "pods": str(pods)},
-            simulator=simulator,
-            bind_address=bind_address,
-            metrics_port=metrics_port if metrics_port >= 0 else None,
-        )
+        access = load_access(kubeconfig, context=context)
+        process = Process("kubelet", access, bind_address, metrics_port if metrics_port >= 0 else None)
+        capacity["pods"] = str(pods)
+        settings = KubeletSettings(process, switched, nodes, prefix, capacity, simulator)
         run_until_signal(lambda: KubeletProcess(settings), _announce)
     except KubeconfigError as error:
         say(str(error))

@@ -19,13 +19,14 @@ from moorage.cli.options import (
 )
 
 _CANNOT_GO_ON, _BAD_USAGE = 1, 2
+_COMPONENT = "kube-scheduler"
 
 
 @click.command("scheduler", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @kubeconfig_options
 @config_option
 @gates_option
-@election_options("kube-scheduler")
+@election_options(_COMPONENT)
 @bind_address_option
 @click.option(
     "--metrics-port",
@@ -63,8 +64,9 @@ def command(
       moorage scheduler --kubeconfig cluster.yaml
       moorage scheduler --kubeconfig cluster.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
     """
+    from moorage.cli.component_process import CannotListen, Process
     from moorage.cli.event_loop import run_until_signal
-    from moorage.cli.scheduler_process import CannotListen, SchedulerProcess, SchedulerSettings
+    from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
     from moorage.cli.streams import election_times, parsed_gates, read_configuration, say
     from moorage.client.access import KubeconfigError
     from moorage.client.kubeconfig import load_access
@@ -76,16 +78,15 @@ def command(
     configuration = read_configuration(config, switched)
     times = election_times(lease, deadline, retry) if leader_elect else None
     try:
-        settings = SchedulerSettings(
-            access=load_access(kubeconfig, context=context),
-            gates=switched,
-            configuration=configuration,
-            bind_address=bind_address,
-            metrics_port=metrics_port if metrics_port >= 0 else None,
-            election=times,
-            lease=(lease_namespace, lease_name),
-            seed=seed,
+        process = Process(
+            _COMPONENT,
+            load_access(kubeconfig, context=context),
+            bind_address,
+            metrics_port if metrics_port >= 0 else None,
+            times,
+            (lease_namespace, lease_name),
         )
+        settings = SchedulerSettings(process, switched, configuration, seed)
         run_until_signal(lambda: SchedulerProcess(settings))
     except KubeconfigError as error:
         say(str(error))

@@ -8,8 +8,8 @@ import pytest
 
 from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cli.apiserver import ApiServerProcess
+from moorage.cli.component_process import CannotListen, Process
 from moorage.cli.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
-from moorage.cli.scheduler_process import CannotListen
 from moorage.client.in_process import InProcessClient
 from moorage.client.kubeconfig import load_access
 from moorage.client.protocol import Client
@@ -19,10 +19,11 @@ from moorage.model.kinds import KINDS
 POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 
 
-def _settings(server: ApiServer, directory: Path, **more: Any) -> KubeletSettings:
+def _settings(server: ApiServer, directory: Path, metrics_port: int | None = None, **more: Any) -> KubeletSettings:
     kubeconfig = directory / "kubeconfig"
     kubeconfig.write_text(server.kubeconfig())
-    return KubeletSettings(load_access(str(kubeconfig)), default_gates(), **more)
+    process = Process("kubelet", load_access(str(kubeconfig)), metrics_port=metrics_port)
+    return KubeletSettings(process, default_gates(), **more)
 
 
 async def _phase(client: Client, name: str, wanted: str) -> None:
@@ -95,7 +96,7 @@ def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, capsys: pyt
         await first.start()
         access = load_access(str(tmp_path / "kubeconfig"))
         await first.stop()
-        process = KubeletProcess(KubeletSettings(access, default_gates(), nodes=1))
+        process = KubeletProcess(KubeletSettings(Process("kubelet", access), default_gates(), nodes=1))
         starting = asyncio.create_task(process.start())
         async with asyncio.timeout(30):
             while "Nodes cannot be registered yet" not in capsys.readouterr().err:

@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.cli.component_process import CannotListen, Process
 from moorage.cli.scheduler import command
-from moorage.cli.scheduler_process import CannotListen, SchedulerProcess, SchedulerSettings
+from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
 from moorage.client.in_process import InProcessClient
 from moorage.client.kubeconfig import load_access
 from moorage.client.leader_election import ElectionTimes
@@ -50,7 +51,8 @@ async def _bound(client: InProcessClient, name: str) -> Any:
 def _settings(server: ApiServer, directory: Path, **more: Any) -> SchedulerSettings:
     kubeconfig = directory / "kubeconfig"
     kubeconfig.write_text(server.kubeconfig())
-    return SchedulerSettings(load_access(str(kubeconfig)), default_gates(), DEFAULT_CONFIGURATION, **more)
+    process = Process("kube-scheduler", load_access(str(kubeconfig)), **more)
+    return SchedulerSettings(process, default_gates(), DEFAULT_CONFIGURATION)
 
 
 async def _get(port: int, path: str) -> str:
