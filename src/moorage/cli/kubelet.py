@@ -121,4 +121,4 @@ def _quantity(option: str, text: str) -> str:
 
 def _announce(process: KubeletProcess) -> None:
     count = process.kubelets.node_count
-    click.echo(f"{count} simulated node{'' if count == 1 else 's'} on {process.settings.access.server}. Ctrl-C stops.")
+    click.echo(f"{count} simulated node{'' if count == 1 else 's'} on {process.settings.process.access.server}. Ctrl-C stops.")
