@@ -39,8 +39,8 @@ class Server:
     def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
         self._kubeconfig, self._log = folder / "kubeconfig", folder / "server.log"
         self._command = [sys.executable, "-m", "moorage", "up", "--no-simulate", "--nodes", "0", "--port", "0"]
-        # The nodes have no kubelets, which nobody is to find out; volumes and claims come bound.
-        self._command += ["--controllers", "*,-node-lifecycle-controller,-persistentvolume-binder-controller"]
+        # What the figures are compared with has an API server, its store and a scheduler, and nothing else.
+        self._command += ["--controllers", ""]
         self._command += ["--data-dir", str(folder / "data"), "--write-kubeconfig", str(self._kubeconfig), *options]
         self._process: subprocess.Popen[bytes] | None = None
         self._spawned = 0.0
