@@ -16,9 +16,9 @@ from moorage.cli.options import (
     gates_option,
     kubeconfig_options,
     log_options,
+    metrics_port_option,
 )
 
-_CANNOT_GO_ON, _BAD_USAGE = 1, 2
 _COMPONENT = "kube-controller-manager"
 
 
@@ -35,13 +35,7 @@ _COMPONENT = "kube-controller-manager"
 @gates_option
 @election_options(_COMPONENT)
 @bind_address_option
-@click.option(
-    "--metrics-port",
-    type=click.IntRange(-1, 65535),
-    default=10252,
-    show_default=True,
-    help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
-)
+@metrics_port_option(10252)
 @log_options
 def command(
     kubeconfig: str,
@@ -70,13 +64,11 @@ def command(
       moorage controller-manager --kubeconfig cluster.yaml
       moorage controller-manager --kubeconfig cluster.yaml --controllers='*,-taint-eviction-controller'
     """
-    from moorage.cli.component_process import CannotListen, Process
+    from moorage.cli.component_command import run_component
+    from moorage.cli.component_process import Process
     from moorage.cli.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
-    from moorage.cli.event_loop import run_until_signal
-    from moorage.cli.streams import election_times, parsed_gates, say
-    from moorage.client.access import KubeconfigError
+    from moorage.cli.streams import election_times, parsed_gates
     from moorage.client.kubeconfig import load_access
-    from moorage.client.leader_election import LeadershipLost
     from moorage.control.registry import chosen
     from moorage.telemetry.logs import configure
 
@@ -84,20 +76,11 @@ def command(
     switched = parsed_gates(gates)
     times = election_times(lease, deadline, retry) if leader_elect else None
     rows = chosen(chosen_controllers(controllers))
-    try:
-        process = Process(
-            _COMPONENT,
-            load_access(kubeconfig, context=context),
-            bind_address,
-            metrics_port if metrics_port >= 0 else None,
-            times,
-            (lease_namespace, lease_name),
-        )
-        settings = ControllerManagerSettings(process, switched, rows, simulates_storage)
-        run_until_signal(lambda: ControllerManagerProcess(settings))
-    except KubeconfigError as error:
-        say(str(error))
-        raise click.exceptions.Exit(_BAD_USAGE) from None
-    except (CannotListen, LeadershipLost) as error:
-        say(str(error))
-        raise click.exceptions.Exit(_CANNOT_GO_ON) from None
+
+    def make() -> ControllerManagerProcess:
+        access = load_access(kubeconfig, context=context)
+        port = metrics_port if metrics_port >= 0 else None
+        process = Process(_COMPONENT, access, bind_address, port, times, (lease_namespace, lease_name))
+        return ControllerManagerProcess(ControllerManagerSettings(process, switched, rows, simulates_storage))
+
+    run_component(make)

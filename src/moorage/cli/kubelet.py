@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from moorage.cli.options import bind_address_option, gates_option, log_options
+from moorage.cli.options import bind_address_option, gates_option, log_options, metrics_port_option
 
 if TYPE_CHECKING:
     from moorage.cli.kubelet_process import KubeletProcess
-
-_CANNOT_GO_ON, _BAD_USAGE = 1, 2
 
 
 @click.command("kubelet", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -43,13 +41,7 @@ _CANNOT_GO_ON, _BAD_USAGE = 1, 2
 )
 @gates_option
 @bind_address_option
-@click.option(
-    "--metrics-port",
-    type=click.IntRange(-1, 65535),
-    default=10255,
-    show_default=True,
-    help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
-)
+@metrics_port_option(10255)
 @log_options
 def command(
     kubeconfig: str,
@@ -76,11 +68,10 @@ def command(
       moorage kubelet --kubeconfig cluster.yaml --nodes 5
       moorage kubelet --kubeconfig cluster.yaml --nodes 100 --node-prefix gpu- --cpu 64 --memory 512Gi
     """
-    from moorage.cli.component_process import CannotListen, Process
-    from moorage.cli.event_loop import run_until_signal
+    from moorage.cli.component_command import run_component
+    from moorage.cli.component_process import Process
     from moorage.cli.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
-    from moorage.cli.streams import parsed_gates, say
-    from moorage.client.access import KubeconfigError
+    from moorage.cli.streams import parsed_gates
     from moorage.client.kubeconfig import load_access
     from moorage.model.names import dns1123_subdomain_errors, label_value_errors
     from moorage.telemetry.logs import configure
@@ -94,18 +85,14 @@ def command(
             raise click.BadParameter(complaints[0], param_hint=f"'{option}'")
     switched = parsed_gates(gates)
     capacity = {"cpu": _quantity("--cpu", cpu), "memory": _quantity("--memory", memory), "ephemeral-storage": "100Gi"}
-    try:
+    capacity["pods"] = str(pods)
+
+    def make() -> KubeletProcess:
         access = load_access(kubeconfig, context=context)
         process = Process("kubelet", access, bind_address, metrics_port if metrics_port >= 0 else None)
-        capacity["pods"] = str(pods)
-        settings = KubeletSettings(process, switched, nodes, prefix, capacity, simulator)
-        run_until_signal(lambda: KubeletProcess(settings), _announce)
-    except KubeconfigError as error:
-        say(str(error))
-        raise click.exceptions.Exit(_BAD_USAGE) from None
-    except (CannotListen, CannotRegister) as error:
-        say(str(error))
-        raise click.exceptions.Exit(_CANNOT_GO_ON) from None
+        return KubeletProcess(KubeletSettings(process, switched, nodes, prefix, capacity, simulator))
+
+    run_component(make, _announce, (CannotRegister,))
 
 
 def _quantity(option: str, text: str) -> str:
@@ -121,4 +108,6 @@ def _quantity(option: str, text: str) -> str:
 
 def _announce(process: KubeletProcess) -> None:
     count = process.kubelets.node_count
-    click.echo(f"{count} simulated node{'' if count == 1 else 's'} on {process.settings.process.access.server}. Ctrl-C stops.")
+    click.echo(
+        f"{count} simulated node{'' if count == 1 else 's'} on {process.settings.process.access.server}. Ctrl-C stops."
+    )

@@ -86,6 +86,17 @@ def component_gates_options(function: Command) -> Command:
     return function
 
 
+def metrics_port_option(port: int) -> Callable[[Command], Command]:
+    """Where a component tells of itself."""
+    return click.option(
+        "--metrics-port",
+        type=click.IntRange(-1, 65535),
+        default=port,
+        show_default=True,
+        help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
+    )
+
+
 def kubeconfig_options(function: Command) -> Command:
     """How to reach an API server."""
     function = click.option(

@@ -15,10 +15,10 @@ from moorage.cli.options import (
     gates_option,
     kubeconfig_options,
     log_options,
+    metrics_port_option,
     seed_option,
 )
 
-_CANNOT_GO_ON, _BAD_USAGE = 1, 2
 _COMPONENT = "kube-scheduler"
 
 
@@ -28,13 +28,7 @@ _COMPONENT = "kube-scheduler"
 @gates_option
 @election_options(_COMPONENT)
 @bind_address_option
-@click.option(
-    "--metrics-port",
-    type=click.IntRange(-1, 65535),
-    default=10251,
-    show_default=True,
-    help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
-)
+@metrics_port_option(10251)
 @seed_option
 @log_options
 def command(
@@ -64,33 +58,22 @@ def command(
       moorage scheduler --kubeconfig cluster.yaml
       moorage scheduler --kubeconfig cluster.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
     """
-    from moorage.cli.component_process import CannotListen, Process
-    from moorage.cli.event_loop import run_until_signal
+    from moorage.cli.component_command import run_component
+    from moorage.cli.component_process import Process
     from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
-    from moorage.cli.streams import election_times, parsed_gates, read_configuration, say
-    from moorage.client.access import KubeconfigError
+    from moorage.cli.streams import election_times, parsed_gates, read_configuration
     from moorage.client.kubeconfig import load_access
-    from moorage.client.leader_election import LeadershipLost
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)
     switched = parsed_gates(gates)
     configuration = read_configuration(config, switched)
     times = election_times(lease, deadline, retry) if leader_elect else None
-    try:
-        process = Process(
-            _COMPONENT,
-            load_access(kubeconfig, context=context),
-            bind_address,
-            metrics_port if metrics_port >= 0 else None,
-            times,
-            (lease_namespace, lease_name),
-        )
-        settings = SchedulerSettings(process, switched, configuration, seed)
-        run_until_signal(lambda: SchedulerProcess(settings))
-    except KubeconfigError as error:
-        say(str(error))
-        raise click.exceptions.Exit(_BAD_USAGE) from None
-    except (CannotListen, LeadershipLost) as error:
-        say(str(error))
-        raise click.exceptions.Exit(_CANNOT_GO_ON) from None
+
+    def make() -> SchedulerProcess:
+        access = load_access(kubeconfig, context=context)
+        port = metrics_port if metrics_port >= 0 else None
+        process = Process(_COMPONENT, access, bind_address, port, times, (lease_namespace, lease_name))
+        return SchedulerProcess(SchedulerSettings(process, switched, configuration, seed))
+
+    run_component(make)
