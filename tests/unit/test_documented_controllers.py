@@ -9,5 +9,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "controllers.md"
 
 
 def test_every_controller_is_in_the_table() -> None:
-    told = re.findall(r"^\| `([a-z-]+-controller)` \| \S", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (`[^|]*-controller`) \| \S", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    told = [name for row in rows for name in re.findall(r"`([a-z-]+)`", row)]
     assert sorted(told) == sorted(row.name for row in CONTROLLERS)
