@@ -25,6 +25,7 @@ _VALUES = {
     "--patch": "patch",
     "-p": "patch",
     "--type": "type",
+    "--wait": "wait",
 }
 _FLAGS = {"-A": "all-namespaces", "--all-namespaces": "all-namespaces", "--overwrite": "overwrite", "--all": "all"}
 

@@ -143,7 +143,7 @@ class StandIn:
         for name in names:
             self._wire.delete(object_path(facts, name, namespace), options)
             yield f'{_called(facts)} "{name}" deleted\n'
-        for name in names:
+        for name in names if line.option("wait") != "false" else ():
             self._wait_until_gone(object_path(facts, name, namespace))
 
     def _wait_until_gone(self, path: str) -> None:
