@@ -1,29 +1,25 @@
-"""A cluster for each module, a namespace for each test."""
+"""A cluster for all modules that want the same one, a namespace for each test."""
 
-from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
+from tests.e2e.behind_the_scenes import SharedClusters, make_namespace
 from tests.e2e.kubectl import Kubectl
-from tests.e2e.running_cluster import Cluster, moorage_up
+from tests.e2e.running_cluster import Cluster
 
 _NUMBERS = count(1)
 
 
 @pytest.fixture(scope="module")
-def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A module may say with `UP_OPTIONS` how its cluster is started."""
-    directory: Path = tmp_path_factory.mktemp("cluster")
+def cluster(request: pytest.FixtureRequest, shared_clusters: SharedClusters) -> Cluster:
+    """A module may say with `UP_OPTIONS` how its cluster is started; it leaves the nodes as it has found them."""
     options: tuple[str, ...] = getattr(request.module, "UP_OPTIONS", ())
-    with moorage_up(directory, *options) as running:
-        yield running
+    return shared_clusters.with_options(*options)
 
 
 @pytest.fixture
 def kubectl(cluster: Cluster) -> Kubectl:
     """In a namespace of its own, so that tests need not tidy up after themselves."""
     namespace = f"test-{next(_NUMBERS)}"
-    user = Kubectl(cluster.kubeconfig, cluster.home, namespace)
-    user(f"create namespace {namespace}")
-    return user
+    make_namespace(cluster, namespace)
+    return Kubectl(cluster.kubeconfig, cluster.home, namespace)

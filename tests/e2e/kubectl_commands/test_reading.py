@@ -162,6 +162,7 @@ def test_logs_say_honestly_that_there_are_none(kubectl: Kubectl) -> None:
 
 def test_scale_as_a_table(kubectl: Kubectl) -> None:
     kubectl("apply -f -", DEPLOYMENT)
+    kubectl("rollout status deployment web --timeout=30s")
     ran = kubectl("get deployment web --subresource=scale")
     assert ran.lines[0].split() == ["NAME", "DESIRED", "AVAILABLE", "AGE"]
-    assert ran.lines[1].split()[:3] == ["web", "3", "0"]
+    assert ran.lines[1].split()[:3] == ["web", "3", "3"]

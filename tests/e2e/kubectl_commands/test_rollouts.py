@@ -4,7 +4,7 @@ import re
 
 from tests.e2e.kubectl import Kubectl
 
-UP_OPTIONS = ("--nodes", "3")
+UP_OPTIONS = ("--nodes", "2")
 
 
 def _deploy(kubectl: Kubectl, name: str = "web", replicas: int = 3) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.kubectl_commands.manifests import DEPLOYMENT, SETTINGS, pod
 
-UP_OPTIONS = ("--nodes", "1")
+UP_OPTIONS = ("--nodes", "2")
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

@@ -88,10 +88,6 @@ class Stage:
             watching.kill()
             watching.communicate()
 
-    def clear(self) -> None:
-        self.kubectl("delete pods --all --force --grace-period=0")
-        self.kubectl("delete nodes,persistentvolumes,priorityclasses,storageclasses --all --wait=false")
-
 
 def pod(name: str, *tolerations: Raw, labels: Raw | None = None, **spec: Any) -> Raw:
     """A pod as short as they come."""
