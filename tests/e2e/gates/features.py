@@ -120,10 +120,9 @@ def volume(name: str) -> Raw:
 
 def claim(name: str) -> Raw:
     """Of the volume with the same name."""
-    metadata = {"name": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
     resources = {"requests": {"storage": "1Gi"}}
     spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": name, "resources": resources}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
 
 def reader(name: str, claimed: str) -> Raw:
