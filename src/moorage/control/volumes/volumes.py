@@ -3,7 +3,8 @@
 In: the volume and what there is. Out: what to write. A volume whose claim is gone is released and then reclaimed as
 its policy says: kept, deleted (the object: whatever else there was is simulated), or, as nobody recycles, failed.
 Kubernetes: syncVolume and reclaimVolume of pkg/controller/volume/persistentvolume. Differs: a volume is deleted in the
-step after the one that releases it, if it has not changed in between. Next: `controller`.
+step after the one that releases it, if it has not changed in between; one that is to go before its claim has taken it
+is let go, and not kept for ever. Next: `controller`.
 """
 
 from collections.abc import Sequence
@@ -77,7 +78,9 @@ class VolumeSync:
         return Plan(unbind(volume))
 
     def _unfinished(self, volume: Object, claim: Object, key: str) -> Plan:
-        """The claim is to take the volume; it does so by itself, if it can."""
+        """The claim is to take the volume; it does so by itself, if it can. It cannot take one that is to go."""
+        if volume.view.metadata.deletionTimestamp is not None:
+            return Plan(unbind(volume), wakes=(key,))
         if same_mode(volume.view, claim.view):
             self._mismatched.pop(volume.name, None)
             return Plan(wakes=(key,))
