@@ -10,6 +10,7 @@ from moorage.cli.component_process import ComponentProcess, Process
 from moorage.cli.control_plane import ControlPlane, Settings
 from moorage.cli.streams import gates_of_components
 from moorage.client.access import Access
+from moorage.client.event_sender import BURST, MOST_QUEUED, PER_SECOND
 from moorage.client.leader_election import ElectionTimes
 from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.telemetry.metrics import Metrics
@@ -131,6 +132,12 @@ def test_every_event_is_in_the_table() -> None:
     reported = set(_reported())
     assert len(reported) > 10, "the search finds nothing any more"
     assert {(path.name, reason) for path, reason in reported if reason not in _told_reasons()} == set()
+
+
+def test_how_many_events_are_sent_is_told() -> None:
+    told = f"up to {BURST:,} at once and {PER_SECOND:.0f} a second"
+    assert told in EVENTS
+    assert f"{MOST_QUEUED:,}" in EVENTS
 
 
 def test_every_event_of_the_table_is_one() -> None:
