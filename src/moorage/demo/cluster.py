@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 _START_SECONDS, _STOP_SECONDS = 60.0, 10.0
 _LOOK_SECONDS = 0.02
@@ -61,7 +62,11 @@ class StoryCluster:
             raise NoCluster(f"the cluster has ended: {self._last_words()}")
 
     def stop(self) -> None:
-        """Stop it and remove what it left."""
+        """Stop it and remove what it left. Whoever is impatient cannot make us leave halfway."""
+        with _signals(signal.SIG_IGN):
+            self._stop()
+
+    def _stop(self) -> None:
         if self._process.poll() is None:
             self._process.terminate()
             try:
@@ -72,7 +77,7 @@ class StoryCluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def let_go(self) -> None:
-        """It goes on without us, and nobody will wait for it."""
+        """It goes on without us; to Popen it has ended, or that would complain that nobody waits for it."""
         self._process.returncode = 0
 
     def _last_words(self) -> str:
@@ -86,7 +91,7 @@ class StoryCluster:
 @contextlib.contextmanager
 def story_cluster(gates: str, port: int, *, keeps: Callable[[], bool]) -> Iterator[StoryCluster]:
     """A cluster that is ready. It ends with the block, SIGTERM and SIGHUP among its ends, unless it is to be kept."""
-    with _signals_as_exceptions():
+    with _signals(_interrupt):
         cluster = StoryCluster(gates, port)
         try:
             cluster.wait_until_ready()
@@ -100,16 +105,17 @@ def story_cluster(gates: str, port: int, *, keeps: Callable[[], bool]) -> Iterat
             cluster.stop()
 
 
-@contextlib.contextmanager
-def _signals_as_exceptions() -> Iterator[None]:
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
     """SIGTERM and SIGHUP end us as Ctrl-C does: what was begun is put away."""
+    raise KeyboardInterrupt
 
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+@contextlib.contextmanager
+def _signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    """Another handler for what ends us, for a while."""
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)
