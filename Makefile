@@ -28,14 +28,21 @@ $(BIN)/kubectl: $(READY) tests/e2e/install_kubectl.py
 
 setup: $(READY) ## make .venv with the package and the development tools
 
-run: $(READY) ## set up, lint examples/ and show the findings
-	@$(BIN)/moorage lint --feature-gates=AllAlpha=true --exit-zero examples
+# Whoever has kubectl can try what the documents describe at once; the cluster is gone when it is stopped.
+run: $(READY) ## set up and start a cluster with the documents' examples and all gates on
+	@echo "Starting a cluster with examples/ loaded. Besides what is said below, try:"
+	@echo "  kubectl get pods -o wide                    where the documents' workloads landed"
+	@echo "  kubectl describe pod dra-workload           its taints, tolerations and events"
+	@echo "  kubectl taint nodes spot-node-1 node.kubernetes.io/sla=100:NoExecute --overwrite"
+	@echo "  $(BIN)/moorage demo                          the documents' stories, played step by step"
+	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true --load examples $(if $(PORT),--port $(PORT))
 
 test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs and full-size inputs
-	$(BIN)/python -m pytest -n auto -m slow
+test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
+	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto -m slow
+	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/laws
 
 check: $(READY) ## formatting, lints, types, layers
 	$(BIN)/ruff format --check .
