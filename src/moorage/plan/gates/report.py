@@ -26,7 +26,8 @@ def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[
         yield f"{gate.name}: nothing depends on it"
         return
     breaking = sum(finding.breaks for finding in mine)
-    yield f"{gate.name}: {_count(len(mine), 'object')} depend on it, {breaking} would be affected"
+    depends = "1 object depends on it" if len(mine) == 1 else f"{len(mine)} objects depend on it"
+    yield f"{gate.name}: {depends}, {breaking} would be affected"
     shown = mine if everything else mine[:_MOST_SHOWN]
     for finding in shown:
         yield f"  {printable(str(finding.item.key))}  {', '.join(finding.paths)}"
@@ -36,10 +37,6 @@ def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[
         yield f"  … and {len(mine) - len(shown)} more (--all shows them)"
     order = ", then ".join(component.value for component in order_of_disabling(gate))
     yield f"  To disable it: {order}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def as_document(findings: list[Finding], gates: Iterable[Gate]) -> Raw:
