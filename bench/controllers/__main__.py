@@ -7,6 +7,7 @@ import asyncio
 import os
 import platform
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     except RunFailed as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         _say("interrupted")
         return _INTERRUPTED
     tables = text(figures)
@@ -77,9 +78,12 @@ def _sizes(options: argparse.Namespace) -> Sizes:
 
 async def _run(sizes: Sizes, output: Path, patience: float) -> Figures:
     """On a server with an empty data directory, of which nothing is left. Raises RunFailed."""
+    running = asyncio.current_task()
+    assert running is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
     output.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="controllers-", dir=output))
-    server = Server(folder, ("--simulate", "--nodes", str(sizes.nodes), GATES))
+    server = Server(folder, ("--simulate", "--controllers", "*", "--nodes", str(sizes.nodes), GATES))
     try:
         access = await server.start()
         _say(f"{sizes.nodes:,} nodes: started in {server.seconds_since_start():.1f} s, process {server.pid}")

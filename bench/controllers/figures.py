@@ -10,7 +10,8 @@ from bench.controllers.latencies import Queue
 class Phase(msgspec.Struct, frozen=True):
     """One phase: seconds until all was as it should be, and what the server had used by then.
 
-    `objects` is what `what` counts. `told_seconds` is, where pods had to go, the time until the last was told so.
+    `objects` is what `what` counts; `writes` are all of everybody, heartbeats and events among them. `told_seconds` is,
+    where pods had to go, the time until the last was told so.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Phase(msgspec.Struct, frozen=True):
     client_cpu_seconds: float
     memory_bytes: int
     peak_bytes: int
+    writes: int
     told_seconds: float | None = None
     queues: list[Queue] = []
 

@@ -10,7 +10,18 @@ if TYPE_CHECKING:
     from bench.controllers.figures import Figures, Phase
     from bench.controllers.latencies import Latency, Queue
 
-_PHASES = ("phase", "objects", "seconds", "a second", "last told s", "server CPU s", "client CPU s", "MiB", "peak MiB")
+_PHASES = (
+    "phase",
+    "objects",
+    "seconds",
+    "a second",
+    "last told s",
+    "writes",
+    "server CPU s",
+    "client CPU s",
+    "MiB / peak",
+)
+
 _QUEUES = ("controller", "reconciles", "retries", "wait p50", "wait p99", "work p50", "work p99")
 
 
@@ -35,10 +46,10 @@ def _phase(phase: Phase) -> tuple[str, ...]:
         f"{phase.seconds:.1f}",
         f"{phase.objects / phase.seconds:,.0f}",
         "" if phase.told_seconds is None else f"{phase.told_seconds:.1f}",
+        f"{phase.writes:,}",
         f"{phase.server_cpu_seconds:.1f}",
         f"{phase.client_cpu_seconds:.1f}",
-        f"{phase.memory_bytes / 2**20:,.0f}",
-        f"{phase.peak_bytes / 2**20:,.0f}",
+        f"{phase.memory_bytes / 2**20:,.0f} / {phase.peak_bytes / 2**20:,.0f}",
     )
 
 

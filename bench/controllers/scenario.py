@@ -17,6 +17,7 @@ from bench.controllers.documents import BAD_SLA, GOOD_SLA, NAMESPACE, deployment
 from bench.controllers.figures import Figures, Phase
 from bench.controllers.follow import DEPLOYMENTS, Following
 from bench.controllers.latencies import Scrape
+from moorage.client.wire import collection_path, read_page
 from moorage.model.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class Scenario:
 
     async def _phase(self, name: str, what: str, do: Callable[[], Awaitable[int]]) -> None:
         pods = self._following.pods
-        before, told = await self._scrape(), pods.told_to_go
+        before, told, revision = await self._scrape(), pods.told_to_go, await self._revision()
         self._peak = self._server.memory()
         began, server_cpu, client_cpu = perf_counter(), self._server.cpu_seconds(), process_time()
         objects = await do()
@@ -162,6 +163,7 @@ class Scenario:
             client_cpu_seconds=process_time() - client_cpu,
             memory_bytes=self._server.memory(),
             peak_bytes=max(self._peak, self._server.memory()),
+            writes=await self._revision() - revision,
             told_seconds=pods.last_told - began if pods.told_to_go > told else None,
             queues=(await self._scrape()).since(before),
         )
@@ -184,6 +186,10 @@ class Scenario:
     async def _scrape(self) -> Scrape:
         answer = await self._sender.one(self._requests.get("/metrics"))
         return Scrape(answer.body.decode("utf-8"))
+
+    async def _revision(self) -> int:
+        answer = await self._sender.one(self._requests.get(collection_path(_NODES, ""), limit="1"))
+        return read_page(_NODES, answer.body).revision
 
     async def _sample(self) -> None:
         """The server's memory, again and again: the kernel knows the peak of all time only."""
