@@ -18,11 +18,15 @@ from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.run import pod_lifecycle as lifecycle
 from moorage.run.admission import Admission, Load
+from moorage.run.mounts import Mounts
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_life import FINISHED, NEVER, TERMINATED, Life, Stage, Step, life_found
 from moorage.run.pod_lifecycle import Doing
 
 Raw = dict[str, Any]
+
+#: How long volumes that cannot be mounted are waited for: at first in silence, then longer each time.
+_FIRST_MOUNT_DELAY, _MOST_MOUNT_DELAY = 1.0, 122.0
 
 
 class WriteStatus(NamedTuple):
@@ -56,10 +60,11 @@ Action = WriteStatus | Remove | Report
 class KubeletState:
     """See the module. `due` gives what is to be done by now; `next_time` says when there is more."""
 
-    def __init__(self, admission: Admission) -> None:
+    def __init__(self, admission: Admission, mounts: Mounts | None = None) -> None:
         self.started = 0
         self.refused: Counter[str] = Counter()
-        self._admission = admission
+        self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
+        self._unmounted: dict[str, tuple[float, float]] = {}  # whose volumes are waited for: how long, until when
         self._nodes: dict[str, Node] = {}
         self._loads: dict[str, Load] = {}  # of nodes that can take pods
         self._lives: dict[str, Life] = {}
@@ -89,6 +94,7 @@ class KubeletState:
     def node_changed(self, node: Node, now: float) -> None:
         name = node.metadata.name
         self._nodes[name] = node
+        self.volumes_changed(now)
         if name not in self._loads and node.status.allocatable:
             self._loads[name] = Load()
             waiting = self._waiting.pop(name, {})
@@ -129,6 +135,7 @@ class KubeletState:
             del self._waiting[node][key]
         life = self._lives.pop(key, None)
         if life is not None:
+            self._unmounted.pop(key, None)
             self._release(life)
             name = life.pod.spec.nodeName
             del self._on[name][key]
@@ -144,6 +151,14 @@ class KubeletState:
         self.pod_gone(key)
         self._waiting.setdefault(pod.spec.nodeName, {})[key] = pod
         self._waits_for[key] = pod.spec.nodeName
+
+    def volumes_changed(self, now: float) -> None:
+        """Claims or volumes did, or from where they are reached: those who wait for theirs look again."""
+        for key in self._unmounted:
+            life = self._lives[key]
+            if life.stage is Stage.STARTING:
+                life.at = min(life.at, now)
+                self._plan(key, life)
 
     # -- what is to be done -------------------------------------------------------------------------------------------
 
@@ -229,6 +244,10 @@ class KubeletState:
         pod = life.pod
         _, step = life.next_step()
         if step is Step.START:
+            waits = self._wait_for_mounts(key, life, now) if life.stage is Stage.STARTING else None
+            if waits is not None:
+                yield from waits
+                return
             life.start(now) if life.stage is Stage.STARTING else life.start_again(now)
             self.started += not life.restarts
             yield self._write(key, life, life.doing(), now)
@@ -249,6 +268,26 @@ class KubeletState:
             yield Remove(key, pod.metadata.uid)
         elif step is Step.EXIT:
             yield from self._exit(key, life, now)
+
+    def _wait_for_mounts(self, key: str, life: Life, now: float) -> list[Action] | None:
+        """What to say if the pod's volumes cannot be mounted; None if they are.
+
+        At first nobody is alarmed: what the pod was bound for may be heard of a moment later than the pod.
+        """
+        missing = self._mounts.missing(life.pod, self._nodes[life.pod.spec.nodeName])
+        if missing is None:
+            self._unmounted.pop(key, None)
+            return None
+        delay, due = self._unmounted.get(key, (0.0, now))
+        if now < due:
+            life.at = due
+            return []
+        wait = min(2 * delay, _MOST_MOUNT_DELAY) or _FIRST_MOUNT_DELAY
+        life.at = now + wait
+        self._unmounted[key] = wait, life.at
+        if not delay:
+            return [self._write(key, life, life.doing(), now)]
+        return [Report(life.pod, "Warning", *missing)]
 
     def _exit(self, key: str, life: Life, now: float) -> Iterator[Action]:
         pod = life.pod

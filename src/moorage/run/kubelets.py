@@ -23,12 +23,14 @@ from moorage.run.admission import Admission
 from moorage.run.heartbeats import Heartbeats
 from moorage.run.kubelet_metrics import add_kubelet_metrics
 from moorage.run.kubelet_state import KubeletState, Remove, Report, WriteStatus
+from moorage.run.mounts import Mounts
 from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.pod_writer import PodWriter
 from moorage.telemetry.metrics import Metrics
 
 _AT_ONCE = 64
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+_CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
 
 
 class Recorder(Protocol):
@@ -56,14 +58,20 @@ class Kubelets:
         self._client, self._recorder, self._clock = client, recorder, clock
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
         admission = Admission(gates)
-        self._state = KubeletState(admission)
+        self._mounts = Mounts(gates)
+        self._state = KubeletState(admission, self._mounts)
         if metrics is not None:
             add_kubelet_metrics(metrics, self._state, admission)
         self._errands, self._beats = Errands(_AT_ONCE), Errands(_AT_ONCE)
         self._hearts = Heartbeats(client, self._beats, clock, capacity)
         self._writer = PodWriter(client, self._errands, self._state.has)
         self._wakened = asyncio.Event()
-        self._informers = [Informer(client, _NODE, self._nodes_changed), Informer(client, _POD, self._pods_changed)]
+        self._informers = [
+            Informer(client, _CLAIM, self._claims_changed),
+            Informer(client, _VOLUME, self._volumes_changed),
+            Informer(client, _NODE, self._nodes_changed),
+            Informer(client, _POD, self._pods_changed),
+        ]
 
     @property
     def node_count(self) -> int:
@@ -138,6 +146,16 @@ class Kubelets:
                 changed.pop(old.key, None)
                 self._state.pod_gone(old.key)
         self._state.pods_changed(changed.items(), self._clock())
+        self._wakened.set()
+
+    def _claims_changed(self, differences: list[Difference]) -> None:
+        self._mounts.claims_changed(differences)
+        self._state.volumes_changed(self._clock())
+        self._wakened.set()
+
+    def _volumes_changed(self, differences: list[Difference]) -> None:
+        self._mounts.volumes_changed(differences)
+        self._state.volumes_changed(self._clock())
         self._wakened.set()
 
     # -- what is done -------------------------------------------------------------------------------------------------

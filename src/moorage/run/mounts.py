@@ -1,0 +1,103 @@
+"""What keeps a pod's volumes from being mounted on its node.
+
+In: claims and volumes as they come and change; a pod and its node. Out: a `NotMounted` with the event's reason and
+message for the first volume that cannot be mounted, or None if all can: each claim must be bound, and the volume's
+node affinity must match the node's labels by the kubelet's own gates, whatever the scheduler thought. Kubernetes:
+pkg/kubelet/volumemanager and checkNodeAffinity of pkg/volume/util/operationexecutor. Differs: nothing is attached, so
+nothing else can fail. Next: `kubelet_state`, which lets the pod wait.
+"""
+
+from typing import NamedTuple
+
+from moorage.client.informer import Difference
+from moorage.columns.claims import claims_of
+from moorage.match.node_selector import compile_node_selector
+from moorage.model.gates import GateSet
+from moorage.model.go_text import go_quote
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+
+_PROTECTION = "kubernetes.io/pvc-protection"
+FAILED_MOUNT, FAILED_MAP = "FailedMount", "FailedMapVolume"
+
+
+class NotMounted(NamedTuple):
+    """Why a pod cannot start yet."""
+
+    reason: str
+    message: str
+
+
+class Mounts:
+    """See the module."""
+
+    def __init__(self, gates: GateSet) -> None:
+        self._gates = gates
+        self._claims: dict[str, PersistentVolumeClaim] = {}
+        self._volumes: dict[str, PersistentVolume] = {}
+
+    def claims_changed(self, differences: list[Difference]) -> None:
+        for old, new in differences:
+            if new is not None:
+                self._claims[new.key] = new.view
+            elif old is not None:
+                self._claims.pop(old.key, None)
+
+    def volumes_changed(self, differences: list[Difference]) -> None:
+        for old, new in differences:
+            if new is not None:
+                self._volumes[new.key] = new.view
+            elif old is not None:
+                self._volumes.pop(old.key, None)
+
+    def missing(self, pod: Pod, node: Node) -> NotMounted | None:
+        """The first volume of the pod that cannot be mounted on the node."""
+        for use in claims_of(pod):
+            key = f"{pod.metadata.namespace}/{use.name}"
+            claim = self._claims.get(key)
+            why = _unusable(claim, use.name)
+            if why is not None or claim is None:
+                return _unprocessed(pod, use.name, f"error processing PVC {key}: {why}")
+            volume = self._volumes.get(claim.spec.volumeName)
+            if volume is None:
+                name = claim.spec.volumeName
+                missing = f"persistentvolumes {go_quote(name)} not found"
+                return _unprocessed(pod, use.name, f"failed to fetch PV {name} from API server: {missing}")
+            if not self._reaches(volume, node):
+                return _out_of_reach(volume)
+        return None
+
+    def _reaches(self, volume: PersistentVolume, node: Node) -> bool:
+        affinity = volume.spec.nodeAffinity
+        if affinity is None or affinity.required is None:
+            return True
+        return compile_node_selector(affinity.required, self._gates).match(node.metadata.labels, "")
+
+
+def _unusable(claim: PersistentVolumeClaim | None, name: str) -> str | None:
+    if claim is None:
+        return f"failed to fetch PVC from API server: persistentvolumeclaims {go_quote(name)} not found"
+    if claim.metadata.deletionTimestamp is not None and _PROTECTION not in claim.metadata.finalizers:
+        return "PVC is being deleted"
+    if claim.status.phase != "Bound":
+        return "PVC is not bound"
+    return None if claim.spec.volumeName else "PVC has empty pvc.Spec.VolumeName"
+
+
+def _unprocessed(pod: Pod, claim: str, why: str) -> NotMounted:
+    which = " ".join(
+        volume.name
+        for volume in pod.spec.volumes
+        if (volume.persistentVolumeClaim is not None and volume.persistentVolumeClaim.claimName == claim)
+        or (volume.ephemeral is not None and f"{pod.metadata.name}-{volume.name}" == claim)
+    )
+    text = f"unmounted volumes=[{which}], unattached volumes=[], failed to process volumes=[{which}]: {why}"
+    return NotMounted(FAILED_MOUNT, f"Unable to attach or mount volumes: {text}")
+
+
+def _out_of_reach(volume: PersistentVolume) -> NotMounted:
+    is_device = volume.spec.volumeMode == "Block"
+    what = "MapVolume" if is_device else "MountVolume"
+    failed = f"{what}.NodeAffinity check failed for volume {go_quote(volume.metadata.name)}"
+    return NotMounted(FAILED_MAP if is_device else FAILED_MOUNT, f"{failed} : no matching NodeSelectorTerms")
