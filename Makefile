@@ -38,10 +38,10 @@ run: $(READY) ## set up and start a cluster with the documents' examples and all
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true --load examples $(if $(PORT),--port $(PORT))
 
 test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
-	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto -m slow
+	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --dist loadfile -m slow
 	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/laws
 
 check: $(READY) ## formatting, lints, types, layers

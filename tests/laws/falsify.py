@@ -1,18 +1,34 @@
-"""A law that cannot fail proves nothing: every law here is also run on something broken, and must notice."""
+"""A law that cannot fail proves nothing: every law here is also run on something broken, and must notice.
 
+Every run of the suite takes a quarter of a law's examples, the same ones each time, and stops at the first that breaks
+it. With MOORAGE_LAWS=thorough (`make test-slow`) all of them are taken, and what breaks a law is made as small as it
+can be.
+"""
+
+import os
 from collections.abc import Callable
 
 import pytest
 from hypothesis import Phase, settings
 
+THOROUGH = os.environ.get("MOORAGE_LAWS") == "thorough"
+
+
+def examples(many: int) -> int:
+    """How many of a law's examples this run takes."""
+    return many if THOROUGH else max(many // 4, 10)
+
+
 LAW_SETTINGS = settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     database=None,
     derandomize=True,
     report_multiple_bugs=False,
-    phases=(Phase.explicit, Phase.generate, Phase.shrink),
+    phases=(Phase.explicit, Phase.generate, *((Phase.shrink,) if THOROUGH else ())),
 )
+#: For laws about something broken: any example will do, and it is found long before they run out.
+UNTIL_NOTICED = settings(LAW_SETTINGS, max_examples=300, phases=(Phase.explicit, Phase.generate))
 
 
 def assert_notices(law: Callable[[], None]) -> None:

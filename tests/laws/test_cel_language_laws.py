@@ -8,7 +8,7 @@ from cel_expr_python import cel
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.laws.cel_expressions import anything, predicates
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 
 from moorage.match.cel import CelError, Program, compile_expression, render_issues, taint_environment
 from moorage.model.scheduling import Taint
@@ -19,7 +19,7 @@ TAINTS = (
     Taint(key="zone-b1", value="5.15.0", effect="PreferNoSchedule"),
 )
 FAILED = "failed"
-SETTINGS = settings(LAW_SETTINGS, max_examples=80, phases=(Phase.explicit, Phase.generate))
+SETTINGS = settings(LAW_SETTINGS, max_examples=examples(80), phases=(Phase.explicit, Phase.generate))
 
 Answer = bool | str
 Evaluate = Callable[[str, Taint], Answer]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 
 from moorage.model.conversion import ConversionError, TypeProblem, convert_view
 from moorage.model.field_path import parse_field_path
@@ -73,8 +73,8 @@ def problems_of(convert: Convert, raw: dict[str, Any]) -> tuple[TypeProblem, ...
     return () if isinstance(view, Pod) else (TypeProblem("", "no view"),)
 
 
-def reason_law(convert: Convert) -> Callable[[], None]:
-    @LAW_SETTINGS
+def reason_law(convert: Convert, often: settings = LAW_SETTINGS) -> Callable[[], None]:
+    @often
     @given(spoiled())
     def law(raw: dict[str, Any]) -> None:
         before = deepcopy(raw)
@@ -95,4 +95,4 @@ def test_a_conversion_that_trusts_its_input_is_noticed() -> None:
     def trusting(raw: dict[str, Any]) -> Pod:
         return convert_view({**raw, "spec": {**raw["spec"]}}, Pod)
 
-    assert_notices(reason_law(trusting))
+    assert_notices(reason_law(trusting, UNTIL_NOTICED))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import pytest
 from hypothesis import Phase, given, settings
 from tests.laws.daemon_story import GATES, STORIES, Story, play, real_controllers
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 
 from moorage.client.protocol import Object
 from moorage.control.controller import Controller
@@ -19,7 +19,7 @@ from moorage.control.pods_of import POD
 from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 
-_SETTINGS = settings(LAW_SETTINGS, max_examples=60)
+_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 _TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 
 

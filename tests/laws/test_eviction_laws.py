@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual, time_of_day
@@ -29,7 +29,7 @@ from moorage.telemetry.metrics import Metrics
 Raw = dict[str, Any]
 _ON, _OFF = gates_from({"AllAlpha": True}), gates_from({})
 _NODES, _KEYS, _LONGEST = ("n1", "n2"), ("a", "b"), 40
-_SETTINGS = settings(LAW_SETTINGS, max_examples=60)
+_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 #: Times in objects are whole seconds, and what is noticed is rounded up.
 _ROUNDING = 2.0
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.unit.lint.linting import linter
 
 from moorage.lint.catalogue import BY_NAME
@@ -169,10 +169,8 @@ def lint_and_report(data: bytes) -> list[Finding]:
     return findings
 
 
-def answers(
-    check: Callable[[bytes], list[Finding]], inputs: st.SearchStrategy[bytes], examples: int
-) -> Callable[[], None]:
-    @settings(LAW_SETTINGS, max_examples=examples)
+def answers(check: Callable[[bytes], list[Finding]], inputs: st.SearchStrategy[bytes], many: int) -> Callable[[], None]:
+    @settings(LAW_SETTINGS, max_examples=examples(many))
     @given(inputs)
     def law(data: bytes) -> None:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 from tests.unit.plan.test_volume_controller import claim, storage_class, user, volume
 
@@ -99,7 +99,7 @@ def everything(documents: list[Raw], change: list[Raw]) -> None:
 
 
 def law_of_survival() -> None:
-    @settings(LAW_SETTINGS, max_examples=40)
+    @settings(LAW_SETTINGS, max_examples=examples(40))
     @given(st.integers(0, 10**9))
     def law(seed: int) -> None:
         chance = random.Random(seed)

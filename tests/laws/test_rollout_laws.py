@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import Phase, given, settings
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.rollout_story import STORIES, Story, play, real_controllers
 
 from moorage.client.protocol import Object
@@ -22,7 +22,7 @@ from moorage.control.replica_set import ReplicaSetController
 from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 
-_SETTINGS = settings(LAW_SETTINGS, max_examples=60)
+_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 #: Any counterexample will do: nobody wants to read it.
 _TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 

@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.laws.cluster_picture import Watch, picture
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.random_history import GATES, History
 from tests.laws.reference_scheduler import ReferenceScheduler, overcommitted
 
@@ -42,7 +42,7 @@ from moorage.schedule.profile import Profile
 from moorage.schedule.standings import Standings
 
 SERVICES = {"default": {"app": "web"}}
-ENOUGH = settings(LAW_SETTINGS, max_examples=70)
+ENOUGH = settings(LAW_SETTINGS, max_examples=examples(70))
 UNTIL_NOTICED = settings(LAW_SETTINGS, max_examples=60, phases=(Phase.generate,))
 SEEDS = st.integers(0, 2**32)
 

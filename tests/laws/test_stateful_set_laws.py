@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.slow_client import SlowClient
 from tests.unit.control.stateful_set.stateful_sets import stateful_set
 from tests.virtual_cluster import VirtualCluster
@@ -40,7 +40,7 @@ from moorage.store.protocol import Change
 Raw = dict[str, Any]
 Step = tuple[Any, ...]
 
-_SETTINGS = settings(LAW_SETTINGS, max_examples=60)
+_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 _TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 _GRACE, _LONG = 15.0, 600.0
 _SECONDS_TO_START = {"quick": 0.5, "slow": 4.0, "never": float("inf")}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change, Compacted, FutureRevision, KeyExists, KeyMissing, RevisionMismatch, Stored
@@ -189,8 +189,8 @@ def _machine(durable: bool, breaking: Callable[[Any], None] | None = None) -> ty
     return Machine
 
 
-MEMORY_SETTINGS = settings(LAW_SETTINGS, max_examples=100, stateful_step_count=40)
-SQLITE_SETTINGS = settings(LAW_SETTINGS, max_examples=25, stateful_step_count=30)
+MEMORY_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(100), stateful_step_count=40)
+SQLITE_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(25), stateful_step_count=30)
 
 
 def test_memory_says_what_everything_says() -> None:
