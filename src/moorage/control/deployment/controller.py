@@ -30,7 +30,7 @@ from moorage.control.deployment.status import (
     is_complete,
     rollout_status,
 )
-from moorage.control.deployment.templates import HASH_LABEL, is_same_template, template_hash
+from moorage.control.deployment.templates import HASH_LABEL, is_made_of, template_hash
 from moorage.control.pods_of import POD, claim, concerned_owners, controller_reference, owner_key
 from moorage.control.registry import Surroundings
 from moorage.control.replica_set import REPLICA_SET, desired_replicas, namespace_is_terminating
@@ -281,7 +281,7 @@ def _is_collision(deployment: Object, action: Create, world: World) -> bool:
         return False
     owner = controller_of(found.view.metadata)
     is_ours = owner is not None and owner.uid == deployment.uid
-    return not (is_ours and is_same_template(found.view.spec.template, deployment.view.spec.template))
+    return not (is_ours and is_made_of(found, deployment))
 
 
 def _who_waits(pod: Object, world: World) -> Iterable[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from moorage.client.protocol import Object
 from moorage.control.deployment.bounds import Bounds, bounds_of
-from moorage.control.deployment.templates import is_same_template
+from moorage.control.deployment.templates import is_made_of, is_same_template
 from moorage.control.replica_set import desired_replicas
 
 
@@ -59,9 +59,12 @@ class Family:
         return all(is_settled(found) for found in self.all if found is not grows)
 
     def _newest(self) -> Object | None:
-        """The oldest one with the same template, if there are several."""
+        """The oldest one with the same template, if there are several; or one that was made of it."""
         template = self.deployment.view.spec.template
-        return next((found for found in self.all if is_same_template(found.view.spec.template, template)), None)
+        for found in self.all:
+            if is_same_template(found.view.spec.template, template):
+                return found
+        return next((found for found in self.all if is_made_of(found, self.deployment)), None)
 
 
 def is_settled(replica_set: Object) -> bool:

@@ -2,12 +2,15 @@
 
 In: templates of Deployments and ReplicaSets. Out: equality, hashes. Kubernetes: EqualIgnoreHash, ComputeHash with
 SafeEncodeString. Differs: the hash is of the template as JSON and not of how Go prints it, so its value is another; it
-depends on nothing but the template's content. Next: `controller`.
+depends on nothing but the template's content. A ReplicaSet whose template lost fields when it was created, because a
+feature gate is off, is still the one that was made of the Deployment's; upstream makes another one, for ever.
+Next: `family`.
 """
 
 import hashlib
 import json
 
+from moorage.client.protocol import Object
 from moorage.control.actions import Raw
 from moorage.model.pod import PodTemplateSpec
 
@@ -35,6 +38,21 @@ def template_hash(template: Raw, collisions: int | None) -> str:
         text += str(collisions)
     number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
     return safe_encode(str(number))
+
+
+def is_made_of(replica_set: Object, deployment: Object) -> bool:
+    """Whether it has the Deployment's template; or had, when it was sent, and the API server left something out."""
+    if is_same_template(replica_set.view.spec.template, deployment.view.spec.template):
+        return True
+    collisions = deployment.view.status.collisionCount
+    named: str = replica_set.view.metadata.labels.get(HASH_LABEL, "")
+    if named != template_hash(deployment.raw["spec"]["template"], collisions):
+        return False
+    # Named after this template. If its own has that name too, they collide; if not, it is not what was sent.
+    stored: Raw = replica_set.raw["spec"]["template"]
+    metadata: Raw = stored.get("metadata") or {}
+    labels = _without_hash(metadata.get("labels") or {})
+    return named != template_hash({**stored, "metadata": {**metadata, "labels": labels}}, collisions)
 
 
 def safe_encode(text: str) -> str:
