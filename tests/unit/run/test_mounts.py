@@ -86,7 +86,7 @@ def test_a_claim_that_is_not_bound_yet_is_waited_for() -> None:
             "Unable to attach or mount volumes: unmounted volumes=[files], unattached volumes=[], failed to process"
         )
         assert world.said("FailedMount") == [
-            f"{failed} to process volumes=[files]: error processing PVC default/c: {why}"
+            f"{failed} volumes=[files]: error processing PVC default/c: {why}"
             for why in (
                 'failed to fetch PVC from API server: persistentvolumeclaims "c" not found',
                 "PVC is not bound",
