@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import shutil
 import signal
 import socket
@@ -18,8 +17,19 @@ from tests.e2e.kubectl import Kubectl, kubectl_program
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 STORIES = sorted(file.parent.name for file in EXAMPLES.glob("*/story.md"))
-#: Played without kubectl in every run; the others by `make test-slow`. Between them they use every command there is.
-WITHOUT_KUBECTL = ("cost-limit", "exclusive-tenants", "rolling-update-with-match-label-keys")
+#: Every story is played in every run, some of them without kubectl, and both ways by `make test-slow`. Those without
+#: use between them every command that there is a stand-in for.
+WITHOUT_KUBECTL = {
+    "container-runtime",
+    "cost-limit",
+    "disk-iops-minimum",
+    "exclusive-tenants",
+    "gpu-claims-by-node-sla",
+    "gpu-tiers",
+    "rolling-update-with-match-label-keys",
+    "zones-by-regex",
+}
+BOTH_WAYS = {"rolling-update-with-match-label-keys"}
 SECONDS = 120
 
 
@@ -43,7 +53,12 @@ def nothing_is_left_in(directory: Path) -> bool:
     return not list(directory.glob("moorage-demo-*"))
 
 
-@pytest.mark.parametrize("story", STORIES)
+def quick(*stories: str) -> list[object]:
+    """All stories; those that are not named take their time."""
+    return [story if story in stories else pytest.param(story, marks=pytest.mark.slow) for story in STORIES]
+
+
+@pytest.mark.parametrize("story", quick(*(set(STORIES) - WITHOUT_KUBECTL | BOTH_WAYS)))
 def test_a_story_comes_out(story: str, tmp_path: Path) -> None:
     played = demo(tmp_path, story)
     assert played.returncode == 0, played.stdout + played.stderr
@@ -53,9 +68,7 @@ def test_a_story_comes_out(story: str, tmp_path: Path) -> None:
     assert nothing_is_left_in(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "story", [story if story in WITHOUT_KUBECTL else pytest.param(story, marks=pytest.mark.slow) for story in STORIES]
-)
+@pytest.mark.parametrize("story", quick(*WITHOUT_KUBECTL))
 def test_a_story_comes_out_without_kubectl(story: str, tmp_path: Path) -> None:
     played = demo(tmp_path, story, KUBECTL="no-such-kubectl")
     assert played.returncode == 0, played.stdout + played.stderr
@@ -127,22 +140,6 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
     assert "Traceback" not in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert nothing_is_left_in(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("says", "why"),
-    [
-        ('{"clientVersion": {"major": "1", "minor": "26+"}}', "is version 1.26, and 1.27 or newer is needed"),
-        ("Client Version: v1.36.0", "does not say which version it is"),
-    ],
-)
-def test_a_kubectl_that_will_not_do(says: str, why: str, tmp_path: Path) -> None:
-    program = tmp_path / "kubectl"
-    program.write_text(f"#!/bin/sh\necho {shlex.quote(says)}\n")
-    program.chmod(0o755)
-    played = demo(tmp_path, "gpu-claims-by-node-sla", KUBECTL=str(program))
-    assert played.returncode == 0, played.stdout + played.stderr
-    assert f"{program} {why}: moorage sends the requests of its commands itself." in played.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

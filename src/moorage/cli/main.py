@@ -2,7 +2,7 @@
 
 In: the command line. Out: an exit code: 2 for bad usage and for what went wrong unexpectedly, 130 after Ctrl-C. No
 traceback reaches a user. Commands are imported when they are called, so that `moorage --help` answers at once.
-Next: `lint`, `plan`, `explain` and `up`, of which `apiserver`, `scheduler` and `kubelet` are the parts.
+Next: `lint`, `plan`, `explain`, `demo` and `up`, of which `apiserver`, `scheduler` and `kubelet` are the parts.
 """
 
 from __future__ import annotations
@@ -85,6 +85,7 @@ def moorage() -> None:
       kubectl get pods,nodes -A -o yaml | moorage lint -
       kubectl get nodes,pods,deploy -A -o yaml | moorage plan -
       kubectl get nodes,pods -A -o yaml | moorage explain pod/web-1
+      moorage demo spot-nodes-by-sla
       moorage up --nodes 5
     """
 

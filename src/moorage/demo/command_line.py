@@ -22,9 +22,6 @@ _VALUES = {
     "--grace-period": "grace-period",
     "--replicas": "replicas",
     "--from": "from",
-    "--patch": "patch",
-    "-p": "patch",
-    "--type": "type",
     "--wait": "wait",
 }
 _FLAGS = {"-A": "all-namespaces", "--all-namespaces": "all-namespaces", "--overwrite": "overwrite", "--all": "all"}

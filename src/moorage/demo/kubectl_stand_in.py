@@ -44,7 +44,6 @@ class StandIn:
             "cordon": self._cordon,
             "uncordon": self._cordon,
             "scale": self._scale,
-            "patch": self._patch,
             "set": self._set_image,
             "create": self._create_job,
         }
@@ -57,7 +56,7 @@ class StandIn:
                 raise NotUnderstood(f"error: without kubectl there is no `kubectl {words[0]}`")
             for text in command(parse(words)):
                 said.append(text)
-        except (NotUnderstood, BadPath, DecodeError, json.JSONDecodeError) as error:
+        except (NotUnderstood, BadPath, DecodeError) as error:
             return Ran(1, "".join(said), f"{error}\n")
         except Unreachable as error:
             return Ran(1, "".join(said), f"Unable to connect to the server: {error}\n")
@@ -69,19 +68,22 @@ class StandIn:
 
     def _apply(self, line: Line) -> Iterator[str]:
         refused: list[ApiError] = []
-        for document in self._documents(line.option("filename")):
+        filename = line.option("filename")
+        for document in self._documents(filename):
             try:
-                yield self._apply_one(document)
+                yield self._apply_one(filename, document)
             except ApiError as error:
                 refused.append(error)
         if refused:
             raise refused[0] if len(refused) == 1 else NotUnderstood("\n".join(map(_complaint, refused)))
 
-    def _apply_one(self, document: Raw) -> str:
+    def _apply_one(self, filename: str, document: Raw) -> str:
         facts = kind_of(document)
         if facts is None:
             raise NotUnderstood(f'error: no matches for kind "{document.get("kind")}"')
-        metadata = document["metadata"]
+        metadata = document.get("metadata") or {}
+        if not metadata.get("name"):
+            raise NotUnderstood(f"error: {filename}: an object has no name")
         namespace = metadata.get("namespace", "default") if facts.namespaced else ""
         path = object_path(facts, metadata["name"], namespace)
         applied = json.dumps(document)
@@ -97,7 +99,7 @@ class StandIn:
         last = there["metadata"].get("annotations", {}).get(_LAST_APPLIED, "{}")
         if last == applied:
             return f"{_called(facts)}/{metadata['name']} unchanged\n"
-        self._wire.merge_patch(path, _with_removals(json.loads(last), wanted))
+        self._wire.merge_patch(path, merge_patch_to(json.loads(last), wanted))
         return f"{_called(facts)}/{metadata['name']} configured\n"
 
     def _documents(self, filename: str) -> Iterator[Raw]:
@@ -197,20 +199,16 @@ class StandIn:
 
     def _scale(self, line: Line) -> Iterator[str]:
         facts, name, _ = self._object(line.words[1:])
-        path = object_path(facts, name, _namespace(facts, line))
-        self._wire.merge_patch(path, {"spec": {"replicas": _number(line.option("replicas"))}})
+        replicas = _number(line.option("replicas"))
+        self._wire.merge_patch(object_path(facts, name, _namespace(facts, line)), {"spec": {"replicas": replicas}})
         yield f"{_called(facts)}/{name} scaled\n"
 
-    def _patch(self, line: Line) -> Iterator[str]:
-        facts, name, _ = self._object(line.words[1:])
-        if line.option("type") != "merge":
-            raise NotUnderstood("error: without kubectl there are merge patches only")
-        path = object_path(facts, name, _namespace(facts, line))
-        self._wire.merge_patch(path, json.loads(line.option("patch")))
-        yield f"{_called(facts)}/{name} patched\n"
-
     def _set_image(self, line: Line) -> Iterator[str]:
+        if line.words[1:2] != ["image"]:
+            raise NotUnderstood("error: without kubectl only images are set")
         facts, name, images = self._object(line.words[2:])
+        if bad := [image for image in images if "=" not in image]:
+            raise NotUnderstood(f"error: an image is set as container=image, not {bad[0]!r}")
         path = object_path(facts, name, _namespace(facts, line))
         containers: list[Raw] = self._wire.get(path)["spec"]["template"]["spec"]["containers"]
         new = dict(image.split("=", 1) for image in images)
@@ -220,6 +218,8 @@ class StandIn:
 
     def _create_job(self, line: Line) -> Iterator[str]:
         jobs, name, _ = self._object(line.words[1:])
+        if jobs.kind != "Job":
+            raise NotUnderstood("error: without kubectl only jobs are created, and from a CronJob")
         crons, source, _ = self._object([line.option("from")])
         namespace = _namespace(jobs, line)
         template = self._wire.get(object_path(crons, source, namespace))["spec"]["jobTemplate"]
@@ -261,12 +261,12 @@ def _called(facts: KindFacts) -> str:
     return ".".join(filter(None, (facts.kind.lower(), facts.group)))
 
 
-def _with_removals(before: Raw, after: Raw) -> Raw:
+def merge_patch_to(before: Raw, after: Raw) -> Raw:
     """A merge patch to `after` that also takes away what only `before` had."""
     patch: Raw = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
-        patch[key] = _with_removals(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        patch[key] = merge_patch_to(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return patch
 
 

@@ -1,7 +1,7 @@
 """How a story looks: what is said, the command as one types it, what it printed, and whether that is as it should be.
 
-In: steps and what came of them. Out: lines, coloured if that is wanted; control characters in what commands print are
-made visible. Next: `play` calls it.
+In: steps and what came of them. Out: lines, coloured if that is wanted; control characters in stories and in
+what commands print are made visible. Next: `play` calls it.
 """
 
 import textwrap
@@ -22,7 +22,8 @@ class Screen:
         self._write, self._coloured = write, coloured
 
     def opening(self, story: Story, folder: str, how: str) -> None:
-        self._write(self._in(_BOLD, story.title) + (f" ({story.document})" if story.document else ""))
+        document = f" ({printable(story.document)})" if story.document else ""
+        self._write(self._in(_BOLD, story.title) + document)
         self._write(self._in(_DIM, f"Commands are typed in {folder}; {how}"))
 
     def step(self, number: int, total: int, step: Step) -> None:
@@ -52,8 +53,8 @@ class Screen:
         self._write(self._in(_GREEN, f"All {len(story.steps)} steps came out as they should."))
 
     def _in(self, colour: str, text: str) -> str:
-        return f"{colour}{text}{_PLAIN}" if self._coloured else text
+        return f"{colour}{printable(text)}{_PLAIN}" if self._coloured else printable(text)
 
 
 def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(printable(text), _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,110 @@
+"""How a story is played and shown, with a kubectl that says what it is told to."""
+
+from moorage.demo.outcome import Ran
+from moorage.demo.play import play
+from moorage.demo.screen import Screen
+from moorage.demo.story import Story, read_story
+
+TEXT = """\
+# Title\x1b[2J
+
+Document: KEP-1
+
+Say \x07 it.
+
+```console
+$ kubectl apply -f a.yaml
+```
+
+```console
+$ kubectl get pods
+```
+
+- shows `Running`
+- within 1 s
+
+```console
+$ kubectl delete pod x
+```
+
+- fails
+
+The end.
+"""
+
+
+class Scripted:
+    """Answers in turn; the last one for ever."""
+
+    def __init__(self, *answers: Ran) -> None:
+        self.answers, self.asked = list(answers), list[list[str]]()
+
+    def run(self, words: list[str]) -> Ran:
+        self.asked.append(words)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def nothing() -> None:
+    pass
+
+
+def played(kubectl: Scripted, *, coloured: bool = False) -> tuple[bool, list[str]]:
+    shown: list[str] = []
+    screen = Screen(shown.append, coloured=coloured)
+    story: Story = read_story("one", TEXT, "story.md")
+    screen.opening(story, "/folder", "how.")
+    held = play(story, kubectl, screen, nothing, lambda: shown.append("PAUSE"))
+    if held:
+        screen.ending(story)
+    return held, shown
+
+
+def test_a_look_is_repeated_until_it_shows_what_it_should() -> None:
+    kubectl = Scripted(Ran(0, "done\n"), Ran(0, "Pending\n"), Ran(0, "\x1b[31mRunning\n"), Ran(1, "", "no\n"))
+    assert played(kubectl) == (
+        True,
+        [
+            "Title\\x1b[2J (KEP-1)",
+            "Commands are typed in /folder; how.",
+            "",
+            "Say \\x07 it.",
+            "[1/3] $ kubectl apply -f a.yaml",
+            "done",
+            "PAUSE",
+            "",
+            "[2/3] $ kubectl get pods",
+            "\\x1b[31mRunning",
+            "  ✓ shows `Running`",
+            "PAUSE",
+            "",
+            "[3/3] $ kubectl delete pod x",
+            "no",
+            "  ✓ fails",
+            "",
+            "The end.",
+            "All 3 steps came out as they should.",
+        ],
+    )
+    assert [words[0] for words in kubectl.asked] == ["apply", "get", "get", "delete"]
+
+
+def test_what_changes_something_is_done_once() -> None:
+    kubectl = Scripted(Ran(0, ""), Ran(0, "Running\n"), Ran(0, "gone\n"))
+    held, shown = played(kubectl)
+    assert not held
+    assert shown[-3:] == ["gone", "  ✗ fails, but it succeeded", "Step 3 (line 19 of the story) did not come out."]
+    assert len(kubectl.asked) == 3
+
+
+def test_a_look_that_never_shows_it_ends_in_time() -> None:
+    held, shown = played(Scripted(Ran(0, "Pending\n")))
+    assert not held
+    assert shown[-1] == "Step 2 (line 12 of the story) did not come out within 1 s."
+    assert shown[-2] == "  ✗ shows `Running`, but no lines did"
+
+
+def test_colours() -> None:
+    _, shown = played(Scripted(Ran(0, "Running\n")), coloured=True)
+    assert "\x1b[1mTitle\\x1b[2J\x1b[0m (KEP-1)" in shown
+    assert "\x1b[32m  ✓ shows `Running`\x1b[0m" in shown
+    assert "\x1b[31m  ✗ fails, but it succeeded\x1b[0m" in shown
