@@ -50,6 +50,14 @@ class HearsOfSuccess(Protocol):
 
 
 @runtime_checkable
+class ManyHands(Protocol):
+    """A controller whose keys are many and small, each a request or two: more of them are worked on at a time."""
+
+    @property
+    def workers(self) -> int: ...
+
+
+@runtime_checkable
 class SpeaksAs(Protocol):
     """A controller whose events come from somebody who is not called as it is: Kubernetes has a few."""
 

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.control.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
-from moorage.control.controller import Controller, HearsOfSuccess, Inquires
+from moorage.control.controller import Controller, HearsOfSuccess, Inquires, ManyHands
 from moorage.control.metrics import ControllerMetrics
 from moorage.control.work_queue import WorkQueue
 from moorage.control.world import World
@@ -79,7 +79,8 @@ class Runner:
     ) -> None:
         self.controller, self.queue = controller, WorkQueue(random)
         self._client, self._world, self._recorder, self._seen = client, world, recorder, seen
-        self._metrics, self._clock, self._workers = metrics, clock, workers
+        self._metrics, self._clock = metrics, clock
+        self._workers = controller.workers if isinstance(controller, ManyHands) else workers
         self._hears = controller if isinstance(controller, HearsOfSuccess) else None
         self._inquires = controller if isinstance(controller, Inquires) else None
         self._expected: dict[str, _Expected] = {}

@@ -41,6 +41,7 @@ class GarbageCollector:
     """See the module."""
 
     name = "garbage-collector-controller"
+    workers = 64
     watches: tuple[KindFacts, ...] = tuple(facts for facts in KINDS.values() if facts.kind != "Event")
 
     def __init__(self) -> None:

@@ -40,6 +40,7 @@ class TaintEvictionController:
     """See the module."""
 
     name = "taint-eviction-controller"
+    workers = 64
     watches = (_NODE, _POD)
 
     def __init__(self, surroundings: Surroundings) -> None:
