@@ -1,0 +1,81 @@
+"""Tolerations as one controller reads them: under its own gates, with its own cache of expressions, and with words for
+what fails.
+
+In: gates, and the controller's name. Out: what `match` needs to compile tolerations, counters of the cache, and lines
+in the log: a taint whose value should be compared and cannot, an expression that failed; each once. Kubernetes: the
+documents ask each controller for a bounded cache of its own. Next: `taint_eviction.judge` and
+`daemon_set.eligibility`.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+
+from moorage.match.tolerations import ORDERED_OPERATORS, TolerationSet, describe_taint
+from moorage.model.gates import TAINT_TOLERATION_CEL, TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
+from moorage.model.scheduling import Taint
+from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
+
+_REMEMBERED = 4096
+
+
+class TolerationReader:
+    """See the module. Names of metrics begin with `metric`; `spoken` is what people call the controller."""
+
+    def __init__(self, gates: GateSet, metrics: Metrics, component: str, metric: str, spoken: str) -> None:
+        self.gates = gates
+        self.programs = None
+        if gates.enabled(TAINT_TOLERATION_CEL):
+            # CEL is large: it is imported only where expressions count for anything.
+            from moorage.match.cel import ProgramCache
+
+            self.programs = ProgramCache()
+        self.evaluation_errors = 0
+        self._log = get_logger(component)
+        self._told: set[tuple[str, ...]] = set()
+        for what in ("hits", "misses", "evictions"):
+            said = f"The {spoken} controller's cache of compiled toleration expressions: {what}."
+            metrics.counter_function(f"{metric}_cel_cache_{what}_total", said, partial(self._count, what))
+        metrics.counter_function(
+            f"{metric}_cel_evaluation_errors_total",
+            f"Evaluations of toleration expressions that failed in the {spoken} controller.",
+            lambda: float(self.evaluation_errors),
+        )
+
+    def tell_unreadable(self, tolerations: TolerationSet, taints: Iterable[Taint], node: str, **about: str) -> None:
+        """Say which of a node's taints should be compared and cannot; `about` names who is affected."""
+        for matcher in tolerations.matchers:
+            row = ORDERED_OPERATORS.get(matcher.toleration.operator)
+            if row is None:
+                continue
+            for taint in taints:
+                why = matcher.unreadable(taint)
+                if why is None or not self._is_new(node, taint.key, taint.value, row.gate.name):
+                    continue
+                facts = {"node": node, "taint": _shown(taint), **about, "err": why}
+                if row.gate is TAINT_TOLERATION_COMPARISON_OPERATORS:
+                    self._log.warning("failed to parse taint value as integer for numeric comparison", **facts)
+                else:
+                    self._log.error("failed to parse taint value as semantic version", **facts)
+
+    def evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
+        """An expression failed: for `match` to call."""
+        self.evaluation_errors += 1
+        if self._is_new("expression", expression, taint.key, taint.value, taint.effect):
+            message = "A toleration's expression failed: the taint is not tolerated"
+            self._log.error(message, expression=expression, taint=_shown(taint), err=error)
+
+    def _is_new(self, *facts: str) -> bool:
+        if facts in self._told:
+            return False
+        if len(self._told) >= _REMEMBERED:
+            self._told.clear()
+        self._told.add(facts)
+        return True
+
+    def _count(self, what: str) -> float:
+        return float(getattr(self.programs, what)) if self.programs is not None else 0.0
+
+
+def _shown(taint: Taint) -> str:
+    return f"{describe_taint(taint)}:{taint.effect}"
