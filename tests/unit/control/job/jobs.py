@@ -43,6 +43,12 @@ class EndingKubelet(VirtualKubelet):
 
     ends: Callable[[Object], End] = staticmethod(lambda pod: End())
 
+    def __init__(
+        self, cluster: VirtualCluster, seconds_to_start: Callable[[Object], float], seconds_to_stop: float, nodes: int
+    ) -> None:
+        super().__init__(cluster, seconds_to_start, seconds_to_stop, nodes)
+        self._ended: set[str] = set()
+
     async def _start(self, pod: Object, node: int) -> None:
         await super()._start(pod, node)
         end = self.ends(pod)
@@ -50,7 +56,15 @@ class EndingKubelet(VirtualKubelet):
             await asyncio.sleep(end.seconds)
             await self.end(pod, end.code, end.conditions)
 
+    async def _report(self, pod: Object, status: Raw) -> None:
+        if status.get("phase") != "Running" or pod.uid not in self._ended:
+            await super()._report(pod, status)
+
     async def end(self, pod: Object, code: int = 0, conditions: tuple[str, ...] = ()) -> None:
+        """Once: what has ended does not end again, and differently."""
+        if pod.uid in self._ended:
+            return
+        self._ended.add(pod.uid)
         at = time_text(time_of_day())
         terminated = {"exitCode": code, "finishedAt": at, "reason": "Error" if code else "Completed"}
         told = [{"type": name, "status": "True", "lastTransitionTime": at} for name in conditions]
