@@ -64,21 +64,20 @@ def test_a_volume_that_needs_a_new_kernel(stage: Stage) -> None:
 
 
 def test_a_volume_is_chosen_with_the_node_that_can_mount_it(stage: Stage) -> None:
-    folder = "pv-by-kernel-version"
+    folder, bound = "pv-by-kernel-version", "jsonpath={.status.phase}=Bound"
     stage.nodes(folder)
-    stage.create(*documents_of(folder, "storage.yaml"))
-    # The volume controller would say that the volume may be had; the scheduler then gives it to the claim.
-    available = '{"status": {"phase": "Available"}}'
-    stage.kubectl(f"patch pv advanced-storage-pv --subresource=status --type=merge -p '{available}'")
+    storage_class, volume, claim = documents_of(folder, "storage.yaml")
+    volume["metadata"]["name"] = "chosen-pv"
+    stage.create(storage_class, volume, claim)
     stage.play(folder, "database.yaml")
-    claimed = "jsonpath={.spec.claimRef.name}=database-files"
-    stage.kubectl(f"wait --for={claimed} pv/advanced-storage-pv --timeout=30s")
-    play_volume_controller(stage, "advanced-storage-pv", "database-files")
     assert stage.lands("database") == ["kernel-6-1"]
+    stage.kubectl(f"wait --for={bound} pv/chosen-pv pvc/database-files --timeout=30s")
+    assert stage.read("pvc database-files", "{.spec.volumeName}") == "chosen-pv"
+    assert stage.read("pv chosen-pv", "{.spec.claimRef.name}") == "database-files"
 
 
 def play_volume_controller(stage: Stage, volume: str, claim: str) -> None:
-    """Binds a claim to a volume by hand, as the controller does."""
+    """Binds a claim to a volume by hand, before there is a pod to wait for."""
     annotation = (
         '{"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "%s"}}'
     )
