@@ -7,9 +7,9 @@ Each law is also run with controllers that are wrong in one place.
 from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from tests.laws.daemon_story import GATES, STORIES, Story, play, real_controllers
-from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 
 from moorage.client.protocol import Object
 from moorage.control.controller import Controller
@@ -20,7 +20,6 @@ from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
-_TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 
 
 def _one_on_each(story: Story, make: Callable[[], Iterable[Controller]] = real_controllers) -> None:
@@ -72,7 +71,7 @@ class _Deaf(DaemonSetController):
 
 @pytest.mark.parametrize("broken", [_Blind, _Deaf])
 def test_the_law_notices_controllers_that_miss_something(broken: type[DaemonSetController]) -> None:
-    @_TWIN_SETTINGS
+    @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
         _one_on_each(story, lambda: (broken(GATES),))
@@ -89,7 +88,7 @@ def _nodes_where_none_runs(tracker: Tracker) -> list[str]:
 def test_the_law_notices_who_does_not_count_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tracker, "nodes_without_pod", property(_nodes_where_none_runs))
 
-    @_TWIN_SETTINGS
+    @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
         _never_too_many(story)

@@ -7,9 +7,9 @@ runs or is over, and those that were to go are gone.
 
 from typing import Any
 
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 
 from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
@@ -180,10 +180,6 @@ def test_no_node_takes_more_than_it_has_and_every_pod_gets_somewhere(steps: list
     _play(steps)
 
 
-#: Whoever is broken need not be broken in the simplest way.
-_UNTIL_THE_FIRST = settings(LAW_SETTINGS, phases=(Phase.generate,))
-
-
 class _Forgetful(KubeletState):
     """Gives a pod's place away as soon as the pod is to stop."""
 
@@ -200,7 +196,7 @@ class _Lazy(KubeletState):
 
 
 def test_the_law_notices_who_gives_places_away_too_early() -> None:
-    @_UNTIL_THE_FIRST
+    @UNTIL_NOTICED
     @given(st.lists(STEPS, min_size=12, max_size=40))
     def law(steps: list[Step]) -> None:
         _play(steps, _Forgetful)
@@ -209,7 +205,7 @@ def test_the_law_notices_who_gives_places_away_too_early() -> None:
 
 
 def test_the_law_notices_who_leaves_pods_behind() -> None:
-    @_UNTIL_THE_FIRST
+    @UNTIL_NOTICED
     @given(st.lists(STEPS, min_size=12, max_size=40))
     def law(steps: list[Step]) -> None:
         _play(steps, _Lazy)

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 from tests.unit.schedule.clusters import Raw, cluster_of, node
 
 from moorage.columns.cluster import Cluster
@@ -120,7 +120,7 @@ class _Careless(RequeueTable):
 
 
 def test_the_law_notices_careless_filing() -> None:
-    @LAW_SETTINGS
+    @UNTIL_NOTICED
     @given(st.lists(pods(), min_size=1, max_size=5), events())
     def law(waiting: list[Pod], event: Event) -> None:
         check(waiting, event, _Careless)

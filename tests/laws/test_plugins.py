@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from hypothesis import given, settings
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 from tests.laws.random_clusters import Scene, build, change, scenes
 
 from moorage.columns.cluster import Cluster
@@ -137,8 +137,6 @@ def test_one_slot_and_all_slots_are_scored_alike() -> None:
 
 # -- broken twins, one of each plugin ------------------------------------------------------------------------------
 
-WITHOUT_SHRINKING = settings(LAW_SETTINGS, phases=(Phase.generate,))
-
 
 class Twin(Plugin[Any]):
     """A plugin that does as another one does."""
@@ -199,18 +197,18 @@ def named(plugins: Iterable[Plugin[Any]]) -> list[Any]:
 
 @pytest.mark.parametrize("plugin", named(FILTERS))
 def test_the_laws_of_filters_notice_a_broken_twin(plugin: Plugin[Any]) -> None:
-    assert_notices(law_of(mask_is_explanation, [LetsAllPass(plugin)], WITHOUT_SHRINKING))
-    assert_notices(law_of(slot_is_mask, [RefusesASlotThatAllPass(plugin)], WITHOUT_SHRINKING))
-    assert_notices(law_of(counted_reasons_are_those_given, [CountsANodeTwice(plugin)], WITHOUT_SHRINKING))
-    assert_notices(law_of(curable_is_the_code, [CuresWhatIsFinal(plugin)], WITHOUT_SHRINKING))
+    assert_notices(law_of(mask_is_explanation, [LetsAllPass(plugin)], UNTIL_NOTICED))
+    assert_notices(law_of(slot_is_mask, [RefusesASlotThatAllPass(plugin)], UNTIL_NOTICED))
+    assert_notices(law_of(counted_reasons_are_those_given, [CountsANodeTwice(plugin)], UNTIL_NOTICED))
+    assert_notices(law_of(curable_is_the_code, [CuresWhatIsFinal(plugin)], UNTIL_NOTICED))
 
 
 @pytest.mark.parametrize("name", ["NodePorts", "NodeResourcesFit"])
 def test_the_law_of_final_noes_notices_one_that_eviction_cures(name: str) -> None:
     plugin = next(plugin for plugin in FILTERS if plugin.name == name)
-    assert_notices(law_of(final_noes_stay, [GivesUpTooEarly(plugin)], WITHOUT_SHRINKING))
+    assert_notices(law_of(final_noes_stay, [GivesUpTooEarly(plugin)], UNTIL_NOTICED))
 
 
 @pytest.mark.parametrize("plugin", named(SCORES))
 def test_the_law_of_scores_notices_a_broken_twin(plugin: Plugin[Any]) -> None:
-    assert_notices(law_of(score_of_a_slot_is_its_score, [ScoresNoSlot(plugin)], WITHOUT_SHRINKING))
+    assert_notices(law_of(score_of_a_slot_is_its_score, [ScoresNoSlot(plugin)], UNTIL_NOTICED))

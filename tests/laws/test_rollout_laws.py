@@ -7,8 +7,8 @@ Each law is also run with controllers that are wrong in one place.
 from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import Phase, given, settings
-from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from hypothesis import given, settings
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 from tests.laws.rollout_story import STORIES, Story, play, real_controllers
 
 from moorage.client.protocol import Object
@@ -23,8 +23,6 @@ from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
-#: Any counterexample will do: nobody wants to read it.
-_TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 
 
 def _converges(story: Story, make: Callable[[], Iterable[Controller]] = real_controllers) -> None:
@@ -71,7 +69,7 @@ class _Generous(ReplicaSetController):
 def test_the_laws_notice_replica_sets_that_are_wrong(
     broken: type[ReplicaSetController], holds: Callable[..., None]
 ) -> None:
-    @_TWIN_SETTINGS
+    @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
         holds(story, lambda: (broken(), DeploymentController()))
@@ -97,7 +95,7 @@ def test_the_law_notices_rollouts_that_hurry(
 ) -> None:
     monkeypatch.setattr(deployment_controller, place, broken)
 
-    @_TWIN_SETTINGS
+    @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
         _stays_within_bounds(story)
@@ -108,7 +106,7 @@ def test_the_law_notices_rollouts_that_hurry(
 def test_the_law_notices_who_grows_before_others_have_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Family, "may_grow", lambda family, grows: True)
 
-    @_TWIN_SETTINGS
+    @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
         _stays_within_bounds(story)

@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 
 import msgspec
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 from tests.laws.random_clusters import NAMESPACES, Raw, random_node, random_pod, storage_objects
 
 from moorage.columns.cluster import Cluster, PodRecord
@@ -244,8 +244,6 @@ def test_law_of_scheduling() -> None:
     law_of_scheduling(_is_right)
 
 
-FIRST_EXAMPLE = settings(LAW_SETTINGS, phases=(Phase.generate,))  # a counterexample is enough, small or not
-
 # -- broken twins -----------------------------------------------------------------------------------------------------
 
 
@@ -283,15 +281,15 @@ def _careless(scheduler: Scheduler) -> None:
 def test_deafness_is_noticed() -> None:
     kinds = EventKind
     for kind in (kinds.POD_ADDED, kinds.POD_REMOVED, kinds.NODE_ADDED, kinds.NODE_TAINTS, kinds.NODE_LABELS):
-        assert_notices(partial(law_of_scheduling, _deaf_to(kind), FIRST_EXAMPLE))
+        assert_notices(partial(law_of_scheduling, _deaf_to(kind), UNTIL_NOTICED))
 
 
 def test_lost_pods_are_noticed() -> None:
-    assert_notices(partial(law_of_scheduling, _forgetful, FIRST_EXAMPLE))
+    assert_notices(partial(law_of_scheduling, _forgetful, UNTIL_NOTICED))
 
 
 def test_overcommitment_is_noticed() -> None:
-    assert_notices(partial(law_of_scheduling, _careless, FIRST_EXAMPLE))
+    assert_notices(partial(law_of_scheduling, _careless, UNTIL_NOTICED))
 
 
 # -- only those who may be helped -------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 from tests.laws.naive_spread_and_affinity import (
     Refusal,
     World,
@@ -52,7 +52,6 @@ GATES = gates_from({"AllAlpha": True})
 ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"
 KEYS = (ZONE, HOST, RACK)
 SERVICE = {"app": "web"}
-WITHOUT_SHRINKING = settings(LAW_SETTINGS, phases=(Phase.generate,))
 
 
 class Story:
@@ -350,51 +349,51 @@ class DeafToOthers(InterPodAffinity):
 
 def test_the_law_of_affinity_notices_who_does_not_listen() -> None:
     with patch.object(AffinityWant, "_terms_about_this", lambda want, cluster: []):
-        assert_notices(law_of(affinity_is_that_of_kubernetes, _affinity, "large", WITHOUT_SHRINKING))
+        assert_notices(law_of(affinity_is_that_of_kubernetes, _affinity, "large", UNTIL_NOTICED))
 
 
 def test_the_law_of_affinity_notices_a_mask_that_does_not_listen() -> None:
-    assert_notices(law_of(affinity_is_that_of_kubernetes, lambda story: DeafToOthers(3), "large", WITHOUT_SHRINKING))
+    assert_notices(law_of(affinity_is_that_of_kubernetes, lambda story: DeafToOthers(3), "large", UNTIL_NOTICED))
 
 
 def test_the_law_of_affinity_notices_that_nobody_goes_first() -> None:
     with patch.object(AffinityWant, "begins_a_series", False):
-        assert_notices(law_of(affinity_is_that_of_kubernetes, _affinity, "small", WITHOUT_SHRINKING))
+        assert_notices(law_of(affinity_is_that_of_kubernetes, _affinity, "small", UNTIL_NOTICED))
 
 
 @SIZES
 def test_the_law_of_affinity_notices_stale_counts(size: str) -> None:
     with patch.object(DomainCounts, "follow", lambda counts, slot, counts_here=True: UNCHANGED):
-        assert_notices(law_of(affinity_is_that_of_kubernetes, _affinity, size, WITHOUT_SHRINKING))
+        assert_notices(law_of(affinity_is_that_of_kubernetes, _affinity, size, UNTIL_NOTICED))
 
 
 def test_the_law_of_spread_notices_that_too_few_domains_are_enough() -> None:
     fewest = BalancedDomains.fewest
     with patch.object(BalancedDomains, "fewest", lambda domains, min_domains: fewest(domains, 1)):
-        assert_notices(law_of(spread_is_that_of_kubernetes, _spread, "large", WITHOUT_SHRINKING))
+        assert_notices(law_of(spread_is_that_of_kubernetes, _spread, "large", UNTIL_NOTICED))
 
 
 def test_the_law_of_spread_notices_nodes_that_do_not_count() -> None:
     with patch.object(SpreadWant, "_included", lambda want, constraint, keyed: keyed):
-        assert_notices(law_of(spread_is_that_of_kubernetes, _spread, "small", WITHOUT_SHRINKING))
+        assert_notices(law_of(spread_is_that_of_kubernetes, _spread, "small", UNTIL_NOTICED))
 
 
 @SIZES
 def test_the_law_of_spread_notices_stale_counts(size: str) -> None:
     with patch.object(SpreadWant, "follow", lambda want, cluster, slot: None):
-        assert_notices(law_of(spread_is_that_of_kubernetes, _spread, size, WITHOUT_SHRINKING))
+        assert_notices(law_of(spread_is_that_of_kubernetes, _spread, size, UNTIL_NOTICED))
 
 
 def test_the_law_of_the_best_node_notices_slots_that_stay_in_their_class() -> None:
     with patch.object(Standings, "put", lambda classes, slot, key, traits: None):
-        assert_notices(placing_law("small", WITHOUT_SHRINKING))
+        assert_notices(placing_law("small", UNTIL_NOTICED))
 
 
 def test_the_law_of_the_best_node_notices_who_waits_outside() -> None:
     with patch.object(Standings, "_fill", lambda classes, code, members: fill(classes, code, members[:1])):
-        assert_notices(placing_law("large", WITHOUT_SHRINKING))
+        assert_notices(placing_law("large", UNTIL_NOTICED))
 
 
 def test_the_law_of_the_best_node_notices_neighbours_nobody_told() -> None:
     with patch.object(LabelColumn, "members", lambda column, code: ()):
-        assert_notices(placing_law("small", WITHOUT_SHRINKING))
+        assert_notices(placing_law("small", UNTIL_NOTICED))

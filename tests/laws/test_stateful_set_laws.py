@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 from tests.slow_client import SlowClient
 from tests.unit.control.stateful_set.stateful_sets import stateful_set
 from tests.virtual_cluster import VirtualCluster
@@ -41,7 +41,6 @@ Raw = dict[str, Any]
 Step = tuple[Any, ...]
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
-_TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 _GRACE, _LONG = 15.0, 600.0
 _SECONDS_TO_START = {"quick": 0.5, "slow": 4.0, "never": float("inf")}
 
@@ -244,7 +243,7 @@ class _Deaf(StatefulSetController):
 
 
 def test_the_law_notices_who_does_not_hear_of_deletions() -> None:
-    @_TWIN_SETTINGS
+    @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
         _converges(story, lambda: (_Deaf(),))
@@ -257,7 +256,7 @@ def test_the_law_notices_who_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(f"{place}.is_unavailable", lambda pod, seconds, now: False)
     monkeypatch.setattr(f"{place}.is_running_and_ready", lambda pod: True)
 
-    @_TWIN_SETTINGS
+    @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
         _keeps_order(story)
