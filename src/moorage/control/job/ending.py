@@ -11,7 +11,6 @@ from moorage.control.job.failure_policy import rule_on
 from moorage.control.job.pods import is_failed
 from moorage.control.job.situation import Situation
 from moorage.control.job.success_policy import fulfilled_rule
-from moorage.control.pods_of import seconds_of
 
 SUCCESS_ANNOUNCED, FAILURE_ANNOUNCED = "SuccessCriteriaMet", "FailureTarget"
 
@@ -100,7 +99,3 @@ def _enough(seen: Situation) -> Ending | None:
         return None
     rule = fulfilled_rule(seen.spec.successPolicy, seen.completions or 0, seen.succeeded_indexes)
     return None if rule is None else Ending(True, "SuccessPolicy", f"Matched rules at index {rule}")
-
-
-def started_at(seen: Situation) -> float | None:
-    return seconds_of(seen.status.startTime)
