@@ -49,6 +49,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("cronjob-controller", "moorage.control.cron_job.controller", "make_cron_job"),
     Row("ttl-after-finished-controller", "moorage.control.job.time_to_live", "make_time_to_live"),
     Row("persistentvolume-binder-controller", "moorage.control.volumes.controller", "make_persistent_volume_binder"),
+    Row("ephemeral-volume-controller", "moorage.control.volumes.ephemeral", "make_ephemeral_volumes"),
     Row("persistentvolumeclaim-protection-controller", "moorage.control.volumes.protection", "make_claim_protection"),
     Row("persistentvolume-protection-controller", "moorage.control.volumes.protection", "make_volume_protection"),
     Row("namespace-controller", "moorage.control.namespace.controller", "make_namespace"),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from moorage.client.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.columns.volume_matching import same_mode
-from moorage.control.actions import NOTHING, WARNING, Action, Answers, Delete, Plan, Question, Report
+from moorage.control.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
 from moorage.control.volumes.claims import VOLUME_MISMATCH
 from moorage.control.volumes.provisioning import PROVISIONED_BY, Provisioner
 from moorage.control.volumes.shelf import claim_of
@@ -31,6 +31,8 @@ from moorage.model.go_text import go_quote
 from moorage.model.storage import PersistentVolume
 
 _NO_PLUGIN = "no deletable volume plugin matched"
+#: Of the volume controller and of external provisioners.
+_FINALIZERS = ("kubernetes.io/pv-controller", "external-provisioner.volume.kubernetes.io/finalizer")
 _RETAIN, _DELETE, _RECYCLE = "Retain", "Delete", "Recycle"
 
 
@@ -59,6 +61,9 @@ class VolumeSync:
             return NOTHING
         view: PersistentVolume = volume.view
         reference = view.spec.claimRef
+        if gone := self._forsaken(view):
+            patch = {"metadata": {"uid": volume.uid, "$deleteFromPrimitiveList/finalizers": gone}}
+            return Plan((Patch(VOLUME, "", volume.name, patch),))
         if reference is None or not reference.uid:
             return Plan(volume_phase(volume, AVAILABLE))
         key = claim_of(view)
@@ -76,6 +81,12 @@ class VolumeSync:
         if PROVISIONED_BY in view.metadata.annotations and view.spec.persistentVolumeReclaimPolicy == _DELETE:
             return Plan(self._released(volume))
         return Plan(unbind(volume))
+
+    def _forsaken(self, view: PersistentVolume) -> list[str]:
+        """Finalizers of those who would delete what is behind a volume that is to go, where there is nothing."""
+        if view.metadata.deletionTimestamp is None or view.status.phase == BOUND or not self._provisioner.deletes(view):
+            return []
+        return [one for one in view.metadata.finalizers if one in _FINALIZERS]
 
     def _unfinished(self, volume: Object, claim: Object, key: str) -> Plan:
         """The claim is to take the volume; it does so by itself, if it can. It cannot take one that is to go."""

@@ -52,6 +52,23 @@ def test_a_volume_that_is_to_be_deleted(simulates: bool) -> None:
     play(story, simulates=simulates)
 
 
+@pytest.mark.parametrize("simulates", [True, False])
+def test_nobody_waits_for_a_driver_that_is_not_there(simulates: bool) -> None:
+    async def story(cluster: Storage) -> None:
+        kept = {"finalizers": ["external-provisioner.volume.kubernetes.io/finalizer", "example.com/mine"]}
+        made = volume("v", metadata=kept, persistentVolumeReclaimPolicy="Delete", hostPath=None, csi=CSI)
+        await cluster.make(made, claim("c"))
+        await cluster.settle()
+        await cluster.client.delete(VOLUME, "v")
+        await cluster.settle()
+        assert len((await cluster.volume("v")).view.metadata.finalizers) == 2
+        await cluster.client.delete(CLAIM, "c", "default")
+        await cluster.settle()
+        assert len((await cluster.volume("v")).view.metadata.finalizers) == (1 if simulates else 2)
+
+    play(story, simulates=simulates)
+
+
 def test_nobody_recycles() -> None:
     async def story(cluster: Storage) -> None:
         await cluster.make(volume("v", persistentVolumeReclaimPolicy="Recycle"), claim("c"))

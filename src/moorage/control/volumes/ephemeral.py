@@ -1,0 +1,97 @@
+"""ephemeral-volume-controller: claims for the ephemeral volumes of pods.
+
+In: pods and claims. Keys: pods. Out: a claim for each ephemeral volume, made of its template, owned by the pod and gone
+with it. A claim of that name that is somebody else's is left alone, and the pod is told. Kubernetes:
+pkg/controller/volume/ephemeral. Next: `controller` binds them.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from moorage.client.event_action import reference_to
+from moorage.client.protocol import Object
+from moorage.control.actions import NOTHING, WARNING, Action, Create, Plan, Raw, Report
+from moorage.control.pods_of import controller_reference
+from moorage.control.registry import Surroundings
+from moorage.control.volumes.claims import FAILED_BINDING
+from moorage.control.volumes.written import CLAIM
+from moorage.control.world import World, controller_of
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, KindFacts
+
+_POD = KINDS["v1", "Pod"]
+
+
+class EphemeralVolumes:
+    """See the module."""
+
+    name = "ephemeral-volume-controller"
+    component = "ephemeral_volume"
+    watches = (_POD, CLAIM)
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        prefix, text = "ephemeral_volume_controller_create", "Number of PersistentVolumeClaim creation requests"
+        self._attempts = surroundings.metrics.counter(f"{prefix}_total", text)
+        self._failures = surroundings.metrics.counter(f"{prefix}_failures_total", text)
+
+    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if facts is _POD:
+            return (new.key,) if new is not None and old is None and _is_concerned(new) else ()
+        if old is None or new is not None:
+            return ()
+        owner = controller_of(old.view.metadata)  # it needs another one
+        return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == _POD.kind else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        pod = world.get(_POD, key)
+        if pod is None or not _is_concerned(pod):
+            return NOTHING
+        actions: list[Action] = []
+        for volume in pod.raw["spec"].get("volumes") or ():
+            if volume.get("ephemeral") is None:
+                continue
+            name = f"{pod.name}-{volume['name']}"
+            claim = world.get(CLAIM, f"{pod.namespace}/{name}")
+            if claim is None:
+                actions.append(Create(CLAIM, _claim(name, pod, volume["ephemeral"]), pod.namespace))
+                continue
+            owner = controller_of(claim.view.metadata)
+            if owner is None or owner.uid != pod.uid:
+                why = f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
+                return Plan((*actions, _said(pod, volume["name"], why)), retries=True)
+        return Plan(tuple(actions))
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        self._attempts.labels().inc(sum(isinstance(action, Create) for action in plan.actions))
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        self._attempts.labels().inc()
+        self._failures.labels().inc()
+        pod = world.get(_POD, key)
+        if pod is None or not isinstance(action, Create):
+            return ()
+        name = action.document["metadata"]["name"]
+        return (_said(pod, name.removeprefix(f"{pod.name}-"), f"create PVC {name}: {error.message}"),)
+
+
+def make_ephemeral_volumes(surroundings: Surroundings) -> EphemeralVolumes:
+    return EphemeralVolumes(surroundings)
+
+
+def _is_concerned(pod: Object) -> bool:
+    view = pod.view
+    return view.metadata.deletionTimestamp is None and any(one.ephemeral is not None for one in view.spec.volumes)
+
+
+def _claim(name: str, pod: Object, source: dict[str, Any]) -> Raw:
+    template = source.get("volumeClaimTemplate") or {}
+    metadata: Raw = {"name": name, "namespace": pod.namespace, "ownerReferences": [controller_reference(pod)]}
+    for field in ("annotations", "labels"):
+        if given := (template.get("metadata") or {}).get(field):
+            metadata[field] = given
+    spec = template.get("spec") or {}
+    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": metadata, "spec": spec}
+
+
+def _said(pod: Object, volume: str, why: str) -> Report:
+    return Report(reference_to(pod), WARNING, FAILED_BINDING, f"ephemeral volume {volume}: {why}")
