@@ -26,7 +26,7 @@ class _Cluster:
 
     def run(self, name: str) -> None:
         self._kubectl("create -f -", json.dumps({**_POD, "metadata": {"name": name}}))
-        until(lambda: self.phase(name) == "Running")
+        self._kubectl(f"wait --for=jsonpath={{.status.phase}}=Running pod/{name} --timeout=50s")
 
     def phase(self, name: str) -> str:
         return str(self.get(f"pod {name}").get("status", {}).get("phase", ""))
@@ -82,6 +82,7 @@ def test_those_who_come_before_the_server_wait_for_it(tmp_path: Path) -> None:
         made.stop(made.api_server())
         kubelet, scheduler = made.kubelet(), made.scheduler("--no-leader-elect")
         until(lambda: "Nodes cannot be registered yet" in made.said())
+        until(made.log_of(scheduler).read_text)  # it complains too
         assert kubelet.poll() is None
         assert scheduler.poll() is None
         made.api_server()
