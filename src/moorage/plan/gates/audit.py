@@ -202,17 +202,24 @@ def _has_to_leave(spec: PodSpec, node: Node, on: GateSet, off: GateSet) -> tuple
 
 
 def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
+    idle = getattr(item.view.spec, "replicas", None) == 0
     if gate.name in _DROPPED_SILENTLY:
         text = "new pods lose the keys without a word: they are placed as if the keys were not there"
-        yield Consequence(API, text, breaks=True)
+        yield Consequence(API, _unless(idle, text), breaks=not idle)
         return
     refusal = _refusal(_pod_of_template(item), on, off)
     if refusal:
         text = f"the template stays, but new pods of it are rejected: {refusal}"
-        yield Consequence(API, text, breaks=True)
-        yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
+        yield Consequence(API, _unless(idle, text), breaks=not idle)
+        if not idle:
+            yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
     if item.key.kind == "DaemonSet":
         yield from _of_daemons(_template(item).spec, on, off, nodes)
+
+
+def _unless(idle: bool, text: str) -> str:
+    """Old ReplicaSets and what is scaled to nothing make no pods, for now."""
+    return f"has no replicas; if it is scaled up, {text}" if idle else text
 
 
 def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:

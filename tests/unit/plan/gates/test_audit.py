@@ -100,6 +100,65 @@ spec:
     assert said in finding.consequences[0].text
 
 
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: KIND
+metadata: {name: d}
+spec:
+  SPECselector: {matchLabels: {app: d}}
+  template:
+    metadata: {labels: {app: d}}
+    spec:
+      containers: [{name: c, image: i}]
+      tolerations: [{key: sla, operator: Gt, value: "900"}]
+---
+"""
+
+
+def test_what_is_scaled_to_nothing_breaks_nothing_yet(tmp_path: Path) -> None:
+    text = DEPLOYMENT.replace("KIND", "ReplicaSet").replace("SPEC", "replicas: 0\n  ")
+    (finding,) = findings_in(text, tmp_path)
+    assert not finding.breaks
+    assert finding.consequences[0].text.startswith(
+        "has no replicas; if it is scaled up, the template stays, but new pods"
+    )
+
+
+def test_daemons_leave_where_they_are_driven_out_and_stay_where_they_are_only_not_let_in(tmp_path: Path) -> None:
+    others = NODE.replace("n1", "n2").replace("NoExecute", "NoSchedule") + NODE.replace("n1", "n3").replace(
+        "sla", "other"
+    )
+    text = NODE + others + DEPLOYMENT.replace("KIND", "DaemonSet").replace("SPEC", "")
+    (finding,) = findings_in(text, tmp_path)
+    assert [said.text for said in finding.consequences if said.component is Component.CONTROLLER_MANAGER][1:] == [
+        "its pods are deleted from n1, and not made there",
+        "its pods stay on n2, but are not made there again once they are gone",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "other", "breaks", "said"),
+    [
+        (NODE, "", True, "stays Pending for as long as the gate is off"),
+        (NODE, "}, {key: sla, operator: Exists", False, "is scheduled as before"),
+        (
+            NODE + NODE.replace("n1", "n2").replace("sla", "none").replace("NoExecute", "PreferNoSchedule"),
+            "",
+            True,
+            "n2",
+        ),
+    ],
+)
+def test_pods_that_wait_go_where_they_still_may(
+    nodes: str, other: str, breaks: bool, said: str, tmp_path: Path
+) -> None:
+    pod = RUNNING.replace("nodeName: n1", "").replace("phase: Running", "phase: Pending").replace("OTHER", other)
+    (finding,) = findings_in(nodes + pod, tmp_path)
+    assert finding.breaks is breaks
+    assert finding.consequences[0].component is Component.SCHEDULER
+    assert said in finding.consequences[0].text
+
+
 def test_label_keys_are_lost_without_a_word(tmp_path: Path) -> None:
     text = """
 apiVersion: apps/v1
@@ -142,6 +201,31 @@ spec:
     assert finding.gate is SEMVER_COMPARISON_OPERATORS
     assert finding.paths == ("spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator",)
     assert finding.breaks
+
+
+def test_volumes_are_still_reached_by_terms_without_versions(tmp_path: Path) -> None:
+    node = NODE.replace("{name: n1}", "{name: n1, labels: {kernel: 6.1.0, disk: ssd}}")
+    volume = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  hostPath: {path: /x}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions: [{key: kernel, operator: SemverGt, values: [5.4.0]}]
+      - matchExpressions: [{key: disk, operator: Exists}]
+---
+"""
+    (finding,) = findings_in(node + volume, tmp_path)
+    assert not finding.breaks
+    without_disk = NODE.replace("{name: n1}", "{name: n2, labels: {kernel: 6.1.0}}")
+    (finding,) = findings_in(node + without_disk + volume, tmp_path)
+    assert finding.breaks
+    assert "n2 would not satisfy its node affinity any more: pods that use it go to n1" in finding.consequences[0].text
 
 
 def test_what_depends_on_nothing_is_not_mentioned(tmp_path: Path) -> None:
