@@ -5,9 +5,9 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 from tests.laws.random_clusters import Raw, Scene, build, change, scenes
 
 from moorage.columns.cluster import Cluster
@@ -65,10 +65,10 @@ def _picture(cluster: Cluster) -> Any:
     return free, [sorted(there) for there in cluster.pods_on], sorted(cluster.pods), sorted(cluster.port_users)
 
 
-def law_victims(preempt: Preempt) -> None:
+def law_victims(preempt: Preempt, often: settings = LAW_SETTINGS) -> None:
     """Victims are less important, evicting them makes room, and of those that block the pod nobody could be spared."""
 
-    @LAW_SETTINGS
+    @often
     @given(scenes(), st.integers(0, 2**16))
     def law(scene: Scene, seed: int) -> None:
         cluster = build(_with_priorities(scene, seed))
@@ -117,11 +117,11 @@ def _evict_anybody(candidates: Candidates, budgets: DisruptionBudgets) -> Outcom
 
 
 def test_victims_that_could_be_spared_are_noticed() -> None:
-    assert_notices(partial(law_victims, _evict_everybody))
+    assert_notices(partial(law_victims, _evict_everybody, UNTIL_NOTICED))
 
 
 def test_important_victims_are_noticed() -> None:
-    assert_notices(partial(law_victims, _evict_anybody))
+    assert_notices(partial(law_victims, _evict_anybody, UNTIL_NOTICED))
 
 
 # -- the table --------------------------------------------------------------------------------------------------------
@@ -166,10 +166,10 @@ def _price(selection: Selection, cluster: Cluster) -> Any:
     )
 
 
-def law_table(cheapest: Cheapest) -> None:
+def law_table(cheapest: Cheapest, often: settings = LAW_SETTINGS) -> None:
     """What is kept while the cluster changes is what one finds when one looks everywhere."""
 
-    @LAW_SETTINGS
+    @often
     @given(scenes(), st.integers(0, 2**16))
     def law(scene: Scene, seed: int) -> None:
         cluster = build(_with_priorities(scene, seed))
@@ -200,4 +200,4 @@ def test_table() -> None:
 
 def test_a_table_that_is_not_kept_up_to_date_is_noticed() -> None:
     kept: dict[VictimTable, Selection | None] = {}
-    assert_notices(partial(law_table, lambda table: kept.setdefault(table, table.cheapest())))
+    assert_notices(partial(law_table, lambda table: kept.setdefault(table, table.cheapest()), UNTIL_NOTICED))
