@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -38,15 +39,19 @@ class _Cluster:
         self._made = made
         self.watcher = RolloutWatcher()
         self.kills = 0
-        alone = ("--kubeconfig", str(made.kubeconfig), "--no-leader-elect", "--metrics-port", "-1")
+        server = made.api_server()
+        # It stays valid for as long as the data is there; the server's own is away while the server is.
+        kubeconfig = made.directory / "first-kubeconfig"
+        shutil.copy(made.kubeconfig, kubeconfig)
+        reached = ("--kubeconfig", str(kubeconfig), "--metrics-port", "-1")
         self._start: dict[str, Callable[[], Process]] = {
-            "apiserver": made.api_server,
-            "scheduler": lambda: made.start("scheduler", *alone),
-            "controller-manager": lambda: made.start("controller-manager", *alone),
-            "kubelet": lambda: made.kubelet("--nodes", str(len(_NODES))),
+            "scheduler": lambda: made.start("scheduler", *reached, "--no-leader-elect"),
+            "controller-manager": lambda: made.start("controller-manager", *reached, "--no-leader-elect"),
+            "kubelet": lambda: made.start("kubelet", *reached, "--nodes", str(len(_NODES))),
         }
-        self._running = {name: start() for name, start in self._start.items()}
-        self._access = Access(made.kubeconfig)  # it stays valid for as long as the data is there
+        self._running = {"apiserver": server, **{name: start() for name, start in self._start.items()}}
+        self._start["apiserver"] = made.api_server
+        self._access = Access(kubeconfig)
         self._following: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:

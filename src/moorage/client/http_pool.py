@@ -13,7 +13,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from moorage.client.http_connection import MAX_ANSWER_BYTES, Connection
-from moorage.client.protocol import Unreachable
+from moorage.client.protocol import NotSent
 
 DIAL_SECONDS = 10.0
 IDLE_SECONDS = 45.0  # servers close what is idle for a minute or more; a write must not be on its way just then
@@ -105,7 +105,7 @@ class ConnectionPool:
 
     async def _dial(self) -> Connection:
         if self._closed:
-            raise Unreachable(f"{self.server}: this client is closed")
+            raise NotSent(f"{self.server}: this client is closed")
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(DIAL_SECONDS):
@@ -117,13 +117,11 @@ class ConnectionPool:
                     server_hostname=self._server_name if self._tls is not None else None,
                 )
         except TimeoutError:
-            raise Unreachable(f"{self.server}: no connection within {DIAL_SECONDS:g} seconds") from None
+            raise NotSent(f"{self.server}: no connection within {DIAL_SECONDS:g} seconds") from None
         except ssl.SSLCertVerificationError as error:
-            raise Unreachable(
-                f"{self.server}: the server's certificate is not trusted: {error.verify_message}"
-            ) from None
+            raise NotSent(f"{self.server}: the server's certificate is not trusted: {error.verify_message}") from None
         except (OSError, UnicodeError) as error:
-            raise Unreachable(f"{self.server}: {error}") from None
+            raise NotSent(f"{self.server}: {error}") from None
         _detect_dead_peers(transport)
         return connection
 

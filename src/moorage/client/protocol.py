@@ -121,6 +121,10 @@ class Unreachable(Exception):
     """The server cannot be reached, or broke off before it answered: nobody knows whether a write happened."""
 
 
+class NotSent(Unreachable):
+    """There was no connection to send anything on: no write has happened."""
+
+
 class Client(Protocol):
     """See the module. `namespace` is "" for kinds without one and, when listing and watching, for all of them."""
 

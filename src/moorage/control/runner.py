@@ -13,9 +13,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from moorage.client.protocol import Client, Object, Unreachable
+from moorage.client.protocol import Client, NotSent, Object, Unreachable
 from moorage.control.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.controller import Controller, HearsOfSuccess, Inquires, ManyHands
+from moorage.control.doubts import Doubts
 from moorage.control.metrics import ControllerMetrics
 from moorage.control.work_queue import WorkQueue
 from moorage.control.world import World
@@ -24,7 +25,9 @@ from moorage.model.kinds import KindFacts
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("controller-manager")
-_PATIENCE = 10.0
+#: How long the world may lag behind what a key has written; and behind what was found after the server was away,
+#: when it takes a while until everything is watched again.
+_PATIENCE, _LONG_PATIENCE = 10.0, 60.0
 #: What is done together if it is planned in a row, and how many at first.
 _TOGETHER: dict[type[Action], int] = {Create: 1, Delete: 64}
 _LARGEST_BATCH = 256
@@ -84,6 +87,7 @@ class Runner:
         self._hears = controller if isinstance(controller, HearsOfSuccess) else None
         self._inquires = controller if isinstance(controller, Inquires) else None
         self._expected: dict[str, _Expected] = {}
+        self._doubts = Doubts(client)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._at_work: set[asyncio.Task[None]] = set()
         self._timer: asyncio.Handle | None = None
@@ -157,6 +161,9 @@ class Runner:
                 self.queue.done(key)
 
     async def _reconcile(self, key: str) -> None:
+        if key in self._doubts and not await self._clear_doubts(key):
+            self._retry(key)
+            return
         now = loop_time()
         if self._is_early(key, now):
             self.queue.add_after(key, 0.05, now)
@@ -203,6 +210,20 @@ class Runner:
 
     def _retry(self, key: str) -> None:
         self.queue.add_failed(key, loop_time())
+
+    async def _clear_doubts(self, key: str) -> bool:
+        """Find out what became of writes that were not answered; whether that was possible."""
+        try:
+            found = await self._doubts.look(key)
+        except (ApiError, Unreachable) as error:
+            _LOG.debug(2, "Looking something up failed", controller=self.controller.name, key=key, err=str(error))
+            return False
+        for facts, revision in found.revisions:
+            self._expect(key, facts, revision)
+        expected = self._expecting(key)
+        expected.deleted += found.deleted
+        expected.until = loop_time() + _LONG_PATIENCE
+        return True
 
     def _is_early(self, key: str, now: float) -> bool:
         """Whether the world does not show yet what this key has written."""
@@ -265,6 +286,8 @@ class Runner:
             return self._refused(key, action, error, refusals)
         except Unreachable as error:
             _LOG.warning("The API server cannot be reached", controller=self.controller.name, err=str(error))
+            if isinstance(action, Create | Delete) and not isinstance(error, NotSent):
+                self._doubts.add(key, action)
             return False
         return True
 

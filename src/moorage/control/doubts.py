@@ -1,0 +1,70 @@
+"""Writes of which nobody knows whether they happened: the connection broke off before there was an answer.
+
+In: such creates and deletes, by the key that they were for. Out, once the server can be asked again: what there is of
+them, which the world must show before that key is looked at again; else a pod might be made twice, or one too many be
+deleted. Kubernetes has nothing like it: a ReplicaSet may have a pod too many for a moment. Next: `runner`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from moorage.client.protocol import Client, Object
+from moorage.control.actions import Create, Delete
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KindFacts
+
+
+class Found(NamedTuple):
+    """Up to which revision a kind must be known, and what must be known to be gone or going."""
+
+    revisions: list[tuple[KindFacts, int]]
+    deleted: list[tuple[KindFacts, str, str]]
+
+
+class Doubts:
+    """See the module."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._of: dict[str, list[Create | Delete]] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._of
+
+    def add(self, key: str, action: Create | Delete) -> None:
+        self._of.setdefault(key, []).append(action)
+
+    async def look(self, key: str) -> Found:
+        """What became of them; then there are no doubts any more. Raises ApiError, Unreachable."""
+        found = Found([], [])
+        for action in self._of[key]:
+            if isinstance(action, Create):
+                there = await self._made(action)
+                if there:
+                    found.revisions.append((action.facts, max(one.revision for one in there)))
+            elif await self._is_going(action):
+                where = f"{action.namespace}/{action.name}" if action.namespace else action.name
+                found.deleted.append((action.facts, where, action.uid))
+        del self._of[key]
+        return found
+
+    async def _made(self, action: Create) -> Sequence[Object]:
+        """What it may have made, and others like it if the server was to choose the name."""
+        metadata = action.document.get("metadata") or {}
+        if metadata.get("name"):
+            return await self._get(action.facts, metadata["name"], action.namespace)
+        labels = ",".join(f"{name}={value}" for name, value in (metadata.get("labels") or {}).items())
+        return (await self._client.list_all(action.facts, action.namespace, labels=labels)).items
+
+    async def _is_going(self, action: Delete) -> bool:
+        there = await self._get(action.facts, action.name, action.namespace)
+        metadata = there[0].view.metadata if there else None
+        return metadata is None or metadata.uid != action.uid or metadata.deletionTimestamp is not None
+
+    async def _get(self, facts: KindFacts, name: str, namespace: str) -> Sequence[Object]:
+        try:
+            return (await self._client.get(facts, name, namespace),)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return ()
