@@ -35,7 +35,11 @@ BUSY = {"five", "strict", "plain"}
 BYSTANDER = {NUMBERS.gate: EXPRESSIONS, VERSIONS.gate: NUMBERS, EXPRESSIONS.gate: VERSIONS}
 
 
-@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.gate)
+#: Numbers are played by their runbook in the default suite, and by this with the long runs.
+LIVES = [pytest.param(one, marks=[pytest.mark.slow] if one is NUMBERS else [], id=one.gate) for one in FEATURES]
+
+
+@pytest.mark.parametrize("feature", LIVES)
 def test_off_on_off_and_on_again(feature: Feature, tmp_path: Path) -> None:
     on_, off = f"AllAlpha=true,{feature.gate}=true", f"AllAlpha=true,{feature.gate}=false"
     with life(tmp_path, off) as phase:

@@ -38,7 +38,13 @@ def section(name: str, title: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("name", NAMES)
+#: Their sessions differ from the first one's by little: they are played with the long runs.
+LATER = ("TaintTolerationNodeAffinitySemverComparisonOperators", "TaintTolerationCEL")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LATER else []) for name in NAMES]
+)
 def test_a_runbook_is_what_happens(name: str, tmp_path: Path) -> None:
     for step in Session(text_of(name), tmp_path).play():
         if step.shown.strip():
