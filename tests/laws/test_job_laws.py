@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.job_story import STORIES, Story, play
 
 from moorage.client.protocol import Object
@@ -24,7 +24,7 @@ from moorage.control.pods_of import POD
 from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 
-_SETTINGS = settings(LAW_SETTINGS, max_examples=60)
+_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 #: Any counterexample will do: nobody wants to read it.
 _TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 

@@ -4,9 +4,9 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 
 from moorage.admit.admission import STANDARD_PLUGINS, Admitted, Rejected, admit
 from moorage.admit.request import Request
@@ -65,8 +65,8 @@ def said(answer: Admitted | Rejected) -> object:
     return answer.status, answer.warnings
 
 
-def memo_law(make: Callable[[], TemplateMemo]) -> Law:
-    @LAW_SETTINGS
+def memo_law(make: Callable[[], TemplateMemo], often: settings = LAW_SETTINGS) -> Law:
+    @often
     @given(st.lists(st.tuples(pods, requests, names), min_size=1, max_size=8))
     def law(history: list[tuple[Raw, Request, Any]]) -> None:
         memo = make()
@@ -98,4 +98,4 @@ class ForgetfulMemo(TemplateMemo):
 
 
 def test_a_memo_that_overlooks_labels_is_noticed() -> None:
-    assert_notices(memo_law(lambda: ForgetfulMemo(GATES, STANDARD_PLUGINS)))
+    assert_notices(memo_law(lambda: ForgetfulMemo(GATES, STANDARD_PLUGINS), UNTIL_NOTICED))
