@@ -1,0 +1,102 @@
+"""A connection that breaks off after the server has done what it was asked: nothing is done twice."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from tests.slow_client import SlowClient
+from tests.unit.control.workloads import only_replica_sets, replica_set
+from tests.virtual_cluster import VirtualCluster
+from tests.virtual_time import run_virtual
+
+from moorage.client.protocol import Client, NotSent, Object, Unreachable, WatchEvent
+from moorage.control.replica_set import REPLICA_SET
+from moorage.model.kinds import KINDS, KindFacts
+
+Raw = dict[str, Any]
+
+_POD = KINDS["v1", "Pod"]
+_LAG = 3.0
+
+
+class Breaking(SlowClient):
+    """Answers to some writes of pods never come, and events come late. Without `does` such writes do not happen."""
+
+    def __init__(self, client: Client, answers: list[bool], *, does: bool) -> None:
+        super().__init__(client, lambda: 0.0)
+        self._answers, self._does = answers, does
+        self.asked = 0
+
+    def _breaks(self, facts: KindFacts) -> bool:
+        if facts is not _POD:
+            return False
+        self.asked += 1
+        return bool(self._answers) and not self._answers.pop(0)
+
+    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+        breaks = self._breaks(facts)
+        if breaks and not self._does:
+            raise NotSent("there is no connection")
+        made = await super().create(facts, document, namespace)
+        if breaks:
+            raise Unreachable("the connection was closed")
+        return made
+
+    async def delete(self, facts: KindFacts, name: str, namespace: str = "", **options: Any) -> None:
+        breaks = self._breaks(facts)
+        if not breaks or self._does:
+            await super().delete(facts, name, namespace, **options)
+        if breaks:
+            raise Unreachable("the connection was closed")
+
+    async def watch(
+        self, facts: KindFacts, revision: int, namespace: str = "", **options: Any
+    ) -> AsyncGenerator[list[WatchEvent], None]:
+        async for events in super().watch(facts, revision, namespace, **options):
+            if facts is _POD:
+                await asyncio.sleep(_LAG)
+            yield events
+
+
+class _Story:
+    """Six pods, and then four; the numbers of pods that there were, in order."""
+
+    def __init__(self, answers: list[bool], *, does: bool = True) -> None:
+        self._answers, self._does = answers, does
+        self.client: Breaking | None = None
+        self.counts: list[int] = []
+
+    def _connect(self, client: Client) -> Client:
+        self.client = Breaking(client, self._answers, does=self._does)
+        return self.client
+
+    async def play(self) -> None:
+        async with VirtualCluster.running(only_replica_sets, connect=self._connect) as cluster:
+            await cluster.client.create(REPLICA_SET, replica_set("web", 6))
+            await self._look(cluster)
+            scaled = {"spec": {"replicas": 4}}
+            await cluster.client.patch(REPLICA_SET, "web", "default", scaled)
+            await self._look(cluster)
+
+    async def _look(self, cluster: VirtualCluster) -> None:
+        for _ in range(600):
+            await cluster.settle(0.1)
+            self.counts.append(len(await cluster.all(_POD, "default")))
+
+
+@pytest.mark.parametrize("answers", [[False], [True, False], [True, True, False, False], [True] * 6 + [False, False]])
+def test_what_happened_without_an_answer_does_not_happen_again(answers: list[bool]) -> None:
+    story = _Story(answers)
+    run_virtual(story.play())
+    assert max(story.counts) == 6
+    assert story.counts[599] == 6
+    assert min(story.counts[599:]) == story.counts[-1] == 4
+
+
+def test_what_did_not_happen_is_done() -> None:
+    story = _Story([False, True, False], does=False)
+    run_virtual(story.play())
+    assert (max(story.counts), story.counts[599], story.counts[-1]) == (6, 6, 4)
+    assert story.client is not None
+    assert story.client.asked == 6 + 2 + 2
