@@ -11,10 +11,10 @@ READY  := $(VENV)/.ready
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow check format lock bench bench-e2e clean
+.PHONY: help setup run test test-slow check format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --without-pip: Debian ships python3 without ensurepip, so the machine's own pip installs into the new environment.
 $(READY): pyproject.toml requirements.lock
@@ -70,6 +70,10 @@ bench-e2e: $(READY) ## measure `moorage up` from outside, over HTTPS; the same v
 	$(BIN)/python -m bench.e2e $(if $(SUITE),--suite '$(SUITE)') $(if $(WORKLOADS),--workloads '$(WORKLOADS)') \
 	  $(if $(LABELS),--labels='$(LABELS)') $(if $(REPEAT),--repeat $(REPEAT)) \
 	  $(if $(JSON),--json '$(JSON)') $(if $(OUTPUT),--output '$(OUTPUT)')
+
+# Without SIZES a small run; SIZES=--full, or SIZES='--nodes 500 --pods 5000 …'.
+bench-controllers: $(READY) ## measure controllers: Deployments created, rolled, evicted and deleted
+	$(BIN)/python -m bench.controllers $(SIZES) $(if $(JSON),--json '$(JSON)') $(if $(OUTPUT),--output '$(OUTPUT)')
 
 clean: ## remove what was made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
