@@ -63,17 +63,16 @@ def nothing_is_accepted(phase: Life, feature: Feature) -> None:
     """The gate is off: in exactly these words."""
     refused = [feature.pod("new", nodeSelector=on("five")), workload("Deployment", "late", feature)]
     said = [
-        feature.complaint_about("Pod", "new"),
-        feature.complaint_about("Deployment", "late", "spec.template.spec"),
+        f'Pod "new" is invalid: spec.tolerations[0]{feature.complaint}',
+        f'Deployment.apps "late" is invalid: spec.template.spec.tolerations[0]{feature.complaint}',
     ]
     if feature is VERSIONS:
         refused += [affine("new"), volume("new")]
         in_pod, in_volume = AFFINITY_COMPLAINT
-        said += [
-            f'The Pod "new" is invalid: {in_pod}',
-            f'The PersistentVolume "new" is invalid: {in_volume}',
-        ]
-    assert phase.refused(*refused).splitlines() == said
+        said += [f'Pod "new" is invalid: {in_pod}', f'PersistentVolume "new" is invalid: {in_volume}']
+    # kubectl's words about several documents at once.
+    several = 'Error from server (Invalid): error when creating "STDIN": '
+    assert phase.refused(*refused).splitlines() == [several + one for one in said]
 
 
 def everything_works(phase: Life, feature: Feature) -> None:
