@@ -44,7 +44,7 @@ def zone_of(node: Node) -> str:
     labels = node.metadata.labels
     zone = labels.get("failure-domain.beta.kubernetes.io/zone", labels.get("topology.kubernetes.io/zone", ""))
     region = labels.get("failure-domain.beta.kubernetes.io/region", labels.get("topology.kubernetes.io/region", ""))
-    return f"{region}:\0:{zone}" if region or zone else ""
+    return f"{region}:{zone}" if region or zone else ""
 
 
 def counts_for_disruption(node: Node) -> bool:
