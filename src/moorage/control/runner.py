@@ -28,6 +28,7 @@ _LOG = get_logger("controller-manager")
 #: How long the world may lag behind what a key has written; and behind what was found after the server was away,
 #: when it takes a while until everything is watched again.
 _PATIENCE, _LONG_PATIENCE = 10.0, 60.0
+_MOST_DELAY_UNREACHED = 10.0
 #: What is done together if it is planned in a row, and how many at first.
 _TOGETHER: dict[type[Action], int] = {Create: 1, Delete: 64}
 _LARGEST_BATCH = 256
@@ -88,6 +89,7 @@ class Runner:
         self._inquires = controller if isinstance(controller, Inquires) else None
         self._expected: dict[str, _Expected] = {}
         self._doubts = Doubts(client)
+        self._unreached: set[str] = set()  # keys whose last request did not reach the server
         self._loop: asyncio.AbstractEventLoop | None = None
         self._at_work: set[asyncio.Task[None]] = set()
         self._timer: asyncio.Handle | None = None
@@ -194,6 +196,7 @@ class Runner:
             answers = {question: await self._look_up(question) for question in questions}
         except (ApiError, Unreachable) as error:
             _LOG.warning("Looking something up failed", controller=self.controller.name, key=key, err=str(error))
+            self._note_unreached(key, error)
             return None
         return self._inquires.decide(key, self._world, answers, self._clock())
 
@@ -209,7 +212,14 @@ class Runner:
             return ()
 
     def _retry(self, key: str) -> None:
-        self.queue.add_failed(key, loop_time())
+        """Later each time, but soon after a server that was away is back."""
+        most_delay = _MOST_DELAY_UNREACHED if key in self._unreached else None
+        self._unreached.discard(key)
+        self.queue.add_failed(key, loop_time(), most_delay)
+
+    def _note_unreached(self, key: str, error: Exception) -> None:
+        if isinstance(error, Unreachable):
+            self._unreached.add(key)
 
     async def _clear_doubts(self, key: str) -> bool:
         """Find out what became of writes that were not answered; whether that was possible."""
@@ -217,6 +227,7 @@ class Runner:
             found = await self._doubts.look(key)
         except (ApiError, Unreachable) as error:
             _LOG.debug(2, "Looking something up failed", controller=self.controller.name, key=key, err=str(error))
+            self._note_unreached(key, error)
             return False
         for facts, revision in found.revisions:
             self._expect(key, facts, revision)
@@ -286,6 +297,7 @@ class Runner:
             return self._refused(key, action, error, refusals)
         except Unreachable as error:
             _LOG.warning("The API server cannot be reached", controller=self.controller.name, err=str(error))
+            self._note_unreached(key, error)
             if isinstance(action, Create | Delete) and not isinstance(error, NotSent):
                 self._doubts.add(key, action)
             return False

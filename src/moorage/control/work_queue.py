@@ -57,11 +57,19 @@ class WorkQueue:
             self._due_at[key] = due
             heapq.heappush(self._later, (due, next(self._numbers), key))
 
-    def add_failed(self, key: str, now: float) -> float:
-        """Again, later each time. Returns the delay."""
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
+    def add_failed(self, key: str, now: float, most_delay: float | None = None) -> float:
+        """Again, later each time. Returns the delay.
+
+        With a `most_delay` of its own such a failure, of which the key is innocent, does not make later ones wait for
+        longer than that either.
+        """
+        failures = self._failures.get(key, 0) + 1
         self.retries += 1
         delay = min(self._most_delay, self._first_delay * 2.0 ** min(failures - 1, 60))
+        if most_delay is None or delay <= most_delay:
+            self._failures[key] = failures
+        else:
+            delay = most_delay
         delay *= 1 + _JITTER * self._random()
         self.add_after(key, delay, now)
         return delay

@@ -12,6 +12,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Client, NotSent, Object, Unreachable, WatchEvent
 from moorage.control.replica_set import REPLICA_SET
+from moorage.control.work_queue import FIRST_DELAY, WorkQueue
 from moorage.model.kinds import KINDS, KindFacts
 
 Raw = dict[str, Any]
@@ -100,3 +101,18 @@ def test_what_did_not_happen_is_done() -> None:
     assert (max(story.counts), story.counts[599], story.counts[-1]) == (6, 6, 4)
     assert story.client is not None
     assert story.client.asked == 6 + 2 + 2
+
+
+def test_a_server_that_was_away_for_long_is_asked_again_soon() -> None:
+    queue = WorkQueue(lambda: 0.0)
+    delays = [queue.add_failed("a", 0.0, 10.0) for _ in range(40)]
+    assert delays == sorted(delays)
+    assert delays[-1] == 10.0
+    assert queue.add_failed("a", 0.0) <= 2 * 10.0
+    assert queue.add_failed("b", 0.0) == FIRST_DELAY
+
+
+def test_keys_go_on_soon_after_the_server_is_back() -> None:
+    story = _Story([False] * 17, does=False)
+    run_virtual(story.play())
+    assert story.counts[-1] == 4
