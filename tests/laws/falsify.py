@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import Phase, settings
+from hypothesis.errors import Flaky
 
 THOROUGH = os.environ.get("MOORAGE_LAWS") == "thorough"
 
@@ -32,6 +33,13 @@ UNTIL_NOTICED = settings(LAW_SETTINGS, max_examples=300, phases=(Phase.explicit,
 
 
 def assert_notices(law: Callable[[], None]) -> None:
-    """The law, bound to a deliberately broken implementation, finds a counterexample."""
-    with pytest.raises(AssertionError):
-        law()
+    """The law, bound to a deliberately broken implementation, finds a counterexample.
+
+    One that breaks the law only sometimes, because real time is part of it, has been found as well.
+    """
+    try:
+        with pytest.raises(AssertionError):
+            law()
+    except Flaky as sometimes:
+        found = sometimes.exceptions if isinstance(sometimes, ExceptionGroup) else (sometimes,)
+        assert any(isinstance(error, AssertionError) for error in found)

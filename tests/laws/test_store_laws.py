@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change, Compacted, FutureRevision, KeyExists, KeyMissing, RevisionMismatch, Stored
@@ -190,6 +190,7 @@ def _machine(durable: bool, breaking: Callable[[Any], None] | None = None) -> ty
 
 
 MEMORY_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(100), stateful_step_count=40)
+NOTICED_SETTINGS = settings(UNTIL_NOTICED, stateful_step_count=40)
 SQLITE_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(25), stateful_step_count=30)
 
 
@@ -224,4 +225,4 @@ def _always_now(store: StateReader) -> None:
 
 @pytest.mark.parametrize("breaking", [_one_too_late, _always_now])
 def test_a_broken_store_is_noticed(breaking: Callable[[Any], None]) -> None:
-    assert_notices(lambda: run_state_machine_as_test(_machine(False, breaking), settings=MEMORY_SETTINGS))
+    assert_notices(lambda: run_state_machine_as_test(_machine(False, breaking), settings=NOTICED_SETTINGS))

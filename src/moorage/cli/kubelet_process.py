@@ -79,12 +79,13 @@ class KubeletProcess(ComponentProcess):
         while True:
             try:
                 await self.kubelets.register(self.settings.nodes, self.settings.prefix)
-            except* Unreachable as group:
-                _LOG.warning("Nodes cannot be registered yet", server=server, err=str(group.exceptions[0]))
-            except* ApiError as group:
+            except ExceptionGroup as group:
                 first = group.exceptions[0]
-                why = first.message if isinstance(first, ApiError) else str(first)
-                raise CannotRegister(f"nodes cannot be registered: {why}") from None
+                if isinstance(first, ApiError):
+                    raise CannotRegister(f"nodes cannot be registered: {first.message}") from None
+                if not isinstance(first, Unreachable):
+                    raise
+                _LOG.warning("Nodes cannot be registered yet", server=server, err=str(first))
             else:
                 return
             await asyncio.sleep(retry.delay())

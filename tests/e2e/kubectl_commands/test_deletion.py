@@ -117,12 +117,12 @@ def test_drain_with_a_budget(kubectl: Kubectl) -> None:
     row = kubectl("get pdb keep --no-headers").out.split()
     assert row[:4] == ["keep", "N/A", "0", "0"]
     node = kubectl("get pods -o jsonpath={.items[0].spec.nodeName}").out
-    said = kubectl.fails(f"drain {node} --timeout=3s")
+    said = kubectl.fails(f"drain {node} --pod-selector=app=web --timeout=3s")
     assert "Cannot evict pod as it would violate the pod's disruption budget." in said
     assert len(kubectl("get pods -o name").lines) == 3
     kubectl("""patch pdb keep -p '{"spec":{"maxUnavailable":1}}'""")
     kubectl("wait pdb/keep --for=condition=DisruptionAllowed --timeout=30s")
-    assert f"node/{node} drained" in kubectl(f"drain {node} --timeout=50s").out
+    assert f"node/{node} drained" in kubectl(f"drain {node} --pod-selector=app=web --timeout=50s").out
     kubectl("rollout status deployment/web --timeout=60s")
     assert node not in kubectl("get pods -o jsonpath={.items[*].spec.nodeName}").out
     assert re.search(r"Allowed disruptions: +1", kubectl("describe pdb keep").out)

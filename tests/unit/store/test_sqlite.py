@@ -100,7 +100,7 @@ def test_what_is_compacted_is_removed_from_the_file_and_forgotten_for_good(tmp_p
     _with_store(tmp_path, churn, Bounds(changes=100))
     rows = _rows(tmp_path)
     assert rows[0] == (2, "/nodes/a")
-    assert len(rows) < 1_000
+    assert len(rows) < 2_000  # rows go in pieces: some of the 3,000 may wait for the next one
     _with_store(tmp_path, look)
 
 
