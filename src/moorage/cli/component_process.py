@@ -6,6 +6,7 @@ Next: `scheduler_process`, `kubelet_process`, `controller_manager_process`.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
@@ -42,7 +43,7 @@ class Process(msgspec.Struct, frozen=True):
     lease: tuple[str, str] = ("kube-system", "")
 
 
-class ComponentProcess:
+class ComponentProcess(ABC):
     """See the module. Raises KubeconfigError if the access is of no use."""
 
     def __init__(self, process: Process) -> None:
@@ -58,9 +59,9 @@ class ComponentProcess:
             said = "1 while this process leads, 0 while it waits for the Lease."
             self.metrics.gauge_function("leader_election_master_status", said, self._leader_status, ("name",))
 
+    @abstractmethod
     async def work(self) -> None:
         """What the component does, until cancelled; with an election, while it leads."""
-        raise TypeError("a component must do something")
 
     @property
     def is_ready(self) -> bool:

@@ -5,11 +5,11 @@ Next: `up`, `apiserver`, `scheduler`, `kubelet`.
 """
 
 import asyncio
-import contextlib
 import gc
 import signal
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Coroutine
+from importlib.util import find_spec
+from typing import Any, Protocol, TypeVar
 
 #: New objects before the youngest generation is looked at, and how many such looks before the older ones are.
 _GARBAGE_THRESHOLDS = (50_000, 20, 100)
@@ -30,12 +30,12 @@ C = TypeVar("C", bound=Component)
 
 def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> None:
     """Run on uvloop, where there is one. Raises what `start` raises, and what the component failed with."""
-    with contextlib.suppress(ImportError):
+    run: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run
+    if find_spec("uvloop") is not None:
         import uvloop
 
-        uvloop.run(_run(make, started))
-        return
-    asyncio.run(_run(make, started))
+        run = uvloop.run
+    run(_run(make, started))
 
 
 def _collect_less() -> None:

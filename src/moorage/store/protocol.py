@@ -111,6 +111,11 @@ class Store(Protocol):
         """The revision from which on changes are remembered; lists and watches before it raise Compacted."""
         ...
 
+    @property
+    def complaint(self) -> str:
+        """Why the last write did not become durable; empty while all is well."""
+        ...
+
     async def get(self, key: str) -> Stored | None:
         """The newest value, which includes every write acknowledged so far."""
         ...

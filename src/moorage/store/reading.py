@@ -15,6 +15,7 @@ class StateReader:
     def __init__(self, state: State) -> None:
         self._state = state
         self._values = state.values
+        self.complaint = ""
 
     @property
     def revision(self) -> int:

@@ -149,8 +149,10 @@ class SqliteStore(StateReader):
     def _settled(self, changes: Sequence[Change], error: Exception | None) -> None:
         """The writer has spoken: changes are durable, or they and all that came after them have failed."""
         if error is not None:
+            self.complaint = str(error)
             self._fail(error)
             return
+        self.complaint = ""
         self._state.publish(changes)
         pop = self._pending.pop
         for change in changes:

@@ -26,6 +26,7 @@ async def main(path: Path) -> None:
     outcomes = await asyncio.gather(*writing, return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {StoreFailed}, outcomes
     assert "durable" in str(outcomes[0])
+    assert store.complaint
     refused = (await asyncio.gather(conflict, return_exceptions=True))[0]
     assert getattr(refused, "found", None) == first[0], refused
 
@@ -35,6 +36,7 @@ async def main(path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     after = await store.create("/pods/after/0", b"z")
     assert after.revision == first[-1].revision + 1
+    assert not store.complaint
     assert [change.new for change in await watch.next()] == [after]
     everything = await store.list("/")
     await store.close()

@@ -71,9 +71,6 @@ class Shelf:
         """Claims of a class that have no volume, the oldest of those that are known first."""
         return list(self._waiting.get(storage_class, ()))
 
-    def is_waiting(self, claim: PersistentVolumeClaim, key: str) -> bool:
-        return key in self._waiting.get(claim_class(claim), ())
-
     def waiting_for(self, volume: PersistentVolume) -> list[str]:
         """Claims without a volume that this one would do for."""
         if not is_free(volume):

@@ -109,11 +109,6 @@ class Binder:
         for errands in self._errands:
             await errands.close()
 
-    @property
-    def under_way(self) -> int:
-        """The number of calls that have not come to an end."""
-        return sum(map(len, self._errands))
-
     # -- bindings -----------------------------------------------------------------------------------------------------
 
     async def _bind_with_volumes(self, assumption: Assumption, decisions: tuple[VolumeDecision, ...]) -> None:

@@ -1,0 +1,80 @@
+"""Protobuf bodies become the documents that they would be in JSON; garbage becomes an error, and nothing else."""
+
+import random
+
+import pytest
+
+from moorage.model.kinds import KINDS
+from moorage.serve.protobuf.reader import read_object
+from moorage.serve.protobuf.wire import WireError
+
+POD, DEPLOYMENT = KINDS["v1", "Pod"], KINDS["apps/v1", "Deployment"]
+
+
+def field(number: int, value: bytes | int) -> bytes:
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def envelope(api_version: bytes, kind: bytes, message: bytes) -> bytes:
+    return b"k8s\x00" + field(1, field(1, api_version) + field(2, kind)) + field(2, message)
+
+
+def test_a_pod() -> None:
+    labels = field(1, b"app") + field(2, b"web")
+    metadata = field(1, b"p") + field(2, b"") + field(11, labels)
+    requests = field(1, b"cpu") + field(2, field(1, b"100m"))
+    container = field(1, b"c") + field(2, b"i") + field(8, field(2, requests))
+    toleration = field(1, b"sla") + field(2, b"Gt") + field(3, b"950") + field(5, -1)
+    spec = field(2, container) + field(4, 0) + field(22, toleration)
+    assert read_object(envelope(b"v1", b"Pod", field(1, metadata) + field(2, spec)), POD) == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "labels": {"app": "web"}},
+        "spec": {
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}],
+            "terminationGracePeriodSeconds": 0,
+            "tolerations": [{"key": "sla", "operator": "Gt", "value": "950", "tolerationSeconds": -1}],
+        },
+    }
+
+
+def test_groups_without_a_level_and_shares() -> None:
+    probe = field(1, field(2, field(1, b"/") + field(2, field(1, 1) + field(3, b"http")))) + field(4, 5)
+    container = field(1, b"c") + field(11, probe)
+    document = read_object(envelope(b"v1", b"Pod", field(2, field(2, container))), POD)
+    assert document["spec"]["containers"][0]["readinessProbe"] == {
+        "httpGet": {"path": "/", "port": "http"},
+        "periodSeconds": 5,
+    }
+
+
+def test_a_pointer_to_zero_is_said_and_an_empty_field_is_not() -> None:
+    spec = field(1, 0) + field(5, 0)
+    document = read_object(envelope(b"apps/v1", b"Deployment", field(2, spec)), DEPLOYMENT)
+    assert document["spec"] == {"replicas": 0}
+
+
+def test_garbage_is_refused_whatever_it_is() -> None:
+    noise = random.Random(7)
+    good = envelope(b"v1", b"Pod", field(1, field(1, b"p")) + field(2, field(2, field(1, b"c"))))
+    for _ in range(3_000):
+        body = bytearray(good)
+        for _ in range(noise.randrange(1, 6)):
+            body[noise.randrange(4, len(body))] = noise.randrange(256)
+        try:
+            read_object(bytes(body[: noise.randrange(4, len(body) + 1)]), POD)
+        except WireError:
+            continue
+    with pytest.raises(WireError, match="does not begin"):
+        read_object(b"{}", POD)

@@ -1,0 +1,38 @@
+"""Events go when their hour is over, and every write to one starts it anew."""
+
+import asyncio
+
+from moorage.serve.event_expiry import EventExpiry
+from moorage.store.memory import MemoryStore
+
+
+def test_old_events_go_and_those_that_were_written_again_stay() -> None:
+    async def story() -> None:
+        now = 0.0
+        store = MemoryStore()
+        await store.create("/events/default/old", b"")
+        again = await store.create("/events/default/again", b"")
+        await store.create("/pods/default/p", b"")
+        task = asyncio.create_task(EventExpiry(store, lambda: now, seconds=10.0).run())
+        await asyncio.sleep(0)
+        now = 6.0
+        await store.update("/events/default/again", b"x", again.revision)
+        await _some_turns()
+        now = 12.0
+        await store.create("/events/default/new", b"")
+        gone = store.watch("/events/", store.revision)
+        (change,) = await asyncio.wait_for(gone.next(), 10)
+        assert change.key == "/events/default/old"
+        assert change.new is None
+        left = [item.key for item in (await store.list("/")).items]
+        assert left == ["/events/default/again", "/events/default/new", "/pods/default/p"]
+        task.cancel()
+        await store.close()
+
+    asyncio.run(story())
+
+
+async def _some_turns() -> None:
+    """The expiry takes note of what was written."""
+    for _ in range(10):
+        await asyncio.sleep(0)

@@ -1,0 +1,37 @@
+"""Services get what is free, and what they ask for only if it is."""
+
+from random import Random
+
+import pytest
+
+from moorage.admit.plugins import Forbidden
+from moorage.model.service import Service, ServicePort, ServiceSpec
+from moorage.serve.service_allocator import ServiceAllocator
+
+
+def having(**spec: object) -> ServiceAllocator:
+    services = {"default/a": Service(spec=ServiceSpec(**spec))} if spec else {}  # type: ignore[arg-type]
+    return ServiceAllocator(services, Random(1))
+
+
+def test_the_first_service_has_the_first_address() -> None:
+    assert having().cluster_ip("") == "10.96.0.1"
+
+
+def test_an_address_is_free_or_refused() -> None:
+    taken = having(clusterIPs=("10.96.0.1",))
+    assert taken.cluster_ip("") != "10.96.0.1"
+    assert taken.cluster_ip("10.96.7.7") == "10.96.7.7"
+    with pytest.raises(Forbidden, match="already allocated"):
+        taken.cluster_ip("10.96.0.1")
+    with pytest.raises(Forbidden, match="not in the valid range"):
+        taken.cluster_ip("192.0.2.1")
+
+
+def test_a_port_is_free_or_refused() -> None:
+    taken = having(ports=(ServicePort(port=80, nodePort=30000),))
+    assert 30000 < taken.node_port(0) <= 32767
+    with pytest.raises(Forbidden, match="already allocated"):
+        taken.node_port(30000)
+    with pytest.raises(Forbidden, match="not in the valid range"):
+        taken.node_port(80)
