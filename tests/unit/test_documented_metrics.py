@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from moorage.cli.component_process import ComponentProcess, Process
+from moorage.cli.component_process import Process
 from moorage.cli.control_plane import ControlPlane, Settings
+from moorage.cli.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
 from moorage.cli.streams import gates_of_components
 from moorage.client.access import Access
 from moorage.client.event_sender import BURST, MOST_QUEUED, PER_SECOND
 from moorage.client.leader_election import ElectionTimes
+from moorage.model.gates import default_gates
 from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.telemetry.metrics import Metrics
 
@@ -47,7 +49,8 @@ async def _running() -> dict[str, tuple[str, list[str]]]:
         found = _families(plane._server.metrics)
     finally:
         await plane.stop()
-    process = ComponentProcess(Process("moorage", Access("http://127.0.0.1:1"), election=ElectionTimes()))
+    alone = Process("moorage", Access("http://127.0.0.1:1"), election=ElectionTimes())
+    process = ControllerManagerProcess(ControllerManagerSettings(alone, default_gates(), ()))
     await process.client.close()
     return found | _families(process.metrics)
 
