@@ -54,9 +54,19 @@ class Object:
     def view(self) -> Any:
         """The typed view, of the class that `facts.view` names."""
         if self._view is None:
-            # Most who want the view never ask for the document: it is not kept for them.
-            self._view = convert_view(self._decode() if self._raw is None else self._raw, self.facts.view)
+            self._view = convert_view(self._decode_briefly() if self._raw is None else self._raw, self.facts.view)
         return self._view
+
+    def _decode_briefly(self) -> Raw:
+        """For the view only: most who want it never ask for the document, which is then not kept.
+
+        Nobody wants to see in a view who owns which field, and it is more than half of most.
+        """
+        document = self._decode()
+        metadata = document.get("metadata")
+        if type(metadata) is dict:
+            metadata.pop("managedFields", None)
+        return document
 
     @property
     def uid(self) -> str:

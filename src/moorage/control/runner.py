@@ -363,4 +363,17 @@ class Runner:
         revisions[facts] = max(revision, revisions.get(facts, 0))
 
     def _expecting(self, key: str) -> _Expected:
-        return self._expected.setdefault(key, _Expected(loop_time() + _PATIENCE))
+        expected = self._expected.get(key)
+        if expected is None:
+            now = loop_time()
+            self._forget_expired(now)
+            expected = self._expected[key] = _Expected(now + _PATIENCE)
+        return expected
+
+    def _forget_expired(self, now: float) -> None:
+        """The oldest come first. A key that is never looked at again, its object being gone, must not be kept."""
+        while self._expected:
+            key, oldest = next(iter(self._expected.items()))
+            if now < oldest.until:
+                return
+            del self._expected[key]

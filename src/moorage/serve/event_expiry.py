@@ -2,11 +2,13 @@
 
 In: the store. Out: events deleted when their time is over; every write to one starts its hour anew, and so does a
 restart. What each event's hour is counted from is kept in memory, in order, so that looking costs nothing while
-nothing is old. Kubernetes: the TTL of events in etcd (`--event-ttl`). Next: `moorage.cli.api_server` runs it.
+nothing is old. Kubernetes: the TTL of events in etcd (`--event-ttl`). Differs: there is room for so many only, and the
+oldest make it, so that a busy hour does not fill the memory. Next: `moorage.cli.api_server` runs it.
 """
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from moorage.serve.event_versions import CORE_EVENT
 from moorage.serve.objects import prefix_of
@@ -14,6 +16,7 @@ from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Stor
 from moorage.telemetry.logs import get_logger
 
 EVENT_SECONDS = 3600.0
+MOST_EVENTS = 50_000
 _LOOK_EVERY = 30.0
 _AT_ONCE = 500
 _LOG = get_logger("apiserver")
@@ -22,8 +25,10 @@ _LOG = get_logger("apiserver")
 class EventExpiry:
     """Run it in a task. `clock` is monotonic."""
 
-    def __init__(self, store: Store, clock: Callable[[], float], seconds: float = EVENT_SECONDS) -> None:
-        self._store, self._clock, self._seconds = store, clock, seconds
+    def __init__(
+        self, store: Store, clock: Callable[[], float], seconds: float = EVENT_SECONDS, most: int = MOST_EVENTS
+    ) -> None:
+        self._store, self._clock, self._seconds, self._most = store, clock, seconds, most
         self._written: dict[str, tuple[float, int]] = {}
 
     async def run(self) -> None:
@@ -61,15 +66,17 @@ class EventExpiry:
 
     async def _forget(self, now: float) -> None:
         old: list[tuple[str, int]] = []
+        too_many = len(self._written) - self._most
         for key, (written, revision) in self._written.items():
-            if now - written < self._seconds or len(old) >= _AT_ONCE:
+            is_old = now - written >= self._seconds or len(old) < too_many
+            if not is_old or len(old) >= _AT_ONCE:
                 break
             old.append((key, revision))
-        for key, revision in old:
-            self._written.pop(key, None)
-            try:
-                await self._store.delete(key, revision)
-            except (KeyMissing, RevisionMismatch):
-                continue  # gone, or written again: the watch tells
         if old:
+            await asyncio.gather(*(self._delete(key, revision) for key, revision in old))
             _LOG.debug(3, "Events expired", count=len(old))
+
+    async def _delete(self, key: str, revision: int) -> None:
+        self._written.pop(key, None)
+        with suppress(KeyMissing, RevisionMismatch):  # gone, or written again: the watch tells
+            await self._store.delete(key, revision)

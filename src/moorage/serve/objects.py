@@ -55,6 +55,19 @@ def encode_admitted(facts: KindFacts, admitted: Admitted) -> bytes:
     return b'{"metadata":' + _encode(admitted.object["metadata"]) + admitted.rest
 
 
+def meaning_of(facts: KindFacts, view: Any) -> Any:
+    """What is kept of a view beside the value: all that somebody in this process reads.
+
+    Nobody reads events, nor who owns which field, which is more than half of a view; both are in the value. The view
+    is the caller's own.
+    """
+    if facts.plural == "events":
+        return None
+    if view.metadata.managedFields:
+        msgspec.structs.force_setattr(view.metadata, "managedFields", ())
+    return view
+
+
 def decode(facts: KindFacts, stored: Stored) -> Raw:
     """A copy of the caller's own, with the resourceVersion if it has one."""
     raw: Raw = _decode(stored.value)

@@ -1,4 +1,4 @@
-"""Events go when their hour is over, and every write to one starts it anew."""
+"""Events go when their hour is over, and every write to one starts it anew; the oldest go when there are too many."""
 
 import asyncio
 
@@ -26,6 +26,26 @@ def test_old_events_go_and_those_that_were_written_again_stay() -> None:
         assert change.new is None
         left = [item.key for item in (await store.list("/")).items]
         assert left == ["/events/default/again", "/events/default/new", "/pods/default/p"]
+        task.cancel()
+        await store.close()
+
+    asyncio.run(story())
+
+
+def test_when_there_are_too_many_the_oldest_go() -> None:
+    async def story() -> None:
+        store = MemoryStore()
+        for number in range(5):
+            await store.create(f"/events/default/e{number}", b"")
+        task = asyncio.create_task(EventExpiry(store, lambda: 0.0, most=4).run())
+        await asyncio.sleep(0)
+        await store.create("/events/default/e5", b"")
+        gone = store.watch("/events/", store.revision)
+        keys: list[str] = []
+        while len(keys) < 2:
+            keys += [change.key for change in await asyncio.wait_for(gone.next(), 10)]
+        assert keys == ["/events/default/e0", "/events/default/e1"]
+        assert await store.count("/events/") == 4
         task.cancel()
         await store.close()
 

@@ -19,7 +19,7 @@ from moorage.model.api_error import ApiError, bad_request, conflict, failure, no
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times
-from moorage.serve.objects import decode, encode, key_of
+from moorage.serve.objects import decode, encode, key_of, meaning_of
 from moorage.serve.options import WriteOptions
 from moorage.serve.verbs.creating import check_namespace, create
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
@@ -72,7 +72,7 @@ async def change(
                 last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
                 api.directory.forget(facts, stored)
                 return Outcome(last, said, deleted=True)
-            written = await api.store.update(key, value, stored.revision, changed.admitted.view)
+            written = await api.store.update(key, value, stored.revision, meaning_of(facts, changed.admitted.view))
         except RevisionMismatch as mismatch:
             if changed.expected is not None:
                 raise stale(facts, name) from None

@@ -10,7 +10,7 @@ from typing import Any
 from moorage.model.api_error import already_exists, bad_request, failure
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
-from moorage.serve.objects import encode_admitted, key_of
+from moorage.serve.objects import encode_admitted, key_of, meaning_of
 from moorage.serve.options import WriteOptions
 from moorage.store.protocol import KeyExists, Stored
 
@@ -46,7 +46,7 @@ async def create(
                 return Outcome(Stored(key, value, 0, 0, admitted.view), said, created=True)
             continue
         try:
-            stored = await api.store.create(key, value, admitted.view)
+            stored = await api.store.create(key, value, meaning_of(facts, admitted.view))
         except KeyExists:
             continue
         api.directory.learn(facts, stored)

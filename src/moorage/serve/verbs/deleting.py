@@ -15,7 +15,7 @@ from moorage.model.conversion import convert_view
 from moorage.model.kinds import KindFacts
 from moorage.model.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
-from moorage.serve.objects import decode, encode, key_of, name_in
+from moorage.serve.objects import decode, encode, key_of, meaning_of, name_in
 from moorage.serve.options import ListOptions
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
@@ -58,7 +58,7 @@ async def _carry_out(api: Api, facts: KindFacts, stored: Stored, deletion: Delet
     if not deletion.removes:
         if not deletion.changed:
             return Outcome(stored)  # it is being deleted already, and this does not hasten it
-        view = convert_view(deletion.object, facts.view)
+        view = meaning_of(facts, convert_view(deletion.object, facts.view))
         value = encode(facts, deletion.object)
         if dry_run:
             return Outcome(stored._replace(value=value, meaning=view))

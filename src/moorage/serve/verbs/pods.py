@@ -17,7 +17,7 @@ from moorage.model.pod import Pod
 from moorage.model.policy import PodDisruptionBudget
 from moorage.model.subresource import Binding
 from moorage.serve.api import Api
-from moorage.serve.objects import decode, encode, key_of, prefix_of
+from moorage.serve.objects import decode, encode, key_of, meaning_of, prefix_of
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
@@ -55,10 +55,10 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     raise stale(POD, name)
 
 
-def _view(stored: Stored, bound: Raw) -> Pod:
+def _view(stored: Stored, bound: Raw) -> Any:
     if isinstance(stored.meaning, Pod):
         return bound_view(stored.meaning, bound)
-    return convert_view(bound, Pod)
+    return meaning_of(POD, convert_view(bound, Pod))
 
 
 async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
@@ -75,7 +75,8 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
             if verdict.budget is not None:
                 await _store(api, _BUDGET, namespace, verdict.budget)
             marked = marked_for_eviction(pod, api.now_text())
-            await api.store.update(stored.key, encode(POD, marked), stored.revision, convert_view(marked, Pod))
+            view = meaning_of(POD, convert_view(marked, Pod))
+            await api.store.update(stored.key, encode(POD, marked), stored.revision, view)
         except RevisionMismatch:
             continue  # the pod or its budget is not what it was: decide again
         except KeyMissing:
@@ -94,4 +95,4 @@ async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBud
 async def _store(api: Api, facts: KindFacts, namespace: str, raw: Raw) -> None:
     metadata = raw["metadata"]
     key, revision = key_of(facts, namespace, metadata["name"]), int(metadata["resourceVersion"])
-    await api.store.update(key, encode(facts, raw), revision, convert_view(raw, facts.view))
+    await api.store.update(key, encode(facts, raw), revision, meaning_of(facts, convert_view(raw, facts.view)))
