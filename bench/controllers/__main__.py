@@ -34,12 +34,12 @@ _BAD_USAGE, _INTERRUPTED = 2, 130
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     sizes = _sizes(options)
-    if min(msgspec.structs.astuple(sizes)) < 1 or sizes.replicas < 1:
+    if min(*msgspec.structs.astuple(sizes), options.rounds, sizes.replicas) < 1:
         print("error: there must be at least one of everything, and a pod for each Deployment", file=sys.stderr)
         return _BAD_USAGE
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            figures = runner.run(_run(sizes, options.output, options.patience))
+            figures = runner.run(_run(sizes, options.output, options.patience, options.rounds))
     except RunFailed as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--full", action="store_true", help="5,000 nodes, 500 Deployments, 50,000 pods")
     for name in Sizes.__struct_fields__:
         parser.add_argument(f"--{name}", type=int, help=f"{getattr(SMALL, name):,} unless told")
+    parser.add_argument("--rounds", type=int, default=1, help="how often all of it is done; once unless told")
     parser.add_argument("--patience", type=float, default=60.0, help="seconds in which nothing happens; 60 unless told")
     parser.add_argument("--json", type=Path, help="write the figures for machines to this file")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="where table.md and the data are put")
@@ -76,7 +77,7 @@ def _sizes(options: argparse.Namespace) -> Sizes:
     return msgspec.structs.replace(base, **told)
 
 
-async def _run(sizes: Sizes, output: Path, patience: float) -> Figures:
+async def _run(sizes: Sizes, output: Path, patience: float, rounds: int) -> Figures:
     """On a server with an empty data directory, of which nothing is left. Raises RunFailed."""
     running = asyncio.current_task()
     assert running is not None
@@ -89,7 +90,8 @@ async def _run(sizes: Sizes, output: Path, patience: float) -> Figures:
         _say(f"{sizes.nodes:,} nodes: started in {server.seconds_since_start():.1f} s, process {server.pid}")
         sender = Sender(access, CONNECTIONS)
         try:
-            return await Scenario(sizes, server, Requests(access), sender, patience=patience, say=_say).run()
+            requests = Requests(access)
+            return await Scenario(sizes, server, requests, sender, patience=patience, rounds=rounds, say=_say).run()
         except RunFailed as failure:
             raise RunFailed(f"{failure}; {await server.fate()}") from None
         finally:

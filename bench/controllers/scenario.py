@@ -2,6 +2,7 @@
 
 In: sizes, a server with its nodes. Out: figures. First one change of a taint, on as many nodes as have the pods that
 are to be evicted; then, these being good again, the same change on all others, so that every pod was evicted once.
+All of it again and again if there are several rounds: a server whose memory is bounded needs no more in a later one.
 Next: `report`.
 """
 
@@ -55,8 +56,10 @@ class Scenario:
         sender: Sender,
         *,
         patience: float,
+        rounds: int,
         say: Callable[[str], None],
     ) -> None:
+        self._rounds = rounds
         self._sizes, self._server, self._requests, self._sender = sizes, server, requests, sender
         self._patience, self._say = patience, say
         self._following = Following(requests, sender)
@@ -72,14 +75,8 @@ class Scenario:
         await self._following.begin()
         try:
             first = await self._scrape()
-            await self._phase("taint", "nodes", lambda: self._taint(self._nodes, GOOD_SLA))
-            await self._phase("create", "pods", self._create)
-            await self._phase("roll", "pods", self._roll)
-            some, others = self._first_to_go()
-            await self._phase("evict", "pods", lambda: self._evict(some))
-            await self._taint(some, GOOD_SLA)
-            await self._phase("evict the others", "pods", lambda: self._evict(others))
-            await self._phase("delete", "pods", self._delete)
+            for _ in range(self._rounds):
+                await self._round()
             queues = (await self._scrape()).since(first)
         finally:
             sampling.cancel()
@@ -98,6 +95,16 @@ class Scenario:
             moved=pods.moved,
         )
 
+    async def _round(self) -> None:
+        await self._phase("taint", "nodes", lambda: self._taint(self._nodes, GOOD_SLA))
+        await self._phase("create", "pods", self._create)
+        await self._phase("roll", "pods", self._roll)
+        some, others = self._first_to_go()
+        await self._phase("evict", "pods", lambda: self._evict(some))
+        await self._taint(some, GOOD_SLA)
+        await self._phase("evict the others", "pods", lambda: self._evict(others))
+        await self._phase("delete", "pods", self._delete)
+
     # -- phases -------------------------------------------------------------------------------------------------------
 
     async def _taint(self, nodes: Sequence[str], sla: int) -> int:
@@ -105,10 +112,12 @@ class Scenario:
         return len(nodes)
 
     async def _create(self) -> int:
+        before = self._following.pods.created
+        self._generation = 1
         documents = [deployment(name, self._sizes.replicas) for name in self._names]
         await self._send([self._requests.create(document, NAMESPACE) for document in documents])
         await self._settled("create")
-        return self._following.pods.created
+        return self._following.pods.created - before
 
     async def _roll(self) -> int:
         before = self._following.pods.created
