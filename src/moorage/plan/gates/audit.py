@@ -32,6 +32,7 @@ from moorage.plan.inventory import Inventory, Item
 API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
 MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET
 _FINISHED = frozenset({"Succeeded", "Failed"})
+_OVER = frozenset({"Complete", "Failed"})
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
 _API_FIRST = (API, SCHEDULER, MANAGER, KUBELET)
 #: The semver document wants the scheduler to stop first; all others stop new uses first.
@@ -202,24 +203,39 @@ def _has_to_leave(spec: PodSpec, node: Node, on: GateSet, off: GateSet) -> tuple
 
 
 def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
-    idle = getattr(item.view.spec, "replicas", None) == 0
+    if _has_finished(item):
+        yield Consequence(API, "has finished: nothing changes", breaks=False)
+        return
+    unless = _makes_nothing_unless(item)
     if gate.name in _DROPPED_SILENTLY:
         text = "new pods lose the keys without a word: they are placed as if the keys were not there"
-        yield Consequence(API, _unless(idle, text), breaks=not idle)
+        yield Consequence(API, unless + text, breaks=not unless)
         return
-    refusal = _refusal(_pod_of_template(item), on, off)
+    made, what = _what_it_makes(item)
+    refusal = _refusal(made, on, off)
     if refusal:
-        text = f"the template stays, but new pods of it are rejected: {refusal}"
-        yield Consequence(API, _unless(idle, text), breaks=not idle)
-        if not idle:
+        text = f"the template stays, but new {what} of it are rejected: {refusal}"
+        yield Consequence(API, unless + text, breaks=not unless)
+        if not unless:
             yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
     if item.key.kind == "DaemonSet":
         yield from _of_daemons(_template(item).spec, on, off, nodes)
 
 
-def _unless(idle: bool, text: str) -> str:
-    """Old ReplicaSets and what is scaled to nothing make no pods, for now."""
-    return f"has no replicas; if it is scaled up, {text}" if idle else text
+def _has_finished(item: Item) -> bool:
+    """A Job that is over makes no pods, whatever happens."""
+    conditions = (item.raw.get("status") or {}).get("conditions") or ()
+    return item.key.kind == "Job" and any(
+        one.get("type") in _OVER and one.get("status") == "True" for one in conditions
+    )
+
+
+def _makes_nothing_unless(item: Item) -> str:
+    """Old ReplicaSets, what is scaled to nothing and what is suspended make nothing for now; empty for all others."""
+    spec = item.view.spec
+    if getattr(spec, "suspend", None):
+        return "is suspended; if it is resumed, "
+    return "has no replicas; if it is scaled up, " if getattr(spec, "replicas", None) == 0 else ""
 
 
 def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
@@ -238,22 +254,25 @@ def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]
         yield Consequence(MANAGER, text, breaks=True)
 
 
-def _pod_of_template(item: Item) -> Raw:
+def _what_it_makes(item: Item) -> tuple[Raw, str]:
+    """A pod of the template; of a CronJob a Job, which is refused as a whole. And what many of them are called."""
+    is_cron_job = item.key.kind == "CronJob"
     template: Raw = item.raw
-    for step in item.facts.template or ():
+    for step in ("spec", "jobTemplate") if is_cron_job else item.facts.template or ():
         template = template[step]
-    metadata = {**(template.get("metadata") or {}), "name": "pod"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
+    version, kind, what = (item.facts.api_version, "Job", "Jobs") if is_cron_job else ("v1", "Pod", "pods")
+    metadata = {**(template.get("metadata") or {}), "name": "new", "namespace": "default"}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": template.get("spec") or {}}, what
 
 
-def _refusal(pod: Raw, on: GateSet, off: GateSet) -> str:
-    """What the API server would say of a new pod without the gate, and does not say with it."""
-    said, also = (_complaints(copy_document(pod), gates) for gates in (off, on))
+def _refusal(made: Raw, on: GateSet, off: GateSet) -> str:
+    """What the API server would say of a new object without the gate, and does not say with it."""
+    said, also = (_complaints(copy_document(made), gates) for gates in (off, on))
     return "; ".join(text for text in said if text not in also)
 
 
-def _complaints(pod: Raw, gates: GateSet) -> list[str]:
-    result = admit(pod, None, gates, plugins=())
+def _complaints(made: Raw, gates: GateSet) -> list[str]:
+    result = admit(made, None, gates, plugins=())
     if not isinstance(result, Rejected):
         return []
     return [str(error) for error in result.errors] or [str(result.status["message"])]

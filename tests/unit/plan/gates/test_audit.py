@@ -247,3 +247,50 @@ def test_the_report_names_object_component_and_order(tmp_path: Path) -> None:
 def test_semver_is_disabled_in_the_scheduler_first() -> None:
     assert order_of_disabling(SEMVER_COMPARISON_OPERATORS)[0] is Component.SCHEDULER
     assert order_of_disabling(MATCH_LABEL_KEYS_IN_POD_AFFINITY) == (Component.API_SERVER,)
+
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, namespace: default, uid: 22222222-2222-4222-8222-222222222222}
+spec:
+  manualSelector: true
+  selector: {matchLabels: {app: once}}
+  template: TEMPLATE
+status: STATUS
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: default, uid: 33333333-3333-4333-8333-333333333333}
+spec:
+  schedule: "0 3 * * *"
+  suspend: SUSPEND
+  jobTemplate: {spec: {template: TEMPLATE}}
+"""
+TEMPLATE = (
+    "{metadata: {labels: {app: once}}, "
+    "spec: {restartPolicy: Never, containers: [{name: c, image: i}], "
+    'tolerations: [{key: sla, operator: Gt, value: "900"}]}}'
+)
+REFUSED = 'spec.tolerations[0].operator: Unsupported value: "Gt": supported values: "Equal", "Exists", "Lt", "Gt"'
+
+
+def of_jobs(tmp_path: Path, status: str, suspend: str) -> list[list[tuple[str, bool]]]:
+    text = JOB.replace("TEMPLATE", TEMPLATE).replace("STATUS", status).replace("SUSPEND", suspend)
+    return [[(one.text, one.breaks) for one in found.consequences] for found in findings_in(text, tmp_path)]
+
+
+def test_a_job_wants_pods_and_a_cron_job_wants_jobs(tmp_path: Path) -> None:
+    tries = ("its controller tries again with growing delays (FailedCreate)", False)
+    assert of_jobs(tmp_path, "{active: 1}", "false") == [
+        [(f"the template stays, but new pods of it are rejected: {REFUSED}", True), tries],
+        [(f"the template stays, but new Jobs of it are rejected: spec.template.{REFUSED}", True), tries],
+    ]
+
+
+def test_what_has_finished_or_is_suspended_breaks_nothing(tmp_path: Path) -> None:
+    complete = "{conditions: [{type: Complete, status: 'True'}]}"
+    [[finished], [suspended]] = of_jobs(tmp_path, complete, "true")
+    assert finished == ("has finished: nothing changes", False)
+    assert suspended[0].startswith("is suspended; if it is resumed, the template stays, but new Jobs of it")
+    assert not suspended[1]
