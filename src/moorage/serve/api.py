@@ -21,7 +21,9 @@ from moorage.model.api_error import ApiError
 from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.pod import Pod
 from moorage.serve.apply.managed_fields import on_create, on_update
+from moorage.serve.bound_pods import BoundPods
 from moorage.serve.directory import Directory
 from moorage.serve.pod_templates import FieldOwners, likeness
 from moorage.store.protocol import Store, Stored
@@ -70,6 +72,7 @@ class Api:
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
         self._second, self._second_text = -1, ""
+        self.bound_pods = BoundPods()
         self._owners = FieldOwners()
         self._templates = TemplateMemo(gates, self.directory.plugins, lambda: self.directory.generation)
 
@@ -118,7 +121,10 @@ class Api:
             on_create(defaulted, POD, manager, now)
             entries = defaulted["metadata"].get("managedFields")
         metadata = {**raw["metadata"], "managedFields": entries} if entries else raw["metadata"]
-        return admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request))
+        pod = admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request))
+        if pod.rest and isinstance(pod.view, Pod):
+            self.bound_pods.created(pod.view, pod.rest)
+        return pod
 
     def admit_changed(
         self, facts: KindFacts, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None

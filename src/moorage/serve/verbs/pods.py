@@ -41,11 +41,11 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(POD, name)
-        bound = bind_pod(decode(POD, stored), binding, api.now_text(), str(stored.revision))
+        value, view = api.bound_pods.bind(stored, binding, api.now_text()) or _bound(api, stored, binding)
         if dry_run:
             return
         try:
-            await api.store.update(key, encode(POD, bound), stored.revision, _view(stored, bound))
+            await api.store.update(key, value, stored.revision, view)
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
@@ -55,10 +55,16 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     raise stale(POD, name)
 
 
-def _view(stored: Stored, bound: Raw) -> Any:
-    if isinstance(stored.meaning, Pod):
-        return bound_view(stored.meaning, bound)
-    return meaning_of(POD, convert_view(bound, Pod))
+def _bound(api: Api, stored: Stored, binding: Binding) -> tuple[bytes, Any]:
+    """The pod's value and view on the node. Raises ApiError."""
+    now = api.now_text()
+    pod = decode(POD, stored)
+    bound = bind_pod(pod, binding, now, str(stored.revision))
+    if not isinstance(stored.meaning, Pod):
+        return encode(POD, bound), meaning_of(POD, convert_view(bound, Pod))
+    view = bound_view(stored.meaning, bound)
+    api.bound_pods.learn(stored, pod, view, now)
+    return encode(POD, bound), view
 
 
 async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
