@@ -90,7 +90,7 @@ def test_a_remembered_pod_is_admitted_as_if_it_were_the_first() -> None:
 class ForgetfulMemo(TemplateMemo):
     """Thinks that pods are alike whatever their labels."""
 
-    def admit_pod(self, raw: Raw, request: Request) -> Admitted | Rejected:
+    def admit_pod(self, raw: Raw, request: Request, key: bytes | None = None) -> Admitted | Rejected:
         metadata = raw.get("metadata") or {}
         plain = {**raw, "metadata": {key: value for key, value in metadata.items() if key != "labels"}}
         answer = super().admit_pod(plain, request)

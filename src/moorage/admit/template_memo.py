@@ -57,12 +57,16 @@ class TemplateMemo:
         self._made_at = generation()
         self._known: dict[bytes, _Known] = {}
 
-    def admit_pod(self, raw: Raw, request: Request) -> Admitted | Rejected:
-        """Admit a new pod, as `admit(raw, None, …)` does."""
+    def admit_pod(self, raw: Raw, request: Request, key: bytes | None = None) -> Admitted | Rejected:
+        """Admit a new pod, as `admit(raw, None, …)` does.
+
+        Who has found out already which pods are alike says so by a `key`, which is empty for a pod that is like none.
+        """
         if self._generation() != self._made_at:
             self._made_at = self._generation()
             self._known.clear()
-        key = _likeness(raw, request)
+        if key is None:
+            key = _likeness(raw, request)
         known = self._known.pop(key, None)
         if known is not None:
             self._known[key] = known

@@ -110,7 +110,8 @@ class Api:
     def _admit_new_pod(self, raw: Raw, namespace: str, manager: str) -> Admitted:
         """The same for pods, of which few are unlike all that came before."""
         now = self.now_text()
-        request = Request(namespace or "default", self.new_suffix(), self.new_uid(), now)
+        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
+        request = Request(namespace or "default", suffix, self.new_uid(), now)
         like = likeness(raw)
         entries = self._owners.known(like, POD, manager, now) if like else None
         if entries is None:
@@ -121,7 +122,9 @@ class Api:
             on_create(defaulted, POD, manager, now)
             entries = defaulted["metadata"].get("managedFields")
         metadata = {**raw["metadata"], "managedFields": entries} if entries else raw["metadata"]
-        pod = admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request))
+        # The owners are those of all pods that are alike, made by the same manager in the same second.
+        key = like and b"\0".join((like, manager.encode(), now.encode(), request.namespace.encode()))
+        pod = admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request, key))
         if pod.rest and isinstance(pod.view, Pod):
             self.bound_pods.created(pod.view, pod.rest)
         return pod
