@@ -136,15 +136,15 @@ def _explain(
     from moorage.lint.sources import sources_of
     from moorage.plan.explanation import explain_pod
     from moorage.plan.explanation_target import find_target
+    from moorage.plan.notes import UNREADABLE
 
     inventory = planner.inventory
     planner.load(sources_of(paths), announces_updates=not inventory.sources)
     if not inventory.sources:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     for note in inventory.notes:
-        if note.message.startswith("cannot be read: "):
-            where = f"{note.source}:{note.line}" if note.line else note.source
-            say(f"{where}: {note.message.removeprefix('cannot be read: ')}")
+        if note.message.startswith(UNREADABLE):
+            say(str(note))
     world, placement = planner.build()
     target = find_target(world, placement, pod, namespace, alone=alone)
     return explain_pod(world, target, node), inventory.unreadable

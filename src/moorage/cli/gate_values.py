@@ -81,7 +81,8 @@ def _from_endpoint(endpoint: str) -> str:
         with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
             return str(answer.read().decode("utf-8", "replace"))
     except (OSError, urllib.error.URLError, ValueError) as error:
-        raise CannotScrape(f"--scrape: {url}: {error}") from None
+        reason = getattr(error, "reason", error)
+        raise CannotScrape(f"--scrape: {url}: {getattr(reason, 'strerror', None) or reason}") from None
 
 
 def render_table(values: Values) -> str:

@@ -79,7 +79,7 @@ def audit(
     component would do if the gate were disabled now, and in which order to disable it.
 
     \b
-    Exit code: 0 nothing would break, 1 something would, 2 wrong usage or unreadable input.
+    Exit code: 0 nothing would break, 1 something would, 2 wrong usage, or input that is unreadable or invalid.
     """
     import msgspec
 
@@ -87,6 +87,7 @@ def audit(
     from moorage.cli.streams import live_input, piped_input, say
     from moorage.lint.sources import sources_of
     from moorage.model.gates import gates_from
+    from moorage.model.kinds import KINDS
     from moorage.plan.gates.audit import audit as find
     from moorage.plan.gates.report import as_document, render_text
     from moorage.plan.planner import Planner, Settings
@@ -101,12 +102,17 @@ def audit(
     inventory = planner.inventory
     for note in inventory.notes:
         say(str(note))
+    if inventory.sources == 0:
+        say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
+    unknown = sorted(set(inventory.passed_over) - {kind for _, kind in KINDS})
+    if unknown:
+        say(f"objects of other kinds were not looked at: {', '.join(unknown)}")
     findings = find(inventory, gates)
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(as_document(findings, gates))).decode())
     else:
         click.echo(render_text(findings, gates, everything=everything), nl=False)
-    if inventory.unreadable:
+    if inventory.unreadable or inventory.rejected:
         return _UNREADABLE
     return _BREAKS if any(finding.breaks for finding in findings) else 0
 

@@ -192,10 +192,11 @@ def _nothing() -> None:
 
 def _complain(outcome: Outcome) -> None:
     """What could not be read is told on standard error, too, where it is seen although the plan goes into a file."""
+    from moorage.plan.notes import UNREADABLE
+
     for note in outcome.notes:
-        if note.message.startswith("cannot be read: "):
-            where = f"{note.source}:{note.line}" if note.line else note.source
-            say(f"{where}: {note.message.removeprefix('cannot be read: ')}")
+        if note.message.startswith(UNREADABLE):
+            say(str(note))
 
 
 def _progress(pods: int) -> Progress | None:

@@ -37,6 +37,8 @@ class Place:
 
 
 NOWHERE = Place()
+#: How the message begins if a source cannot be read.
+UNREADABLE = "cannot be read: "
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -47,6 +49,10 @@ class Note(msgspec.Struct, frozen=True):
     message: str
     source: str = ""
     line: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.source}:{self.line}" if self.line else self.source
+        return ": ".join(part for part in (where, self.subject, self.message.removeprefix(UNREADABLE)) if part)
 
 
 def note_at(level: Level, subject: str, message: str, place: Place) -> Note:

@@ -29,7 +29,7 @@ from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
 from moorage.model.positions import Location
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import name_suffix
-from moorage.plan.notes import Level, Note, Place
+from moorage.plan.notes import UNREADABLE, Level, Note, Place
 from moorage.plan.remembered_pods import RememberedPods
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
@@ -81,7 +81,7 @@ class Reader:
 
     def _unreadable(self, source: str, reason: str, line: int = 0) -> None:
         self.inventory.unreadable += 1
-        self.inventory.notes.append(Note(Level.ERROR, "", f"cannot be read: {reason}", source, line))
+        self.inventory.notes.append(Note(Level.ERROR, "", f"{UNREADABLE}{reason}", source, line))
 
     def _read_stream(self, source: Source, stream: BinaryIO) -> None:
         for document in read_documents(stream, source.name):

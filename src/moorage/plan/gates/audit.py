@@ -6,6 +6,7 @@ refused, in its words, and eviction says who would have to leave. Kubernetes: "D
 documents, as corrected by how Kubernetes works. Next: `report`.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
-from moorage.match.taint_eviction import When, decide_eviction
+from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations, describe_taint
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
@@ -105,13 +106,13 @@ def _template(item: Item) -> Pod:
 def _consequences(item: Item, gate: Gate, on: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
     off = on.with_gate(gate, False)
     kind = item.key.kind
-    if kind == "PersistentVolume":
+    if kind == "PersistentVolume" and item.existing:
         yield _of_volume(item.view, on, off, nodes)
         yield Consequence(API, "it stays, and may be updated; a new one like it is rejected", breaks=False)
     elif kind == "Pod" and item.existing:
         yield from _of_pod(item.view, gate, on, off, nodes)
-    elif kind == "Pod":
-        yield from _of_new_pod(item, gate, on, off)
+    elif kind in ("Pod", "PersistentVolume"):
+        yield from _of_new(item, gate, on, off)
     else:
         yield from _of_template(item, gate, on, off, nodes)
 
@@ -137,6 +138,8 @@ def _of_pending(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]
     if without:
         text = f"cannot be scheduled on {_some(lost)}, but on {_some(without)}" if lost else "is scheduled as before"
         return Consequence(SCHEDULER, text, breaks=bool(lost))
+    if nodes and not with_it:
+        return Consequence(SCHEDULER, "stays Pending: no node suits it, with the gate or without", breaks=False)
     text = "stays Pending for as long as the gate is off, and is scheduled once it is on again"
     return Consequence(SCHEDULER, text, breaks=True)
 
@@ -151,6 +154,8 @@ def _may_be_on(spec: PodSpec, node: Node, gates: GateSet) -> bool:
 def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Consequence:
     with_it, without = (_reached(volume, gates, nodes) for gates in (on, off))
     lost = [name for name in with_it if name not in without]
+    if nodes and not with_it:
+        return Consequence(SCHEDULER, "no node satisfies its node affinity, with the gate or without", breaks=False)
     if not without:
         text = "no node satisfies its node affinity any more: pods that use it stay Pending"
         return Consequence(SCHEDULER, text, breaks=True)
@@ -168,7 +173,7 @@ def _reached(volume: PersistentVolume, gates: GateSet, nodes: dict[str, Node]) -
     return [name for name, node in nodes.items() if selector.match(node.metadata.labels, name)]
 
 
-def _of_new_pod(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Consequence]:
+def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Consequence]:
     """A manifest that no cluster has yet."""
     if gate.name in _DROPPED_SILENTLY:
         yield Consequence(API, "loses the keys without a word when it is created", breaks=True)
@@ -182,24 +187,24 @@ def _of_running(pod: Pod, node: Node | None, on: GateSet, off: GateSet) -> Itera
         text = f"runs on {name}, which is not in the input: whether it would be evicted cannot be told"
         yield Consequence(MANAGER, text, breaks=False)
         return
-    leaves, why = _has_to_leave(pod.spec, node, on, off)
-    if leaves:
-        yield Consequence(MANAGER, f"would be evicted from {name}: {why}", breaks=True)
+    before, after = (decide_eviction(node.spec.taints, compile_tolerations(pod.spec.tolerations, g)) for g in (on, off))
+    if not after.all_tolerated and before.all_tolerated:
+        tolerations = compile_tolerations(pod.spec.tolerations, off)
+        taint = tolerations.untolerated(node.spec.taints, frozenset({"NoExecute"}))[0]
+        text = f"would be evicted from {name}: taint {describe_taint(taint)}:NoExecute is tolerated by nothing else"
+        yield Consequence(MANAGER, text, breaks=True)
         yield Consequence(KUBELET, f"would be refused by {name} if it came again", breaks=True)
+    elif _time_left(after) < _time_left(before):
+        then = "at once" if after.when is When.NOW else f"in {after.seconds} s"
+        now = "never" if before.when is When.NEVER else f"in {before.seconds} s"
+        yield Consequence(MANAGER, f"would be evicted from {name}: {then} instead of {now}", breaks=True)
     else:
         yield Consequence(API, f"goes on running on {name}, and may be updated", breaks=False)
 
 
-def _has_to_leave(spec: PodSpec, node: Node, on: GateSet, off: GateSet) -> tuple[bool, str]:
-    before = decide_eviction(node.spec.taints, compile_tolerations(spec.tolerations, on))
-    tolerations = compile_tolerations(spec.tolerations, off)
-    after = decide_eviction(node.spec.taints, tolerations)
-    if after.when is When.NEVER or (after.when, after.seconds) == (before.when, before.seconds):
-        return False, ""
-    decisive = tolerations.untolerated(node.spec.taints, frozenset({"NoExecute"}))
-    if decisive:
-        return True, f"taint {describe_taint(decisive[0])}:NoExecute is tolerated by nothing else"
-    return True, f"in {after.seconds} s instead of {before.when.value}"
+def _time_left(eviction: Eviction) -> float:
+    """For how many seconds a pod may stay."""
+    return {When.NEVER: math.inf, When.NOW: 0.0}.get(eviction.when, eviction.seconds)
 
 
 def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:

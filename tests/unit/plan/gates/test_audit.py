@@ -73,6 +73,26 @@ def test_a_shorter_stay_counts_as_eviction(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("with_it", "without", "said"),
+    [
+        (3000, 30, "would be evicted from n1: in 30 s instead of in 3000 s"),
+        (30, 0, "would be evicted from n1: at once instead of in 30 s"),
+        (30, 3000, None),
+        (30, 30, None),
+    ],
+)
+def test_a_stay_that_gets_shorter_is_told_with_both_times(
+    with_it: int, without: int, said: str | None, tmp_path: Path
+) -> None:
+    limited = f", effect: NoExecute, tolerationSeconds: {with_it}"
+    other = f"{limited}}}, {{key: sla, operator: Exists, effect: NoExecute, tolerationSeconds: {without}"
+    (finding,) = findings_in(NODE + RUNNING.replace("OTHER", other), tmp_path)
+    # The kubelet asks whether a taint is tolerated, and not for how long.
+    assert [one.text for one in finding.consequences] == [said or "goes on running on n1, and may be updated"]
+    assert finding.breaks is (said is not None)
+
+
+@pytest.mark.parametrize(
     ("toleration", "gate", "said"),
     [
         ('{key: sla, operator: Gt, value: "900"}', TAINT_TOLERATION_COMPARISON_OPERATORS, "Unsupported value"),
@@ -141,6 +161,7 @@ def test_daemons_leave_where_they_are_driven_out_and_stay_where_they_are_only_no
     [
         (NODE, "", True, "stays Pending for as long as the gate is off"),
         (NODE, "}, {key: sla, operator: Exists", False, "is scheduled as before"),
+        (NODE.replace("950", "800"), "", False, "no node suits it, with the gate or without"),
         (
             NODE + NODE.replace("n1", "n2").replace("sla", "none").replace("NoExecute", "PreferNoSchedule"),
             "",
@@ -183,11 +204,10 @@ spec:
     assert "without a word" in finding.consequences[0].text
 
 
-def test_volumes_bind_nobody_without_semver(tmp_path: Path) -> None:
-    text = """
+VOLUME = """
 apiVersion: v1
 kind: PersistentVolume
-metadata: {name: pv}
+metadata: {name: pvMORE}
 spec:
   capacity: {storage: 1Gi}
   accessModes: [ReadWriteOnce]
@@ -197,10 +217,25 @@ spec:
       nodeSelectorTerms:
       - matchExpressions: [{key: kernel, operator: SemverGt, values: [5.4.0]}]
 """
-    (finding,) = findings_in(text, tmp_path)
+
+
+def test_volumes_bind_nobody_without_semver(tmp_path: Path) -> None:
+    there = VOLUME.replace("MORE", ", uid: 44444444-4444-4444-8444-444444444444")
+    (finding,) = findings_in(there, tmp_path)
     assert finding.gate is SEMVER_COMPARISON_OPERATORS
     assert finding.paths == ("spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator",)
     assert finding.breaks
+    assert "no node satisfies its node affinity any more" in finding.consequences[0].text
+    (finding,) = findings_in(NODE + there, tmp_path)
+    assert not finding.breaks
+    assert "with the gate or without" in finding.consequences[0].text
+
+
+def test_volumes_that_nobody_has_made_yet_are_rejected(tmp_path: Path) -> None:
+    (finding,) = findings_in(VOLUME.replace("MORE", ""), tmp_path)
+    assert finding.breaks
+    assert "would be rejected: spec.nodeAffinity.required" in finding.consequences[0].text
+    assert "not a valid selector operator" in finding.consequences[0].text
 
 
 def test_volumes_are_still_reached_by_terms_without_versions(tmp_path: Path) -> None:
@@ -208,7 +243,7 @@ def test_volumes_are_still_reached_by_terms_without_versions(tmp_path: Path) -> 
     volume = """
 apiVersion: v1
 kind: PersistentVolume
-metadata: {name: pv}
+metadata: {name: pv, uid: 44444444-4444-4444-8444-444444444444}
 spec:
   capacity: {storage: 1Gi}
   accessModes: [ReadWriteOnce]

@@ -1,0 +1,72 @@
+"""`moorage gates audit` with input that is not as it should be: what is said, and the exit code."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from moorage.cli.gates import command
+
+NUMERIC = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, image: i}]
+  tolerations: [{key: sla, operator: Gt, value: "VALUE"}]
+"""
+
+
+def audit(*arguments: str) -> Result:
+    return CliRunner().invoke(command, ["audit", *arguments], standalone_mode=False)
+
+
+def of(text: str, tmp_path: Path) -> tuple[int, list[str]]:
+    """Exit code, and what is said on standard error."""
+    file = tmp_path / "input.yaml"
+    file.write_text(text)
+    result = audit(str(file))
+    return result.return_value, [line.replace(str(tmp_path), "") for line in result.stderr.splitlines()]
+
+
+def test_what_breaks(tmp_path: Path) -> None:
+    assert of(NUMERIC.replace("VALUE", "900"), tmp_path) == (1, [])
+    assert of(NUMERIC.replace("operator: Gt, ", "").replace("VALUE", "900"), tmp_path) == (0, [])
+
+
+def test_unreadable_input(tmp_path: Path) -> None:
+    code, (said,) = of("a: [", tmp_path)
+    assert code == 2
+    assert said.startswith("moorage: /input.yaml:1: yaml: did not find expected node content")
+    missing = audit(str(tmp_path / "none.yaml"))
+    assert missing.return_value == 2
+    assert missing.stderr == f"moorage: {tmp_path}/none.yaml: No such file or directory\n"
+
+
+def test_what_no_gate_makes_valid_was_not_looked_at(tmp_path: Path) -> None:
+    code, (said,) = of(NUMERIC.replace("VALUE", "9.5"), tmp_path)
+    assert code == 2
+    assert said.startswith('moorage: /input.yaml:7: Pod default/p: Pod "p" is invalid: [spec.tolerations[0].value:')
+
+
+def test_nothing_to_look_at(tmp_path: Path) -> None:
+    result = audit(str(tmp_path))
+    assert result.return_value == 0
+    assert result.stderr == f"moorage: no *.yaml, *.yml or *.json files in {tmp_path}\n"
+
+
+def test_kinds_that_are_not_known_are_named(tmp_path: Path) -> None:
+    other = "---\napiVersion: v1\nkind: ReplicationController\nmetadata: {name: r}\nspec: {}\n"
+    settings = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+    said = ["moorage: objects of other kinds were not looked at: ReplicationController"]
+    assert of(settings + other, tmp_path) == (0, said)
+    assert of(settings, tmp_path) == (0, [])
+
+
+@pytest.mark.parametrize(("url", "said"), [("http://127.0.0.1:1", "Connection refused"), ("nowhere", "must begin")])
+def test_endpoints_that_do_not_answer(url: str, said: str) -> None:
+    result = CliRunner().invoke(command, ["--scrape", url])
+    assert result.exit_code == 2
+    assert f"moorage: --scrape: {url}" in result.stderr
+    assert said in result.stderr
+    assert "urlopen" not in result.stderr
