@@ -110,7 +110,7 @@ class ControlPlane:
     def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
         client = InProcessClient(server.api, "kube-scheduler")
         sender = EventSender(client)
-        recorder = SeriesRecorder(sender, "default-scheduler")
+        recorder = SeriesRecorder(sender)
         scheduler = LiveScheduler(client, recorder, gates, self.settings.configuration, server.metrics)
         for part in (sender.run(), recorder.run(), scheduler.run()):
             self._run(part)

@@ -28,7 +28,7 @@ class SchedulerProcess(ComponentProcess):
     def __init__(self, settings: SchedulerSettings) -> None:
         super().__init__(settings.process)
         add_feature_metrics(self.metrics, {Component.SCHEDULER: settings.gates})
-        self._recorder = SeriesRecorder(self.sender, settings.configuration.profiles[0].name)
+        self._recorder = SeriesRecorder(self.sender)
         self._live = LiveScheduler(
             self.client, self._recorder, settings.gates, settings.configuration, self.metrics, seed=settings.seed
         )

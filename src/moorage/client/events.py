@@ -33,20 +33,22 @@ class _Clock:
 
 
 class SeriesRecorder:
-    """Reports to events.k8s.io/v1; the `run` task finishes series that are over."""
+    """Reports to events.k8s.io/v1 for any number of controllers; the `run` task finishes series that are over."""
 
-    def __init__(
-        self, sender: EventSender, controller: str, instance: str = "", *, now: Callable[[], int] = time.time_ns
-    ) -> None:
+    def __init__(self, sender: EventSender, host: str = "", *, now: Callable[[], int] = time.time_ns) -> None:
         """`now` gives nanoseconds since 1970."""
         self._sender, self._now = sender, _Clock(now)
-        self._state = EventSeriesState(controller, instance or f"{controller}-{socket.gethostname()}")
+        self._host = host or socket.gethostname()
+        self._states: dict[str, EventSeriesState] = {}
 
     def report(
-        self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None
+        self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None, *, by: str
     ) -> None:
-        """`regarding` and `related` are ObjectReferences (see `reference_to`), `kind` is NORMAL or WARNING."""
-        for wanted in self._state.report(self._now(), regarding, kind, reason, action, note, related):
+        """`regarding` and `related` are ObjectReferences, `kind` is NORMAL or WARNING; `by` is the controller."""
+        state = self._states.get(by)
+        if state is None:
+            state = self._states[by] = EventSeriesState(by, f"{by}-{self._host}")
+        for wanted in state.report(self._now(), regarding, kind, reason, action, note, related):
             self._sender.put(wanted)
 
     async def run(self) -> None:
@@ -55,11 +57,10 @@ class SeriesRecorder:
         while True:
             await asyncio.sleep(FINISH_SECONDS)
             rounds += 1
-            wanted = self._state.finish(self._now())
-            if rounds % (REFRESH_SECONDS // FINISH_SECONDS) == 0:
-                wanted += self._state.refresh()
-            for action in wanted:
-                self._sender.put(action)
+            is_refresh = rounds % (REFRESH_SECONDS // FINISH_SECONDS) == 0
+            for state in self._states.values():
+                for action in state.finish(self._now()) + (state.refresh() if is_refresh else []):
+                    self._sender.put(action)
 
 
 class CountingRecorder:

@@ -175,18 +175,20 @@ def _series(server: _EventServer) -> dict[str, int]:
 def test_the_scheduler_recorder_reports_and_finishes_series() -> None:
     async def story(server: _EventServer, sender: EventSender) -> None:
         loop = asyncio.get_running_loop()
-        recorder = SeriesRecorder(sender, "default-scheduler", now=lambda: int(loop.time() * 1e9))
+        recorder = SeriesRecorder(sender, now=lambda: int(loop.time() * 1e9))
         task = asyncio.create_task(recorder.run())
         for _ in range(5):
-            recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "no room")
-        recorder.report(POD, NORMAL, "Scheduled", "Binding", "Successfully assigned default/web to n1")
+            recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "no room", by="default-scheduler")
+        recorder.report(
+            POD, NORMAL, "Scheduled", "Binding", "Successfully assigned default/web to n1", by="default-scheduler"
+        )
         await asyncio.sleep(1)
         assert _series(server) == {"FailedScheduling": 2, "Scheduled": 0}
         await asyncio.sleep(1000)
         assert _series(server) == {"FailedScheduling": 5, "Scheduled": 0}
         assert all(event["reportingInstance"].startswith("default-scheduler-") for event in server.events.values())
         for _ in range(40):
-            recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "still no room")
+            recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "still no room", by="default-scheduler")
             await asyncio.sleep(60)
         (series,) = [event["series"]["count"] for event in server.events.values() if event["note"] == "still no room"]
         assert series > 10  # written by a refresh, since the series is not over

@@ -24,13 +24,12 @@ from moorage.model.pod_status import PodCondition
 from moorage.schedule.actions import POD_SCHEDULED, Action, Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.diagnosis import event_note
-from moorage.schedule.live import recording
 from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.live.evictions import Evictions
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import PodFeed
 from moorage.schedule.live.pod_status import POD, PodStatusWriter
-from moorage.schedule.live.recording import Recorder
+from moorage.schedule.live.recording import Reporter
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
 from moorage.telemetry.logs import get_logger
 
@@ -60,7 +59,7 @@ class Binder:
         pods: PodFeed,
         assumptions: Assumptions,
         volumes: VolumeBinder,
-        recorder: Recorder,
+        reporter: Reporter,
         metrics: SchedulerMetrics,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
@@ -71,7 +70,7 @@ class Binder:
         self._pods = pods
         self._assumptions = assumptions
         self._volumes = volumes
-        self._recorder = recorder
+        self._reporter = reporter
         self._metrics = metrics
         self._clock = clock
         self._sleep = sleep
@@ -81,7 +80,7 @@ class Binder:
         others = Errands(64)
         self._errands = (self._bindings, self._waits, others)
         self._status = PodStatusWriter(client, others, sleep)
-        self._evictions = Evictions(client, scheduler, self._status, recorder, others)
+        self._evictions = Evictions(client, scheduler, self._status, reporter, others)
 
     def carry_out(self, action: Action, began: float) -> None:
         """Begin to do what was decided in an attempt that began then."""
@@ -98,7 +97,7 @@ class Binder:
     def _no_node(self, action: NoNode) -> None:
         record = action.record
         pod = record.pod
-        recording.failed_scheduling(self._recorder, record.key, pod.metadata.uid, action.note)
+        self._reporter.failed_scheduling(record.key, pod, action.note)
         self._status.say(record.key, pod, action.condition, action.nominated)
         if action.victims or action.demoted:
             self._evictions.carry_out(action)
@@ -175,7 +174,7 @@ class Binder:
 
     def _done(self, assumption: Assumption) -> None:
         self._status.forget(assumption.key)
-        recording.scheduled(self._recorder, assumption.key, assumption.uid, assumption.action.node)
+        self._reporter.scheduled(assumption.key, assumption.action.record.pod, assumption.action.node)
 
     def _failed(self, assumption: Assumption, why: str) -> None:
         """The pod has no node, for certain."""
@@ -185,7 +184,7 @@ class Binder:
         _LOG.error("Error scheduling pod; retrying", pod=record.key, err=why)
         self._metrics.failed(assumption.action)
         self._pods.bind_failed(assumption, self._clock())
-        recording.failed_scheduling(self._recorder, record.key, assumption.uid, event_note(why))
+        self._reporter.failed_scheduling(record.key, record.pod, event_note(why))
         condition = PodCondition(type=POD_SCHEDULED, status="False", reason=_SCHEDULER_ERROR, message=why)
         self._status.say(record.key, record.pod, condition, "")
         self._wake()

@@ -15,9 +15,8 @@ from moorage.model.api_error import ApiError
 from moorage.model.pod_status import PodCondition
 from moorage.schedule.actions import NoNode
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.live import recording
 from moorage.schedule.live.pod_status import POD, PodStatusWriter
-from moorage.schedule.live.recording import Recorder
+from moorage.schedule.live.recording import Reporter
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("scheduler")
@@ -27,12 +26,12 @@ class Evictions:
     """See the module."""
 
     def __init__(
-        self, client: Client, scheduler: Scheduler, status: PodStatusWriter, recorder: Recorder, errands: Errands
+        self, client: Client, scheduler: Scheduler, status: PodStatusWriter, reporter: Reporter, errands: Errands
     ) -> None:
         self._client = client
         self._scheduler = scheduler
         self._status = status
-        self._recorder = recorder
+        self._reporter = reporter
         self._errands = errands
 
     def carry_out(self, action: NoNode) -> None:
@@ -62,9 +61,7 @@ class Evictions:
             self._failed(victim.key, preemptor.key, str(error), facts)
             return
         _LOG.debug(2, "Preemptor Pod preempted victim Pod", **facts)
-        by = recording.reference_to(preemptor.key, preemptor.pod.metadata.uid)
-        whom = recording.reference_to(victim.key, pod.metadata.uid)
-        recording.preempted(self._recorder, whom, by, action.nominated)
+        self._reporter.preempted(victim.key, pod, preemptor.key, preemptor.pod, action.nominated)
 
     def _failed(self, victim: str, preemptor: str, why: str, facts: dict[str, str]) -> None:
         _LOG.error("Tried to preempted pod", err=why, **facts)

@@ -23,7 +23,8 @@ from moorage.schedule.live.binder import Binder
 from moorage.schedule.live.feed import WATCHED_KINDS, Feed
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, PodFeed
-from moorage.schedule.live.recording import Recorder
+from moorage.schedule.live.pod_status import POD
+from moorage.schedule.live.recording import Recorder, Reporter
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.schedule.live.taint_warnings import TaintWarnings
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
@@ -69,19 +70,20 @@ class LiveScheduler:
         )
         self._metrics = SchedulerMetrics(metrics or Metrics(), self.scheduler, self.assumptions)
         self._warnings = TaintWarnings(self.scheduler, gates)
+        self.informers = [Informer(client, facts, self.feed.handler(facts)) for facts in WATCHED_KINDS]
+        watched_pods = next(informer for informer in self.informers if informer.facts is POD)
         self.binder = Binder(
             client,
             self.scheduler,
             self.pods,
             self.assumptions,
             volumes,
-            recorder,
+            Reporter(recorder, watched_pods.cache.get),
             self._metrics,
             clock,
             sleep,
             self._wakened.set,
         )
-        self.informers = [Informer(client, facts, self.feed.handler(facts)) for facts in WATCHED_KINDS]
 
     async def run(self) -> None:
         """Watch and schedule until cancelled."""

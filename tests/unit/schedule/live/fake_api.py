@@ -39,6 +39,7 @@ class FakeApi:
         self.calls: list[tuple[str, str]] = []
         self.fate: Callable[[str, str], Fate] = lambda verb, key: Fate.OK
         self.recorded: list[tuple[str, str, str]] = []
+        self.recorded_by: list[tuple[str, Raw]] = []
         self._news = asyncio.Event()
         self._uid = 0
 
@@ -247,9 +248,10 @@ class FakeApi:
     # -- the recorder -------------------------------------------------------------------------------------------------
 
     def report(
-        self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None
+        self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None, *, by: str
     ) -> None:
         self.recorded.append((regarding["name"], reason, note))
+        self.recorded_by.append((by, regarding))
 
 
 __all__ = ["POD", "ApiError", "FakeApi", "Fate"]

@@ -65,6 +65,24 @@ def test_a_pod_without_a_node_says_why_once_and_goes_when_there_is_room() -> Non
     play(api, story)
 
 
+def test_events_say_which_state_of_the_pod_they_are_about() -> None:
+    """So that a new reason is an event of its own, and an old one is only counted."""
+    api = FakeApi()
+    api.node("n1", cpu="1")
+    api.pod("big", cpu="4")
+
+    async def story(live: LiveScheduler) -> None:
+        for number in (2, 3, 4):  # with enough room, but not for everybody
+            api.node(f"n{number}", cpu="8", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}])
+            await settle(60)
+        notes = [note for _, reason, note in api.recorded if reason == "FailedScheduling"]
+        states = [pod["resourceVersion"] for _, pod in api.recorded_by]
+        assert [note[:3] for note in notes] == ["0/1", "0/2", "0/3", "0/4"]
+        assert len(set(states)) == len(states)
+
+    play(api, story)
+
+
 def test_all_that_is_there_at_the_start_counts_before_anything_is_decided() -> None:
     """However long it takes to look at: a slice of time is over after every few pods here."""
     api = FakeApi()
@@ -268,6 +286,8 @@ def test_each_profile_schedules_the_pods_that_name_it() -> None:
             api.pod("foreign", schedulerName="another")
             await settle()
             assert api.nodes_of_pods() == {"spread": "roomy", "packed": "tight", "foreign": ""}
+            reporters = {pod["name"]: by for by, pod in api.recorded_by}
+            assert reporters == {"spread": "default-scheduler", "packed": "packing"}
 
     run_in_virtual_time(whole())
 
