@@ -38,7 +38,7 @@ def failure(code: int, reason: str, message: str, details: Raw | None = None) ->
     status: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
     if reason:
         status["reason"] = reason
-    if details:
+    if details is not None:
         status["details"] = {name: value for name, value in details.items() if value}
     status["code"] = code
     return ApiError(status)
@@ -57,7 +57,8 @@ def not_found(facts: KindFacts, name: str) -> ApiError:
 
 
 def no_such_path() -> ApiError:
-    return failure(404, "NotFound", "the server could not find the requested resource")
+    """With details, if empty ones: kubectl looks into them without asking whether there are any."""
+    return failure(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def already_exists(facts: KindFacts, name: str) -> ApiError:
@@ -101,7 +102,7 @@ def method_not_supported(verb: str = "") -> ApiError:
         if verb
         else "the server does not allow this method on the requested resource"
     )
-    return failure(405, "MethodNotAllowed", said)
+    return failure(405, "MethodNotAllowed", said, {})
 
 
 def not_acceptable(media_types: str) -> ApiError:

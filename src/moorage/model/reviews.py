@@ -1,4 +1,4 @@
-"""Questions about oneself: who am I, and may I.
+"""Questions about oneself: who am I, may I, and what may I.
 
 In: raw documents, by way of `conversion.convert_view`. Out: frozen views, field for field the API's. Kubernetes:
 k8s.io/api/authentication/v1 and authorization/v1. Next: `moorage.serve.virtual`, which answers.
@@ -38,3 +38,12 @@ class SelfSubjectAccessReviewSpec(View, frozen=True, gc=False):
 class SelfSubjectAccessReview(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfSubjectAccessReviewSpec = SelfSubjectAccessReviewSpec()
+
+
+class SelfSubjectRulesReviewSpec(View, frozen=True, gc=False):
+    namespace: str = ""
+
+
+class SelfSubjectRulesReview(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: SelfSubjectRulesReviewSpec = SelfSubjectRulesReviewSpec()

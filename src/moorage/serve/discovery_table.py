@@ -9,7 +9,7 @@ Differs: what Moorage does not serve (pods/exec, serviceaccounts/token, …) is 
 from typing import NamedTuple
 
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.reviews import SelfSubjectAccessReview, SelfSubjectReview
+from moorage.model.reviews import SelfSubjectAccessReview, SelfSubjectReview, SelfSubjectRulesReview
 from moorage.model.subresource import Binding
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -120,6 +120,9 @@ VIRTUAL_KINDS: tuple[KindFacts, ...] = (
     KindFacts("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False, SelfSubjectReview),
     KindFacts(
         "authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, SelfSubjectAccessReview
+    ),
+    KindFacts(
+        "authorization.k8s.io/v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", False, SelfSubjectRulesReview
     ),
 )
 

@@ -13,6 +13,9 @@ _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch",
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 #: What the core API has below a namespace that is not a resource in it.
 _OF_NAMESPACES = {"status", "finalize"}
+#: Where kubectl looks for the definition of a kind that it cannot find, before it says so: there never is one, and
+#: discovery does not tell of the place.
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Target(NamedTuple):
@@ -27,6 +30,8 @@ class Target(NamedTuple):
 
 def target_of(method: str, path: str) -> Target | None:
     """Raises ApiError: 404 for a resource that is not served, 405 for what cannot be done to it."""
+    if path == DEFINITIONS:
+        return None
     segments = path.strip("/").split("/")
     if segments[0] == "api" and len(segments) > 2:
         group, version, rest = "", segments[1], segments[2:]

@@ -1,8 +1,8 @@
-"""Questions that are posted and answered, and never stored: who am I, may I, put this pod there.
+"""Questions that are posted and answered, and never stored: who am I, may I, what may I, put this pod there.
 
 In: the document of the question and who asks. Out: the document of the answer. Everybody who is let in may do
-everything here, and the answer says so. Kubernetes: SelfSubjectReview, SelfSubjectAccessReview, and the old form of
-binding. Next: `handler`.
+everything here, and the answer says so. Kubernetes: SelfSubjectReview, SelfSubjectAccessReview,
+SelfSubjectRulesReview, and the old form of binding. Next: `handler`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -34,6 +34,19 @@ async def _may_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
     return _answer(target, {"creationTimestamp": None}, {"spec": spec, "status": status})
 
 
+async def _what_may_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    spec = raw.get("spec")
+    if not isinstance(spec, dict) or not spec.get("namespace"):
+        raise bad_request("no namespace on request")
+    everything = ["*"]
+    status = {
+        "resourceRules": [{"verbs": everything, "apiGroups": everything, "resources": everything}],
+        "nonResourceRules": [{"verbs": everything, "nonResourceURLs": everything}],
+        "incomplete": False,
+    }
+    return _answer(target, {"creationTimestamp": None}, {"spec": {}, "status": status})
+
+
 async def _bind(api: Api, target: Target, raw: Raw, user: User) -> Raw:
     metadata = raw.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
@@ -51,5 +64,6 @@ def _answer(target: Target, metadata: Raw, rest: Raw) -> Raw:
 VIRTUAL: dict[str, Callable[[Api, Target, Raw, User], Awaitable[Raw]]] = {
     "SelfSubjectReview": _who_am_i,
     "SelfSubjectAccessReview": _may_i,
+    "SelfSubjectRulesReview": _what_may_i,
     "Binding": _bind,
 }

@@ -1,17 +1,19 @@
-"""Paths outside of the resources: health, version, metrics, discovery, OpenAPI.
+"""Paths outside of the resources: health, version, metrics, discovery, OpenAPI, and the definitions that there are not.
 
 In: a request. Out: a response that needs no store. Kubernetes: the generic API server's own handlers. Next:
 `discovery`, `openapi`, `moorage.telemetry.metrics`.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from moorage.model.api_error import method_not_supported, no_such_path
 from moorage.model.kinds import KINDS
 from moorage.serve.discovery import answer_discovery, version_document
+from moorage.serve.discovery_table import RESOURCES
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.rendering import json_response
+from moorage.serve.routes import DEFINITIONS
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
 _TEXT = "text/plain; charset=utf-8"
@@ -47,6 +49,8 @@ class WebPaths:
             return _openapi(path, request)
         if path == "/":
             return json_response({"paths": sorted(_paths())})
+        if path == DEFINITIONS:
+            return json_response(_no_definitions())
         found = answer_discovery(path, accept)
         if found is None:
             raise no_such_path()
@@ -99,8 +103,18 @@ def _unless_known(request: Request, response: Response) -> Response:
     return response
 
 
+def _no_definitions() -> dict[str, Any]:
+    """A list of no CustomResourceDefinitions. A client that asks for it goes on; a 404 stops kubectl's whole file."""
+    return {
+        "kind": "CustomResourceDefinitionList",
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "metadata": {"resourceVersion": "1"},
+        "items": [],
+    }
+
+
 def _paths() -> set[str]:
-    groups = {facts.group for facts in KINDS.values() if facts.group}
-    versions = {f"/apis/{facts.api_version}" for facts in KINDS.values() if facts.group}
+    groups = {group for group, _, _ in RESOURCES if group}
+    versions = {f"/apis/{group}/{version}" for group, version, _ in RESOURCES if group}
     fixed = {"/api", "/api/v1", "/apis", "/metrics", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
     return fixed | versions | {f"/apis/{group}" for group in groups}

@@ -150,6 +150,9 @@ def test_who_one_is_and_what_one_may(kubectl: Kubectl) -> None:
     assert re.search(r"^Username +\S+", said, re.MULTILINE)
     assert "system:authenticated" in said
     assert kubectl("auth can-i delete pods").out.strip() == "yes"
+    listed = [line.split() for line in kubectl("auth can-i --list").lines]
+    assert ["*.*", "[]", "[]", "[*]"] in listed
+    assert ["[*]", "[]", "[*]"] in listed
 
 
 def test_logs_say_honestly_that_there_are_none(kubectl: Kubectl) -> None:
@@ -158,6 +161,12 @@ def test_logs_say_honestly_that_there_are_none(kubectl: Kubectl) -> None:
     ran = kubectl.run("logs one")
     assert "log" in (ran.out + ran.err).lower()
     assert "not found" in kubectl.fails("logs nobody")
+
+
+def test_debug_says_honestly_that_there_are_no_ephemeral_containers(kubectl: Kubectl) -> None:
+    kubectl("apply -f -", pod("one"))
+    said = kubectl.fails("debug one --image=registry.example/tools:1 --profile=general")
+    assert "ephemeral containers are disabled for this cluster" in said
 
 
 def test_scale_as_a_table(kubectl: Kubectl) -> None:

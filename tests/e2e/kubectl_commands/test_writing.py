@@ -64,6 +64,14 @@ def test_apply(kubectl: Kubectl) -> None:
     assert json.loads(annotation.out)["data"] == {"color": "blue", "shape": "round"}
 
 
+def test_a_kind_that_is_not_there_does_not_stop_the_rest_of_a_file(kubectl: Kubectl) -> None:
+    stranger = "apiVersion: example.com/v1\nkind: Stranger\nmetadata:\n  name: one\n"
+    ran = kubectl.run("apply -f -", f"{stranger}---\n{SETTINGS}")
+    assert ran.status == 1
+    assert ran.out == "configmap/settings created\n"
+    assert 'no matches for kind "Stranger" in version "example.com/v1"' in ran.err
+
+
 def test_apply_leaves_what_others_set(kubectl: Kubectl) -> None:
     kubectl("apply -f -", DEPLOYMENT)
     kubectl("annotate deployment web owner=me")

@@ -1,9 +1,12 @@
-"""Health is what its checks say, and nothing else."""
+"""Health is what its checks say, and nothing else; the paths that there are, and definitions that there are not."""
+
+import json
 
 import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request
+from moorage.serve.routes import DEFINITIONS, target_of
 from moorage.serve.web_paths import Check, WebPaths
 
 
@@ -27,3 +30,21 @@ def test_single_checks_have_paths_of_their_own() -> None:
     assert paths("disk full").answer(Request("GET", "/readyz/store")).status == 500
     with pytest.raises(ApiError, match="could not find"):
         paths("").answer(Request("GET", "/readyz/nothing"))
+
+
+def test_there_are_no_definitions_of_other_kinds_and_none_can_be_made() -> None:
+    assert target_of("GET", DEFINITIONS) is None
+    assert json.loads(paths("").answer(Request("GET", DEFINITIONS)).body)["items"] == []
+    with pytest.raises(ApiError, match="does not allow"):
+        paths("").answer(Request("POST", DEFINITIONS))
+
+
+def test_every_group_is_listed() -> None:
+    listed = json.loads(paths("").answer(Request("GET", "/")).body)["paths"]
+    assert {"/api/v1", "/apis/apps/v1", "/apis/authorization.k8s.io/v1", "/metrics"} <= set(listed)
+
+
+def test_what_is_not_there_comes_with_details_for_clients_that_look_into_them() -> None:
+    with pytest.raises(ApiError) as refusal:
+        target_of("PATCH", "/api/v1/namespaces/default/pods/one/ephemeralcontainers")
+    assert refusal.value.status["details"] == {}

@@ -332,6 +332,8 @@ FIELD_NUMBERS: dict[str, str] = {
     "SelfSubjectAccessReview": "metadata spec",
     "SelfSubjectAccessReviewSpec": "resourceAttributes nonResourceAttributes",
     "SelfSubjectReview": "metadata",
+    "SelfSubjectRulesReview": "metadata spec",
+    "SelfSubjectRulesReviewSpec": "namespace",
     "Service": "metadata spec status",
     "ServiceAccount": "metadata secrets imagePullSecrets automountServiceAccountToken",
     "ServiceAccountTokenProjection": "audience expirationSeconds path",
