@@ -1,8 +1,7 @@
 """Two watches, of Deployments and of pods: how far the controllers have come, and whether they keep their promises.
 
-In: the server's watch events as bytes, of which as little is read as is needed. Out: `Deployments` and `Pods`, as they
-are now, and a wait until something holds of them. A watch that ends is resumed where it was; one that the server has
-forgotten ends the run. Next: `scenario`.
+In: the server's watch events, of which as little is read as is needed. Out: `Deployments` and `Pods`, as they are now,
+and a wait until something holds of them. Next: `scenario`.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ import msgspec
 
 from bench.controllers.documents import APP
 from bench.e2e.problems import RunFailed
-from bench.e2e.sender import REQUEST_SECONDS
-from moorage.client.protocol import Unreachable
-from moorage.client.wire import collection_path, read_error, read_page
+from bench.e2e.watch_lines import WatchLines
 from moorage.model.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
     from bench.e2e.sender import Sender
 
 DEPLOYMENTS, PODS = KINDS["apps/v1", "Deployment"], KINDS["v1", "Pod"]
-_WATCH_SECONDS = "3600"
 _FINISHED = ("Succeeded", "Failed")
 
 
@@ -151,49 +147,27 @@ class Follower:
     """See the module. `run` is a task of its own."""
 
     def __init__(self, seen: Deployments | Pods, requests: Requests, sender: Sender, changed: asyncio.Event) -> None:
-        self._seen, self._facts, self._requests, self._sender = seen, seen.facts, requests, sender
-        self._changed = changed
-        self._revision = ""
+        self._seen, self._changed = seen, changed
+        self._watch = WatchLines(seen.facts, requests, sender, self._receive)
         self.failure: RunFailed | None = None
 
     async def begin(self) -> None:
-        answer = await self._sender.one(self._requests.get(collection_path(self._facts, ""), limit="1"))
-        self._revision = str(read_page(self._facts, answer.body).revision)
+        await self._watch.begin()
 
     async def run(self) -> None:
-        try:
-            while True:
-                await self._follow()
-        except (RunFailed, Unreachable, msgspec.DecodeError) as error:
-            self.failure = RunFailed(f"the watch of {self._facts.plural}: {error}")
-            self._changed.set()
-
-    async def _follow(self) -> None:
-        query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": _WATCH_SECONDS}
-        connection = await self._sender.pool.dial_stream()
-        try:
-            path = collection_path(self._facts, "")
-            request = self._requests.get(path, resourceVersion=self._revision, **query)
-            answer = await connection.send(request, REQUEST_SECONDS, stream=True)
-            if answer.stream is None:
-                raise RunFailed(read_error(answer.status, answer.body).message)
-            rest = b""
-            while piece := await answer.stream.read():
-                lines, newline, rest = (rest + piece if rest else piece).rpartition(b"\n")
-                if newline:
-                    self._receive(lines)
-        finally:
-            self._sender.pool.end_stream(connection)
-
-    def _receive(self, lines: bytes) -> None:
-        see = self._seen.see
-        for kind, event in ((event.type, event.object) for event in _EVENTS.decode_lines(lines)):
-            if kind == "ERROR":
-                raise RunFailed(event.message or "it ended")
-            if kind != "BOOKMARK":
-                see(kind, event)
-            self._revision = event.metadata.resourceVersion or self._revision
+        self.failure = await self._watch.run()
         self._changed.set()
+
+    def _receive(self, lines: bytes) -> str:
+        revision = ""
+        for event in _EVENTS.decode_lines(lines):
+            if event.type == "ERROR":
+                raise RunFailed(event.object.message or "it ended")
+            if event.type != "BOOKMARK":
+                self._seen.see(event.type, event.object)
+            revision = event.object.metadata.resourceVersion
+        self._changed.set()
+        return revision
 
 
 class Following:

@@ -1,8 +1,7 @@
 """One watch of all pods: what the client knows of each, and when it learned it.
 
-In: the server's watch events as bytes. Out: `WatchedPod`s by UID, and a wait until some of them have come as far as one
-wants. Of an event as little is read as that needs. A watch that ends is resumed where it was; one that the server has
-forgotten ends the run, because figures would be wrong.
+In: the server's watch events, from `watch_lines`. Out: `WatchedPod`s by UID, and a wait until some of them have come as
+far as one wants. Of an event as little is read as that needs.
 Kubernetes: the pod informer of scheduler_perf. Next: executor.py waits, figures.py reads the times.
 """
 
@@ -17,9 +16,7 @@ import msgspec
 
 from bench.e2e.problems import RunFailed
 from bench.e2e.requests import PODS
-from bench.e2e.sender import REQUEST_SECONDS
-from moorage.client.protocol import Unreachable
-from moorage.client.wire import collection_path, read_error, read_page
+from bench.e2e.watch_lines import WatchLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
     from bench.e2e.sender import Sender
 
 SCHEDULED_CONDITION = "PodScheduled"
-_WATCH_SECONDS = "3600"
 
 
 class Stage(IntEnum):
@@ -90,48 +86,24 @@ class PodWatch:
     """See the module. `run` is a task of its own; `until` is for one at a time."""
 
     def __init__(self, requests: Requests, sender: Sender) -> None:
-        self._requests, self._sender = requests, sender
+        self._watch = WatchLines(PODS, requests, sender, self.receive)
         self.pods: dict[str, WatchedPod] = {}
-        self._revision = ""
         self._awaited: set[str] = set()
         self._awaited_stage = Stage.BOUND
         self._waiter: asyncio.Future[None] | None = None
         self._failure: Exception | None = None
 
     async def begin(self) -> None:
-        """From now on everything is watched; a server that has pods already has them from another run."""
-        path = collection_path(PODS, "")
-        answer = await self._sender.one(self._requests.get(path, limit="1"))
-        self._revision = str(read_page(PODS, answer.body).revision)
+        """From now on everything is watched."""
+        await self._watch.begin()
 
     async def run(self) -> None:
         """Follow the watch until this task is cancelled; what goes wrong is told to whoever waits."""
-        try:
-            while True:
-                await self._follow()
-        except (RunFailed, Unreachable, msgspec.DecodeError) as error:
-            self._failure = RunFailed(f"the watch of pods: {error}")
-            self._wake()
+        self._failure = await self._watch.run()
+        self._wake()
 
-    async def _follow(self) -> None:
-        path = collection_path(PODS, "")
-        query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": _WATCH_SECONDS}
-        connection = await self._sender.pool.dial_stream()
-        try:
-            request = self._requests.get(path, resourceVersion=self._revision, **query)
-            answer = await connection.send(request, REQUEST_SECONDS, stream=True)
-            if answer.stream is None:
-                raise RunFailed(read_error(answer.status, answer.body).message)
-            rest = b""
-            while piece := await answer.stream.read():
-                lines, newline, rest = (rest + piece if rest else piece).rpartition(b"\n")
-                if newline:
-                    self.receive(lines)
-        finally:
-            self._sender.pool.end_stream(connection)
-
-    def receive(self, lines: bytes) -> None:
-        """Whole lines of the watch."""
+    def receive(self, lines: bytes) -> str:
+        """Whole lines of the watch; the last revision in them."""
         events = _EVENTS.decode_lines(lines)
         now = perf_counter()
         pods = self.pods
@@ -154,10 +126,9 @@ class PodWatch:
                     pod.stage = Stage.ATTEMPTED
             if uid in self._awaited and pod.stage >= self._awaited_stage:
                 self._awaited.discard(uid)
-        if events:
-            self._revision = events[-1].object.metadata.resourceVersion or self._revision
         if not self._awaited:
             self._wake()
+        return events[-1].object.metadata.resourceVersion if events else ""
 
     def matching(self, namespaces: Iterable[str], labels: Mapping[str, str]) -> Iterator[tuple[str, WatchedPod]]:
         """Pods in these namespaces, or in all if there are none, with these labels."""
