@@ -1,9 +1,10 @@
 """Required anti-affinity against one's own pods: a rolling update that can never finish.
 
 In: Deployments, and DaemonSets that surge. Out: `rollout-deadlock`, together with the number of domains it needs, so
-that `facts` can keep quiet where the input's nodes have enough of them.
+that `spread` can keep quiet where the input's nodes have enough of them.
 Kubernetes: the new pod may not stand beside an old one, and no old one is removed before the new one is ready, if
-maxUnavailable is 0 or rounds down to 0. Next: `spread`.
+maxUnavailable is 0 or rounds down to 0. Required affinity to one's own pods makes it worse: all are in one zone, and a
+free node elsewhere is of no use. Next: `spread`.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class Deadlock(msgspec.Struct, frozen=True):
-    """A rollout that stops unless there are more than `occupied` domains of the topology key; None: it always does."""
+    """A rollout that stops unless there are more than `occupied` domains of the topology key; None: it always does.
+
+    `within`: new pods have to be where the old ones are, as far as these keys go, and only domains there count.
+    """
 
     complaint: Complaint
     topology_key: str
     occupied: int | None
+    within: tuple[str, ...] = ()
 
 
 def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
@@ -50,24 +55,26 @@ def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
     if why is None:
         return
     namespace = subject.view.metadata.namespace or "default"
+    joined = affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution if affinity.podAffinity else ()
+    within = tuple(term.topologyKey for term in joined if _selects_old_pods(term, pods, namespace, revision_key))
+    if occupied is None:
+        within = ()
+    beside = f", but has to be in the same {' and '.join(dict.fromkeys(within))}" if within else ""
     for index, term in enumerate(affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution):
-        if any(key == revision_key or key in pods.metadata.labels for key in term.matchLabelKeys):
-            continue  # some label of the author's own may well tell the revisions apart
-        if not _selects_own_pods(term, pods, namespace):
+        if not _selects_old_pods(term, pods, namespace, revision_key):
             continue
         path = f"{pods.spec_path}.affinity.podAntiAffinity.{_REQUIRED}[{index}]"
-        waits = (
-            f"without a free {term.topologyKey}, the rolling update waits forever" if occupied else "it waits forever"
-        )
+        free = f"without a free {term.topologyKey}{' there' if within else ''}"
+        waits = f"{free}, the rolling update waits forever" if occupied else "it waits forever"
         complaint = Complaint(
             "rollout-deadlock",
             path,
-            f"a new pod may not run where an old pod of this {subject.kind} runs, and {why}: {waits}",
+            f"a new pod may not run where an old pod of this {subject.kind} runs{beside}, and {why}: {waits}",
             f"add to this term (or let the strategy free a place first: maxUnavailable: 1, maxSurge: 0):\n"
             f"  matchLabelKeys:\n  - {revision_key}\n"
             "The old pods still carry the old rule: the update that adds it needs a free place once more.",
         )
-        yield Deadlock(complaint, term.topologyKey, occupied)
+        yield Deadlock(complaint, term.topologyKey, occupied, within)
 
 
 def _deployment_never_frees(subject: Subject) -> str | None:
@@ -107,6 +114,13 @@ def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
         return None
     product = int(digits) * total
     return -(-product // 100) if round_up else product // 100
+
+
+def _selects_old_pods(term: PodAffinityTerm, pods: PodPart, namespace: str, revision_key: str) -> bool:
+    """Whether a term of a new pod is about old ones, too."""
+    if any(key == revision_key or key in pods.metadata.labels for key in term.matchLabelKeys):
+        return False  # some label of the author's own may well tell the revisions apart
+    return _selects_own_pods(term, pods, namespace)
 
 
 def _selects_own_pods(term: PodAffinityTerm, pods: PodPart, namespace: str) -> bool:

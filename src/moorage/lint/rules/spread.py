@@ -102,15 +102,24 @@ class Domains:
 
     def complaints(self) -> Iterator[PlacedComplaint]:
         for waiting in self._deadlocks:
-            domains = {node.labels.get(waiting.deadlock.topology_key) for node in self._nodes} - {None}
-            occupied = waiting.deadlock.occupied
-            if not domains or occupied is None or len(domains) <= occupied:
+            if self._stops(waiting.deadlock):
                 yield PlacedComplaint(waiting.deadlock.complaint, waiting.place, waiting.excerpt)
         for spread in self._spreads.values():
             if message := self._blocked_domains(spread):
                 hint = "add nodeTaintsPolicy: Honor to the constraint: only nodes the pod may use then count as domains"
                 complaint = Complaint("spread-over-taints", spread.path, message, hint)
                 yield PlacedComplaint(complaint, spread.place, spread.excerpt)
+
+    def _stops(self, deadlock: Deadlock) -> bool:
+        """Whether the old pods may leave no domain free for a new one; where they have to be together, in one place."""
+        places: dict[tuple[str, ...], set[str]] = {}
+        for node in self._nodes:
+            labels = node.labels
+            if deadlock.topology_key in labels and all(key in labels for key in deadlock.within):
+                place = tuple(labels[key] for key in deadlock.within)
+                places.setdefault(place, set()).add(labels[deadlock.topology_key])
+        sizes = {len(domains) for domains in places.values()}
+        return not sizes or deadlock.occupied is None or deadlock.occupied in sizes or max(sizes) < deadlock.occupied
 
     def _blocked_domains(self, spread: _Spread) -> str | None:
         """What is wrong with the constraint, or None if every domain can be entered, or none can."""

@@ -110,6 +110,66 @@ def test_nodes_without_the_topology_key_do_not() -> None:
     assert rules_of(stream(workload("Deployment", anti()), *(node(f"n{i}") for i in range(9)))) == [RULE]
 
 
+def together(zone_term: str = "{matchLabels: {app: web}}", *, more: str = "", anti_more: str = "") -> str:
+    """In one zone, on different nodes."""
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    joined = f"{{topologyKey: topology.kubernetes.io/zone, labelSelector: {zone_term}{more}}}"
+    apart = f"{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: web}}}}{anti_more}}}"
+    return (
+        f"      affinity:\n        podAffinity: {{{required}: [{joined}]}}\n"
+        f"        podAntiAffinity: {{{required}: [{apart}]}}\n"
+    )
+
+
+def zones(*sizes: int) -> list[str]:
+    """Zones with so many nodes each."""
+    return [
+        node(f"z{zone}n{i}", labels=f"{{kubernetes.io/hostname: z{zone}n{i}, topology.kubernetes.io/zone: z{zone}}}")
+        for zone, size in enumerate(sizes)
+        for i in range(size)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((2, 2), [RULE]),
+        ((1, 1, 1), [RULE]),
+        ((3, 3), []),
+        # The old pods may be in either zone.
+        ((2, 5), [RULE]),
+        # No zone that could hold them is full of them.
+        ((1, 3), []),
+    ],
+)
+def test_where_all_pods_share_a_zone_nodes_elsewhere_are_no_help(sizes: tuple[int, ...], expected: list[str]) -> None:
+    text = workload("Deployment", together(), spec="  replicas: 2\n")
+    findings = lint(stream(text, *zones(*sizes)))
+    assert [finding.rule for finding in findings] == expected
+    for finding in findings:
+        assert "but has to be in the same topology.kubernetes.io/zone, and no old pod" in finding.message
+        assert "without a free kubernetes.io/hostname there, the rolling update waits forever" in finding.message
+
+
+@pytest.mark.parametrize(
+    "affinity",
+    [
+        together(more=", matchLabelKeys: [pod-template-hash]"),
+        together(anti_more=", matchLabelKeys: [pod-template-hash]"),
+        together("{matchLabels: {app: database}}"),
+        together(more=", namespaces: [other]"),
+    ],
+)
+def test_where_old_pods_do_not_hold_new_ones_all_nodes_count(affinity: str) -> None:
+    assert rules_of(stream(workload("Deployment", affinity, spec="  replicas: 2\n"), *zones(2, 2))) == []
+
+
+def test_nodes_without_a_zone_do_not_count_either() -> None:
+    text = workload("Deployment", together(), spec="  replicas: 2\n")
+    without = [node(f"n{i}", labels=f"{{kubernetes.io/hostname: n{i}}}") for i in range(9)]
+    assert rules_of(stream(text, *zones(2), *without)) == [RULE]
+
+
 @pytest.mark.parametrize(
     ("value", "up", "down"),
     [(3, 3, 3), ("25%", 1, 0), ("100%", 3, 3), ("34%", 2, 1), ("x", None, None), ("5", None, None)],
