@@ -35,6 +35,7 @@ MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _OVER = frozenset({"Complete", "Failed"})
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
+_NOT_USED = "and one that needs the gate to suit it would not be used while it is off"
 _API_FIRST = (API, SCHEDULER, MANAGER, KUBELET)
 #: The semver document wants the scheduler to stop first; all others stop new uses first.
 _ORDERS = {SEMVER_COMPARISON_OPERATORS.name: (SCHEDULER, API, MANAGER, KUBELET)}
@@ -139,7 +140,7 @@ def _of_pending(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]
         text = f"cannot be scheduled on {_some(lost)}, but on {_some(without)}" if lost else "is scheduled as before"
         return Consequence(SCHEDULER, text, breaks=bool(lost))
     if nodes and not with_it:
-        return Consequence(SCHEDULER, "stays Pending: no node suits it, with the gate or without", breaks=False)
+        return Consequence(SCHEDULER, f"no node suits it yet, {_NOT_USED}", breaks=True)
     text = "stays Pending for as long as the gate is off, and is scheduled once it is on again"
     return Consequence(SCHEDULER, text, breaks=True)
 
@@ -155,7 +156,7 @@ def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: dict[
     with_it, without = (_reached(volume, gates, nodes) for gates in (on, off))
     lost = [name for name in with_it if name not in without]
     if nodes and not with_it:
-        return Consequence(SCHEDULER, "no node satisfies its node affinity, with the gate or without", breaks=False)
+        return Consequence(SCHEDULER, f"no node satisfies its node affinity yet, {_NOT_USED}", breaks=True)
     if not without:
         text = "no node satisfies its node affinity any more: pods that use it stay Pending"
         return Consequence(SCHEDULER, text, breaks=True)
