@@ -2,8 +2,8 @@
 
 In: files, directories or standard input. Out: their objects in the cluster, applied by the server as kubectl would,
 namespaces and classes first. What was dumped from another cluster loses what only that cluster could say: UIDs,
-revisions, owners of fields. Whatever cannot be read or is refused ends the start, with the place and the reason. Next:
-`control_plane`.
+revisions, owners of fields. Whatever cannot be read or is refused ends the start, with the place and the reason, and
+so do paths that hold no object, as for kubectl. Next: `control_plane`.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from moorage.cli.api_server import CannotStart
 from moorage.client.protocol import Client, PatchType
 from moorage.lint.sources import STDIN, reason_of, sources_of
 from moorage.model.api_error import ApiError
+from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.decode_error import DecodeError
 from moorage.model.documents import Document, read_documents
 from moorage.model.kinds import kind_of
@@ -38,9 +39,12 @@ async def load_manifests(client: Client, paths: Iterable[str]) -> int:
 
 def _read(paths: Iterable[str]) -> list[Document]:
     documents: list[Document] = []
+    paths = tuple(paths)
     for source in sources_of(paths):
         if source.problem:
             raise CannotStart(f"--load: {source.name}: {source.problem}")
+        if source.path == STDIN and sys.stdin is None:
+            raise CannotStart(f"--load: {source.name}: standard input is closed")
         try:
             with contextlib.ExitStack() as stack:
                 stream = sys.stdin.buffer if source.path == STDIN else stack.enter_context(Path(source.path).open("rb"))
@@ -50,6 +54,8 @@ def _read(paths: Iterable[str]) -> list[Document]:
                     documents.append(found)
         except OSError as error:
             raise CannotStart(f"--load: {source.name}: {reason_of(error)}") from None
+    if not documents:
+        raise CannotStart(f"--load: {', '.join(paths)}: no objects passed to apply")
     return documents
 
 
@@ -64,8 +70,14 @@ async def _apply(client: Client, document: Document) -> None:
     where = f"--load: {document.source}:{document.line}"
     if facts is None:
         raise CannotStart(f"{where}: {raw.get('apiVersion')} {raw.get('kind')} is a kind that Moorage does not serve")
-    metadata = {name: value for name, value in (raw.get("metadata") or {}).items() if name not in _FOREIGN}
-    name, namespace = metadata.get("name"), metadata.get("namespace") or "default"
+    metadata: Raw = raw.get("metadata") or {}
+    try:
+        known: Any = convert_view({"metadata": metadata}, facts.view)
+    except ConversionError as error:
+        path, reason = error.problems[0]
+        raise CannotStart(f"--load: {document.source}:{document.location(path).line}: {reason}") from None
+    metadata = {name: value for name, value in metadata.items() if name not in _FOREIGN}
+    name, namespace = known.metadata.name, known.metadata.namespace or "default"
     patch = {**raw, "metadata": metadata}
     try:
         if name:

@@ -92,6 +92,7 @@ def moorage() -> None:
 
 def main() -> NoReturn:
     """Run a command and exit with its code."""
+    _open_standard_files()
     try:
         code = moorage.main(standalone_mode=False)
     except click.ClickException as error:
@@ -107,6 +108,19 @@ def main() -> NoReturn:
         _say(f"moorage: internal error, please report it (MOORAGE_DEBUG=1 shows more): {summary}")
         _exit(_BAD_USAGE)
     _exit(code if isinstance(code, int) else 0)
+
+
+def _open_standard_files() -> None:
+    """A parent may have closed them; the first file or socket would take their place, and be taken for them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 (for as long as the process lives)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _say(text: str) -> None:

@@ -44,8 +44,8 @@ def live_input(kubeconfig: str, context: str) -> LiveCluster:
         raise click.exceptions.Exit(_NO_CLUSTER) from None
 
 
-def parsed_gates(given: tuple[str, ...]) -> GateSet:
-    """The gates of repeated --feature-gates options."""
+def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:
+    """The gates of an option that was given any number of times."""
     from moorage.model.gates import GateError, gates_from, parse_feature_gates
 
     settings: dict[str, bool] = {}
@@ -54,21 +54,20 @@ def parsed_gates(given: tuple[str, ...]) -> GateSet:
             settings.update(parse_feature_gates(text))
         return gates_from(settings)
     except GateError as error:
-        raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
+        raise click.BadParameter(str(error), param_hint=f"'{option}'") from None
 
 
 def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, ...]]) -> dict[Component, GateSet]:
     """The gates of all components: --feature-gates, and the options of single ones under click's names for them."""
-    from moorage.model.gates import Component, GateError, component_gates
+    from moorage.model.gates import Component, component_gates
 
-    named = {
-        component: only.get(f"{component.value.removeprefix('kube-').replace('-', '_')}_feature_gates", ())
-        for component in Component
-    }
-    try:
-        return component_gates(everywhere, named)
-    except GateError as error:
-        raise click.BadParameter(str(error), param_hint="'--feature-gates'") from None
+    parsed_gates(everywhere)
+    named = {}
+    for component in Component:
+        option = f"{component.value.removeprefix('kube-')}-feature-gates"
+        named[component] = only.get(option.replace("-", "_"), ())
+        parsed_gates(named[component], f"--{option}")
+    return component_gates(everywhere, named)
 
 
 def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:

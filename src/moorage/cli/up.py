@@ -158,11 +158,11 @@ def default_data_dir() -> Path:
 
 def _announce(plane: ControlPlane) -> None:
     kept, count = plane.settings.data_dir, plane.node_count
-    path = shlex.quote(str(plane.kubeconfig_path))
+    path = shlex.quote(str(plane.kubeconfig_path.absolute()))  # for a shell that may be anywhere
     nodes = f"{count} simulated node{'' if count == 1 else 's'}"
     click.echo(
         f"\nThe cluster is ready at {plane.url}, with {nodes if count else 'no nodes yet'}"
-        f"{f'; it is kept in {kept}' if kept else '; nothing is kept'}.\n\n"
+        f"{f'; it is kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n\n"
         f"  export KUBECONFIG={path}\n"
         "  kubectl get nodes\n"
         f"{_something_to_see(plane)}"

@@ -113,6 +113,16 @@ def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
         ("{apiVersion: v1, kind: Pod, metadata: {name: p}}", "bad.yaml:1: "),
         ("{apiVersion: example.com/v1, kind: Thing, metadata: {name: p}}", "a kind that Moorage does not serve"),
         ("a: [", "bad.yaml:1"),
+        ("# nothing", "bad.yaml: no objects passed to apply"),
+        ("{apiVersion: v1, kind: List, items: []}", "bad.yaml: no objects passed to apply"),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: x",
+            "bad.yaml:3: json: cannot unmarshal string into Go struct field ConfigMap.metadata of type v1.ObjectMeta",
+        ),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: 5",
+            "bad.yaml:4: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string",
+        ),
     ],
 )
 def test_a_manifest_that_is_refused_ends_the_start(manifest: str, said: str, tmp_path: Path) -> None:
@@ -147,7 +157,10 @@ def test_data_is_kept_where_the_user_keeps_state(monkeypatch: pytest.MonkeyPatch
         (["--ephemeral", "--data-dir", "x"], "--ephemeral keeps nothing"),
         (["--nodes", "-1"], "--nodes"),
         (["--port", "70000"], "--port"),
-        (["--kubelet-feature-gates", "Nonsense=true"], "unrecognized feature gate: Nonsense"),
+        (
+            ["--kubelet-feature-gates", "Nonsense=true"],
+            "'--kubelet-feature-gates': unrecognized feature gate: Nonsense",
+        ),
         (["--config", "nowhere.yaml"], "nowhere.yaml: No such file"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from moorage.cli import main as main_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 HEAVY = ("msgspec", "yaml", "re2", "moorage.model", "moorage.match", "moorage.admit", "moorage.lint")
 
@@ -65,3 +67,23 @@ def test_who_wants_to_see_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_interrupted_before_a_command_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert leaving(monkeypatch, raising(KeyboardInterrupt())) == 130
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_standard_files_that_a_parent_closed_are_not_given_to_others(closed: tuple[int, ...], tmp_path: Path) -> None:
+    """Else the event loop's own files have their numbers, and what is logged ends there."""
+    found = tmp_path / "found"
+    script = (
+        "import os, pathlib, sys\nfrom moorage.cli import main as module\n"
+        "def run(**_):\n"
+        "    print('said', file=sys.stdout); print('logged', file=sys.stderr)\n"
+        f"    pathlib.Path({str(found)!r}).write_text(str(min(os.pipe())))\n"
+        "module.moorage.main = run\nmodule.main()"
+    )
+
+    def close() -> None:
+        for number in closed:
+            os.close(number)
+
+    subprocess.run([sys.executable, "-c", script], check=True, preexec_fn=close)
+    assert int(found.read_text()) > 2

@@ -1,4 +1,5 @@
 import base64
+import os
 import stat
 from pathlib import Path
 
@@ -60,6 +61,18 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="taken"):
         write_kubeconfig(tmp_path / "taken", "text")
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
+    with pytest.raises(NotADirectoryError, match="file"):
         write_kubeconfig(tmp_path / "file" / "kubeconfig", "text")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "taken"]
+
+
+def test_a_link_stays_and_a_device_is_not_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    write_kubeconfig(link, "text")
+    assert link.is_symlink()
+    assert (tmp_path / "real").read_text() == "text"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        write_kubeconfig(tmp_path / "pipe", "text")
+    assert (tmp_path / "pipe").is_fifo()

@@ -6,6 +6,7 @@ genericapiserver's SecureServingInfo. Next: `connection`.
 """
 
 import asyncio
+import os
 import resource
 import socket
 import ssl
@@ -56,15 +57,20 @@ class Server:
     async def start(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
         """Listen. OSError if the address cannot be had; `port` 0 means any, and is then in `self.port`."""
         self.loop = asyncio.get_running_loop()
-        self._listener = await self.loop.create_server(
-            lambda: Connection(self),
-            host,
-            port,
-            ssl=context,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=_HANDSHAKE_SECONDS if context else None,
-            ssl_shutdown_timeout=_GOODBYE_SECONDS if context else None,
-        )
+        try:
+            self._listener = await self.loop.create_server(
+                lambda: Connection(self),
+                host,
+                port,
+                ssl=context,
+                backlog=_BACKLOG,
+                ssl_handshake_timeout=_HANDSHAKE_SECONDS if context else None,
+                ssl_shutdown_timeout=_GOODBYE_SECONDS if context else None,
+            )
+        except OSError as error:
+            if error.errno is None or error.errno < 0:  # a name that cannot be resolved
+                raise
+            raise OSError(error.errno, os.strerror(error.errno)) from None  # the loop repeats where that was
         for listening in self._listener.sockets:
             _notice_dead_peers(listening)
         self.port = self._listener.sockets[0].getsockname()[1]
