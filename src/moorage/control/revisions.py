@@ -2,8 +2,9 @@
 
 In: the object, the revisions it controls. Out: which of them it looks like now, and what to do so that there is exactly
 one such, with the largest number; which old ones are too many. What is kept is a patch that brings the template back.
-Kubernetes: pkg/controller/history, constructHistory, getPatch. Differs: the hash is of the template as JSON, see
-`deployment.templates`. Next: `daemon_set`, `stateful_set`.
+Templates are the same if they mean the same, however they are written: many clients send back a null or an empty object
+where there was nothing. Kubernetes: pkg/controller/history, constructHistory, getPatch. Differs: the hash is of the
+template as JSON, see `deployment.templates`. Next: `daemon_set`, `stateful_set`.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,7 +15,9 @@ from moorage.control.actions import Action, Create, Delete, Patch, Raw
 from moorage.control.deployment.templates import template_hash
 from moorage.control.pods_of import claim, controller_reference
 from moorage.control.world import World
+from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.kinds import KINDS
+from moorage.model.pod import PodTemplateSpec
 
 CONTROLLER_REVISION = KINDS["apps/v1", "ControllerRevision"]
 REVISION_HASH = "controller-revision-hash"
@@ -65,8 +68,10 @@ def history_of(
     if claimed.patches:
         return History(None, [], [], list(claimed.patches))
     wanted = template_patch(owner)
-    same = sorted((found for found in claimed.objects if found.raw.get("data") == wanted), key=by_revision)
-    old = sorted((found for found in claimed.objects if found.raw.get("data") != wanted), key=by_revision)
+    ordered = sorted(claimed.objects, key=by_revision)
+    same = [found for found in ordered if found.raw.get("data") == wanted]
+    same = same or [found for found in ordered if _means(found, owner.view.spec.template)]
+    old = [found for found in ordered if found not in same]
     unlabelled = [found for found in claimed.objects if not found.view.metadata.labels.get(hash_label)]
     actions: list[Action] = [_labelled(found, hash_label) for found in unlabelled]
     if actions:
@@ -99,6 +104,14 @@ def collided(owner: Object) -> Raw:
     status = dict(owner.raw.get("status") or {})
     status["collisionCount"] = (owner.view.status.collisionCount or 0) + 1
     return status
+
+
+def _means(revision: Object, template: PodTemplateSpec) -> bool:
+    """Whether it brings back the same template, written in another way."""
+    try:
+        return convert_view(template_of(revision), PodTemplateSpec) == template
+    except ConversionError:
+        return False
 
 
 def _new_revision(owner: Object, data: Raw, number: int, hash_label: str, collisions: int | None) -> Create:

@@ -62,6 +62,29 @@ def test_nothing_moves_until_somebody_deletes() -> None:
     run_virtual(story())
 
 
+def test_the_same_template_written_in_another_way_is_no_new_revision() -> None:
+    """As clients do that send back what they have read: nulls, empty objects, another way to write a quantity."""
+
+    async def story() -> None:
+        async with numbered() as found:
+            await found.create(stateful_set(replicas=2))
+            before = [pod.uid for pod in await found.pods()]
+            again = [
+                {"op": "add", "path": "/spec/template/metadata/creationTimestamp", "value": None},
+                {"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": {}},
+                {"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {}},
+            ]
+            await found.cluster.client.patch(STATEFUL_SET, "web", "default", again, kind=PatchType.JSON)
+            await found.cluster.settle(30)
+            assert [pod.uid for pod in await found.pods()] == before
+            assert [one.view.revision for one in await found.revisions()] == [1]
+            await found.change_image("two")
+            assert await found.images() == ["two", "two"]
+            assert [one.view.revision for one in await found.revisions()] == [1, 2]
+
+    run_virtual(story())
+
+
 def test_back_to_an_earlier_revision() -> None:
     async def story() -> None:
         async with numbered() as found:
