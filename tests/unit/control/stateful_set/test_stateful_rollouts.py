@@ -69,7 +69,7 @@ def test_the_same_template_written_in_another_way_is_no_new_revision() -> None:
         async with numbered() as found:
             await found.create(stateful_set(replicas=2))
             before = [pod.uid for pod in await found.pods()]
-            again = [
+            again: list[dict[str, Any]] = [
                 {"op": "add", "path": "/spec/template/metadata/creationTimestamp", "value": None},
                 {"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": {}},
                 {"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {}},
