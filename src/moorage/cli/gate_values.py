@@ -60,8 +60,10 @@ def _from_server(kubeconfig: str, context: str) -> str:
     try:
         client = HttpClient(load_access(kubeconfig, context=context), "gates")
         return asyncio.run(_get(client, "/metrics")).decode("utf-8", "replace")
-    except (KubeconfigError, Unreachable) as error:
+    except KubeconfigError as error:
         raise CannotScrape(str(error)) from None
+    except Unreachable as error:
+        raise CannotScrape(f"the API server cannot be reached: {error}") from None
     except ApiError as error:
         raise CannotScrape(f"the API server's metrics cannot be read: {error.message}") from None
 

@@ -75,10 +75,13 @@ def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
     from moorage.client.leader_election import ElectionTimes
     from moorage.model.go_duration import DurationError, parse_duration
 
-    try:
-        seconds = [parse_duration(text) / 1_000_000_000 for text in (lease, deadline, retry)]
-    except DurationError as error:
-        raise click.BadParameter(str(error)) from None
+    given = {"lease-duration": lease, "renew-deadline": deadline, "retry-period": retry}
+    seconds = []
+    for name, text in given.items():
+        try:
+            seconds.append(parse_duration(text) / 1_000_000_000)
+        except DurationError as error:
+            raise click.BadParameter(str(error), param_hint=f"'--leader-elect-{name}'") from None
     times = ElectionTimes(int(seconds[0]), seconds[1], seconds[2])
     if complaint := times.complaint():
         raise click.UsageError(f"leader election: {complaint}")

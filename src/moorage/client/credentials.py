@@ -111,7 +111,7 @@ class Credentials:
                 stdout=asyncio.subprocess.PIPE,
             )
         except (OSError, ValueError) as error:
-            raise self._plugin_error(plugin, f"cannot be run: {error}") from None
+            raise self._plugin_error(plugin, f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
         try:
             async with asyncio.timeout(_PLUGIN_SECONDS):
                 assert process.stdout is not None

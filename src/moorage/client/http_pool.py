@@ -6,6 +6,7 @@ Kubernetes: Go's http.Transport. Next: `http`.
 """
 
 import asyncio
+import os
 import socket
 import ssl
 from collections import deque
@@ -121,7 +122,7 @@ class ConnectionPool:
         except ssl.SSLCertVerificationError as error:
             raise NotSent(f"{self.server}: the server's certificate is not trusted: {error.verify_message}") from None
         except (OSError, UnicodeError) as error:
-            raise NotSent(f"{self.server}: {error}") from None
+            raise NotSent(f"{self.server}: {_why(error)}") from None
         _detect_dead_peers(transport)
         return connection
 
@@ -151,6 +152,15 @@ class ConnectionPool:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiting.clear()
+
+
+def _why(error: OSError | UnicodeError) -> str:
+    """What went wrong with a connection, without numbers, and without the address, which is said already."""
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS connection: {(error.reason or str(error)).replace('_', ' ').lower()}"
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _detect_dead_peers(transport: asyncio.BaseTransport) -> None:

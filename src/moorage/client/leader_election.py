@@ -27,6 +27,7 @@ JITTER = 1.2
 LEASES = KINDS[("coordination.k8s.io/v1", "Lease")]
 
 _LOG = get_logger("client")
+_SOMEBODY_WAS_FASTER = 409
 
 
 class ElectionTimes(NamedTuple):
@@ -149,7 +150,10 @@ class LeaderElector:
         except Unreachable as error:
             _LOG.warning("Error retrieving lease lock", lock=self._lock, err=str(error))
         except ApiError as error:
-            _LOG.info("Failed to update lease", lock=self._lock, err=error.message)
+            if error.code == _SOMEBODY_WAS_FASTER:
+                _LOG.info("Failed to update lease", lock=self._lock, err=error.message)
+            else:
+                _LOG.warning("Error with lease lock", lock=self._lock, err=error.message)
         finally:
             if self._candidate.leader != self._reported:
                 self._reported = self._candidate.leader

@@ -5,6 +5,7 @@ somebody looks, `Page`s of lists, `WatchEvent`s, `ApiError`s. All pure. Of an ob
 Kubernetes: client-go's rest.Request, rest.Result and the watch decoders. Next: `http`, which sends and receives.
 """
 
+import re
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -48,6 +49,7 @@ _LIST = msgspec.json.Decoder(_List)
 _EVENT = msgspec.json.Decoder(_Event)
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError)
 _TYPES = {kind.value: kind for kind in EventType}
+_TAGS = re.compile(r"<style.*?</style>|<script.*?</script>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 #: What a status code means when the answer does not say.
 _REASONS = {
     400: "BadRequest",
@@ -222,6 +224,8 @@ def read_error(code: int, body: bytes) -> ApiError:
             status["code"] = code
         return ApiError(status)
     text = body[:2048].decode("utf-8", "replace").strip()
+    if text.startswith("<"):  # a proxy's page, or another kind of server's
+        text = " ".join(_TAGS.sub(" ", text).split())
     return failure(code, _REASONS.get(code, "Unknown"), text or f"the server answered {code} without a word")
 
 
