@@ -16,6 +16,7 @@ from moorage.admit.status import invalid_status
 from moorage.model.api_error import ApiError, bad_request, conflict
 from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
+from moorage.model.go_integers import INT64_MAX
 from moorage.model.kinds import KindFacts
 from moorage.model.subresource import DeleteOptions, Preconditions
 
@@ -147,7 +148,7 @@ def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:
         "deletionGracePeriodSeconds": seconds,
     }
     if metadata.get("generation"):
-        changes["generation"] = metadata["generation"] + 1
+        changes["generation"] = min(metadata["generation"] + 1, INT64_MAX)
     return changes
 
 
@@ -173,7 +174,7 @@ def _marked(metadata: Raw, now: datetime) -> Raw:
     if not before or from_text(before) > now:
         changes["deletionTimestamp"] = as_text(now)
     if not before and metadata.get("generation"):
-        changes["generation"] = metadata["generation"] + 1
+        changes["generation"] = min(metadata["generation"] + 1, INT64_MAX)
     return changes
 
 

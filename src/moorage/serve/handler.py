@@ -9,14 +9,15 @@ from time import perf_counter
 from typing import Any
 
 from moorage.model.api_error import ApiError, bad_request, unauthorized
+from moorage.model.field_error import invalid
 from moorage.model.kinds import KindFacts
 from moorage.model.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
 from moorage.serve.authentication import User
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.negotiation import Form, negotiate
-from moorage.serve.options import delete_options, list_options, write_options
+from moorage.serve.negotiation import As, Form, negotiate
+from moorage.serve.options import delete_options, list_options, seen_revision, write_options
 from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response
 from moorage.serve.routes import Target, target_of
 from moorage.serve.subresources import SUBRESOURCES
@@ -24,7 +25,7 @@ from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
-from moorage.serve.verbs.reading import get, list_page
+from moorage.serve.verbs.reading import check_not_older, get, list_page
 from moorage.serve.virtual import VIRTUAL
 from moorage.serve.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
@@ -115,6 +116,8 @@ class Handler:
 
     async def _get(self, target: Target, request: Request) -> Answer:
         renderer = self._renderer(target.resource.facts, request)
+        if request.query_text:
+            check_not_older(self._api, seen_revision(_query(request)))
         stored = await get(self._api, target.resource.facts, target.namespace, target.name)
         return Response(200, renderer.object(stored))
 
@@ -203,8 +206,9 @@ class Handler:
     def _renderer(self, facts: KindFacts, request: Request) -> Renderer:
         form: Form = negotiate(request.headers.get("accept", ""))
         include: Any = request.query.get("includeObject") or "Metadata"
-        if include not in _INCLUDE:
-            raise bad_request(f"unrecognized includeObject value: {include!r}")
+        if form.shows is As.TABLE and include not in _INCLUDE:
+            why = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
+            raise bad_request(f"Unable to convert to Table as requested: {why}")
         return Renderer(facts, form, include, self._api.clock())
 
 

@@ -1,10 +1,11 @@
 """The Accept header → in which form the client wants its answer.
 
 In: the header. Out: a `Form`: the object itself, a table for people, or metadata only; as JSON or YAML; or ApiError
-406. Of several the first that Moorage has is taken: clients that would rather have protobuf get JSON. Kubernetes:
+406. Of several the dearest that Moorage has is taken: clients that would rather have protobuf get JSON. Kubernetes:
 content negotiation with its `as=` parameters. Next: `rendering`.
 """
 
+import re
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -31,6 +32,7 @@ class Form(NamedTuple):
 
 JSON_OBJECT = Form()
 _MEDIA_TYPES = {"application/json": False, "*/*": False, "application/*": False, "application/yaml": True}
+_QUALITY = re.compile(r"[01](\.[0-9]{0,3})?\Z")
 _OFFERED = "application/json, application/yaml"
 
 
@@ -39,13 +41,9 @@ def negotiate(accept: str) -> Form:
     """Raises ApiError 406 if nothing of what the client takes can be had."""
     if not accept.strip():
         return JSON_OBJECT
-    for offer in accept.split(","):
-        media_type, *parameters = (part.strip() for part in offer.split(";"))
-        is_yaml = _MEDIA_TYPES.get(media_type.lower())
+    for media_type, named in _offers(accept):
+        is_yaml = _MEDIA_TYPES.get(media_type)
         if is_yaml is None:
-            continue
-        named = dict(part.partition("=")[::2] for part in parameters)
-        if named.get("q") in ("0", "0.0", "0.00", "0.000"):
             continue
         if "as" not in named:
             return Form(is_yaml=is_yaml)
@@ -54,3 +52,20 @@ def negotiate(accept: str) -> Form:
             continue
         return Form(shows, is_yaml, named["v"])
     raise not_acceptable(_OFFERED)
+
+
+def _offers(accept: str) -> list[tuple[str, dict[str, str]]]:
+    """What the client takes, dearest first; what it refuses (`q=0`) is left out."""
+    offers = []
+    for offer in accept.split(","):
+        media_type, *parameters = (part.strip() for part in offer.split(";"))
+        named = dict(part.partition("=")[::2] for part in parameters)
+        quality = _quality(named.get("q", "1"))
+        if quality > 0:
+            offers.append((quality, media_type.lower(), named))
+    offers.sort(key=lambda offer: (-offer[0], offer[1].count("*")))
+    return [(media_type, named) for _, media_type, named in offers]
+
+
+def _quality(text: str) -> float:
+    return float(text) if _QUALITY.match(text) else 1.0

@@ -12,7 +12,7 @@ import msgspec
 
 from moorage.admit.deletion import read_delete_options
 from moorage.model.api_error import ApiError, bad_request, failure
-from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required
+from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go_text import go_quote
 from moorage.model.subresource import DeleteOptions
 
@@ -67,23 +67,31 @@ def list_options(query: Query) -> ListOptions:
         timeout_seconds=_integer(query, "timeoutSeconds"),
     )
     _refuse("ListOptions", _list_errors(options))
+    if options.continues and options.resource_version and not options.watch:
+        raise bad_request("specifying resource version is not allowed when using continue")
     return options
+
+
+def seen_revision(query: Query) -> int:
+    """The revision that a get must not be older than, 0 for any. Raises ApiError 400."""
+    return _resource_version(query) or 0
 
 
 def write_options(query: Query, manager: str, kind: str, *, applies: bool = False) -> WriteOptions:
     """`manager` is the one to use if the query names none; `kind` is the kind of options, for the error's text."""
-    if not query:
+    if not query and not applies:
         return WriteOptions(manager)
     named = query.get("fieldManager", "")
     validation = query.get("fieldValidation", "") or WARN
     force = _boolean(query, "force")
-    errors = [*_dry_run_errors(query), *_manager_errors(named)]
-    if validation not in (STRICT, WARN, IGNORE):
-        errors.append(not_supported("fieldValidation", validation, ("", IGNORE, STRICT, WARN)))
+    errors = []
     if applies and not named:
         errors.append(required("fieldManager", "is required for apply patch"))
     if not applies and force is not None and kind == "PatchOptions":
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
+    errors += [*_manager_errors(named), *_dry_run_errors(query)]
+    if validation not in (STRICT, WARN, IGNORE):
+        errors.append(not_supported("fieldValidation", validation, ("", IGNORE, STRICT, WARN)))
     _refuse(kind, errors)
     return WriteOptions(named or manager, "dryRun" in query and bool(query["dryRun"]), validation, force)
 
@@ -108,50 +116,52 @@ def delete_options(query: Query, body: Raw | None) -> DeleteOptions:
 
 def _list_errors(options: ListOptions) -> list[FieldError]:
     errors = []
+    starts = options.initial_events is not None
     if options.watch:
-        if options.continues:
-            errors.append(forbidden("continue", "continue is forbidden for watch"))
-        if options.initial_events is not None and options.match != NOT_OLDER_THAN:
-            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            errors.append(forbidden("resourceVersionMatch", why))
-        elif options.match and options.initial_events is None:
-            why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            errors.append(forbidden("resourceVersionMatch", why))
-        elif options.match and options.match not in (EXACT, NOT_OLDER_THAN):
+        if starts and options.match != NOT_OLDER_THAN:
+            errors.append(_no_match(f"sendInitialEvents requires setting resourceVersionMatch to {NOT_OLDER_THAN}"))
+        if options.match and not starts:
+            errors.append(_no_match("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+        if options.match not in ("", NOT_OLDER_THAN):
             errors.append(not_supported("resourceVersionMatch", options.match, (NOT_OLDER_THAN,)))
+        if options.match and options.continues:
+            errors.append(_no_match("resourceVersionMatch is forbidden when continue is provided"))
         return errors
-    if options.initial_events is not None:
-        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if options.match:
-        if options.continues:
-            why = "resourceVersionMatch is forbidden when continue is provided"
-            errors.append(forbidden("resourceVersionMatch", why))
         if options.resource_version is None:
-            why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-            errors.append(forbidden("resourceVersionMatch", why))
+            errors.append(_no_match("resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        if options.continues:
+            errors.append(_no_match("resourceVersionMatch is forbidden when continue is provided"))
         if options.match not in (EXACT, NOT_OLDER_THAN):
             errors.append(not_supported("resourceVersionMatch", options.match, (EXACT, NOT_OLDER_THAN, "")))
         elif options.match == EXACT and options.resource_version == 0:
-            why = 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
-            errors.append(forbidden("resourceVersionMatch", why))
-    if options.continues and options.resource_version:
-        errors.append(forbidden("resourceVersion", "specifying resource version is not allowed when using continue"))
+            errors.append(_no_match('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if starts:
+        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     return errors
+
+
+def _no_match(why: str) -> FieldError:
+    return forbidden("resourceVersionMatch", why)
 
 
 def _dry_run_errors(query: Query) -> list[FieldError]:
     said = query.get("dryRun", "")
     if said in ("", "All") or set(said.split(",")) == {"All"}:
         return []
-    return [not_supported("dryRun", [said], ("All",))]
+    return [not_supported("dryRun", said.split(","), ("All",))]
 
 
 def _manager_errors(name: str) -> list[FieldError]:
     errors = []
-    if len(name) > _LONGEST_MANAGER:
-        errors.append(invalid("fieldManager", name, f"may not be more than {_LONGEST_MANAGER} bytes"))
-    if not name.isprintable():
-        errors.append(invalid("fieldManager", name, "should only contain printable characters"))
+    encoded = name.encode("utf-8", "surrogatepass")
+    if len(encoded) > _LONGEST_MANAGER:
+        errors.append(too_long("fieldManager", _LONGEST_MANAGER))
+    at = 0
+    for letter in name:
+        if not letter.isprintable():
+            errors.append(invalid("fieldManager", name, f"invalid character U+{ord(letter):04X} (at position {at})"))
+        at += len(letter.encode("utf-8", "surrogatepass"))
     return errors
 
 

@@ -4,6 +4,7 @@ In: stored values and a `Form`. Out: bytes. The usual form, JSON objects, is nev
 and YAML are. Kubernetes: response transformers. Next: `http`, which sends them.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ class Renderer:
     def __init__(self, facts: KindFacts, form: Form, include: IncludeObject, now: float) -> None:
         self.facts, self.form, self.include, self.now = facts, form, include, now
         self._had_headers = False
+        self._meta = f"meta.k8s.io/{form.version}"
 
     def object(self, stored: Stored) -> bytes:
         if self.form.shows is As.OBJECT:
@@ -49,8 +51,8 @@ class Renderer:
             return render_list(self.facts, [render(self.facts, item) for item in page.items], metadata)
         objects = (decode(self.facts, item) for item in page.items)
         if self.form.shows is As.TABLE:
-            return _encode(render_table(self.facts, objects, self.now, self.include, metadata))
-        return _encode(render_partial_metadata_list(objects, metadata))
+            return _encode(self._table(objects, metadata))
+        return _encode(render_partial_metadata_list(objects, metadata, self._meta))
 
     def event(self, happening: Happening) -> bytes:
         """One line of a watch."""
@@ -64,8 +66,13 @@ class Renderer:
         if self.form.shows is As.TABLE:
             headers, self._had_headers = not self._had_headers, True
             version = {"resourceVersion": raw["metadata"].get("resourceVersion", "")}
-            return render_table(self.facts, [raw], self.now, self.include, version, headers=headers)
-        return render_partial_metadata(raw)
+            return self._table([raw], version, headers=headers)
+        return render_partial_metadata(raw, self._meta)
+
+    def _table(self, objects: Iterable[Raw], metadata: Raw, *, headers: bool = True) -> Raw:
+        return render_table(
+            self.facts, objects, self.now, self.include, metadata, headers=headers, api_version=self._meta
+        )
 
     def _bookmark(self, happening: Happening) -> bytes:
         metadata: Raw = {"resourceVersion": str(happening.revision), "creationTimestamp": None}
@@ -73,10 +80,10 @@ class Renderer:
             metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
         raw: Raw = {"kind": self.facts.kind, "apiVersion": self.facts.api_version, "metadata": metadata}
         if self.form.shows is As.TABLE:
-            table = render_table(self.facts, [], self.now, self.include, {"resourceVersion": str(happening.revision)})
-            return _encode({**table, "rows": [{"cells": [], "object": raw}], "columnDefinitions": None})
+            table = self._table([], {"resourceVersion": str(happening.revision)}, headers=False)
+            return _encode({**table, "rows": [{"cells": [], "object": raw}]})
         if self.form.shows is not As.OBJECT:
-            raw = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
+            raw = render_partial_metadata(raw, self._meta)
         return _encode(raw)
 
 

@@ -45,7 +45,12 @@ def target_of(method: str, path: str) -> Target | None:
     if resource is None or len(rest) > 2 or (namespace and not resource.facts.namespaced):
         raise no_such_path()
     name, subresource = (*rest, "", "")[:2]
+    everywhere = resource.facts.namespaced and not namespace
+    if everywhere and name:
+        raise no_such_path()
     verb = _verb(method, resource, name, subresource)
+    if everywhere and verb != "list":
+        raise method_not_supported()  # what is in all namespaces can be seen together, but not changed
     return Target("watch" if watching and verb in ("get", "list") else verb, resource, namespace, name, subresource)
 
 

@@ -48,7 +48,7 @@ async def watch(api: Api, facts: KindFacts, namespace: str, options: ListOptions
     """
     selection = compile_selection(facts, options.labels, options.fields)
     prefix = prefix_of(facts, namespace)
-    check_not_older(api, options)
+    check_not_older(api, options.resource_version or 0)
     from_the_start = options.initial_events or (options.initial_events is None and not options.resource_version)
     if from_the_start:
         listing = await api.store.list(prefix)
@@ -60,7 +60,7 @@ async def watch(api: Api, facts: KindFacts, namespace: str, options: ListOptions
     except Compacted as gone:
         raise expired(f"too old resource version: {after} ({gone.oldest})") from None
     announces_end = bool(options.initial_events and options.bookmarks)
-    seconds = _LONGEST if options.timeout_seconds is None else min(_LONGEST, max(0, options.timeout_seconds))
+    seconds = min(_LONGEST, options.timeout_seconds or _LONGEST)
     deadline = asyncio.get_running_loop().time() + seconds
     return _tell(facts, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
 
@@ -86,7 +86,7 @@ async def _tell(
                 async with asyncio.timeout(min(left, _BOOKMARK_EVERY)):
                     batch = await changes.next()
             except TimeoutError:
-                if has_bookmarks:
+                if has_bookmarks and loop.time() < deadline:
                     yield [Happening(BOOKMARK, None, changes.at)]
                 continue
             except Compacted as gone:

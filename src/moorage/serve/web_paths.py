@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from moorage.model.api_error import method_not_supported, no_such_path
+from moorage.model.go_text import go_quote
 from moorage.model.kinds import KINDS
 from moorage.serve.discovery import answer_discovery, version_document
 from moorage.serve.discovery_table import RESOURCES
@@ -63,11 +64,18 @@ class WebPaths:
         checks = [check for check in self._checks if not single or check.name == single]
         if single and not checks:
             raise no_such_path()
-        complaints = {check.name: check.complaint() for check in checks}
-        is_well = not any(complaints.values())
+        left_out = set() if single else set(request.query.all("exclude"))
+        lines, is_well = [], True
+        for check in checks:
+            why = "" if check.name in left_out else check.complaint()
+            is_well = is_well and not why
+            well = f"[+]{check.name} excluded: ok" if check.name in left_out else f"[+]{check.name} ok"
+            lines.append(f"[-]{check.name} failed: {why}" if why else well)
         if is_well and "verbose" not in request.query:
             return Response(200, b"ok", _TEXT)
-        lines = [f"[-]{name} failed: {why}" if why else f"[+]{name} ok" for name, why in complaints.items()]
+        if unknown := sorted(left_out - {check.name for check in checks}):
+            names = ",".join(map(go_quote, unknown))
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
         lines.append(f"{root} check {'passed' if is_well else 'failed'}")
         return Response(200 if is_well else 500, "\n".join([*lines, ""]).encode(), _TEXT)
 

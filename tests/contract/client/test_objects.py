@@ -44,7 +44,8 @@ def test_what_is_created_can_be_read(using: Using) -> None:
 
 def test_objects_without_a_namespace(using: Using) -> None:
     async def scenario(client: Client, server: ApiServer) -> None:
-        made = await client.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
+        metadata = {"name": "n1", "namespace": "dropped"}
+        made = await client.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata})
         assert (made.key, made.namespace) == ("n1", "")
         listing = await client.list_all(NODES)
         assert [item.key for item in listing.items] == ["n1"]

@@ -10,7 +10,6 @@ from tests.contract.client.transports import (
     BUDGETS,
     CONFIG_MAPS,
     DEPLOYMENTS,
-    NODES,
     PODS,
     TRANSPORTS,
     config_map,
@@ -30,7 +29,6 @@ _WRONG_TYPE: dict[str, Any] = {**pod("bad"), "spec": {"containers": "none"}}
 REFUSED: dict[str, Attempt] = {
     "no such object": lambda c: c.get(PODS, "nobody", "default"),
     "no such namespace": lambda c: c.create(CONFIG_MAPS, config_map("x", "nowhere")),
-    "a namespace on a node": lambda c: c.create(NODES, {"metadata": {"name": "n", "namespace": "default"}}),
     "exists already": lambda c: c.create(PODS, pod("there")),
     "no name": lambda c: c.create(PODS, {**pod(""), "metadata": {}}, "default"),
     "a name that is none": lambda c: c.create(PODS, pod("Not_A_Name")),

@@ -64,6 +64,14 @@ def test_grace_is_only_shortened() -> None:
     assert overdue["generation"] == 2
 
 
+def test_the_largest_generation_has_none_after_it() -> None:
+    largest = 2**63 - 1
+    assert delete(bound(generation=largest)).object["metadata"]["generation"] == largest
+    waiting = stored(workload("ReplicaSet"))
+    waiting["metadata"] |= {"generation": largest, "finalizers": ["a.b/c"]}
+    assert delete(waiting).object["metadata"]["generation"] == largest
+
+
 def test_absurd_grace_ends_with_time() -> None:
     found = delete(bound(), gracePeriodSeconds=2**62)
     assert found.object["metadata"]["deletionTimestamp"] == "9999-12-31T23:59:59Z"

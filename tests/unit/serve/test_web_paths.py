@@ -48,3 +48,22 @@ def test_what_is_not_there_comes_with_details_for_clients_that_look_into_them() 
     with pytest.raises(ApiError) as refusal:
         target_of("PATCH", "/api/v1/namespaces/default/pods/one/ephemeralcontainers")
     assert refusal.value.status["details"] == {}
+
+
+EXCLUDED = [
+    ("/readyz?exclude=store", 200, "ok"),
+    ("/readyz?exclude=store&verbose", 200, "[+]ping ok\n[+]store excluded: ok\nreadyz check passed\n"),
+    ("/livez?exclude=ping", 500, "[+]ping excluded: ok\n[-]store failed: disk full\nlivez check failed\n"),
+    (
+        "/livez?exclude=store&exclude=x&verbose",
+        200,
+        '[+]ping ok\n[+]store excluded: ok\nwarn: some health checks cannot be excluded: no matches for "x"\n'
+        "livez check passed\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "code", "said"), EXCLUDED)
+def test_checks_can_be_excluded(target: str, code: int, said: str) -> None:
+    answer = paths("disk full").answer(Request("GET", target))
+    assert (answer.status, answer.body.decode()) == (code, said)

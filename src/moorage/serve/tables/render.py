@@ -49,6 +49,7 @@ def render_table(
     metadata: Raw | None = None,
     *,
     headers: bool = True,
+    api_version: str = META_API_VERSION,
 ) -> Raw:
     """A Table. Watches send the headers with their first event only."""
     table, ages = table_of(facts), Ages(now)
@@ -59,7 +60,7 @@ def render_table(
         if conditions is not None and (found := _conditions(table, raw)):
             row["conditions"] = found
         if include_object == "Metadata":
-            row["object"] = render_partial_metadata(raw)
+            row["object"] = render_partial_metadata(raw, api_version)
         elif include_object == "Object":
             row["object"] = raw
         else:
@@ -67,7 +68,7 @@ def render_table(
         rows.append(row)
     return {
         "kind": "Table",
-        "apiVersion": META_API_VERSION,
+        "apiVersion": api_version,
         "metadata": metadata or {},
         "columnDefinitions": list(table.columns) if headers else None,
         "rows": rows,
@@ -81,16 +82,18 @@ def _conditions(table: TableFacts, raw: Raw) -> list[Raw] | None:
         return None
 
 
-def render_partial_metadata(raw: Raw) -> Raw:
+def render_partial_metadata(raw: Raw, api_version: str = META_API_VERSION) -> Raw:
     """The metadata of an object, as a document of its own."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": META_API_VERSION, "metadata": raw.get("metadata") or {}}
+    return {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": raw.get("metadata") or {}}
 
 
-def render_partial_metadata_list(objects: Iterable[Raw], metadata: Raw | None = None) -> Raw:
-    items: list[Any] = [render_partial_metadata(raw) for raw in objects]
+def render_partial_metadata_list(
+    objects: Iterable[Raw], metadata: Raw | None = None, api_version: str = META_API_VERSION
+) -> Raw:
+    items: list[Any] = [render_partial_metadata(raw, api_version) for raw in objects]
     return {
         "kind": "PartialObjectMetadataList",
-        "apiVersion": META_API_VERSION,
+        "apiVersion": api_version,
         "metadata": metadata or {},
         "items": items,
     }

@@ -16,6 +16,7 @@ from moorage.admit.admission import Admitted
 from moorage.admit.deletion import is_finalized
 from moorage.admit.raw import copy_document
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
+from moorage.model.go_text import go_json
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times
@@ -98,12 +99,10 @@ async def replace(
     """PUT: the whole document. Without a resourceVersion it replaces whatever is there."""
     metadata = raw["metadata"]
     check_namespace(facts, namespace, metadata)
-    said = metadata.get("name")
-    if said and said != name:
-        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
-    metadata["name"] = name
+    check_name(metadata, name)
     is_there = subresource or await api.store.get(key_of(facts, namespace, name)) is not None
     if not is_there and facts.kind in _CREATED_BY_UPDATE:
+        refuse_unknown_uid(facts, name, metadata)
         metadata.pop("resourceVersion", None)
         return await create(api, facts, namespace, raw, options, warnings)
     expected = expected_revision(facts, name, raw)
@@ -114,6 +113,23 @@ async def replace(
         return admit_change(api, facts, name, raw, old, expected, options.manager, subresource, warnings, old_view)
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+
+
+def check_name(metadata: Raw, name: str) -> None:
+    """A document must say whom it is about, and be right."""
+    said = metadata.get("name")
+    if not said:
+        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if said != name:
+        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+
+
+def refuse_unknown_uid(facts: KindFacts, name: str, metadata: Raw) -> None:
+    """A document that is meant for one object must not make another of that name."""
+    uid = metadata.get("uid")
+    if uid:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(facts, name, why)
 
 
 def admit_change(
@@ -154,7 +170,7 @@ def expected_revision(facts: KindFacts, name: str, raw: Raw) -> int | None:
     if said in (None, "", "0"):
         return None
     if not isinstance(said, str) or not said.isascii() or not said.isdigit() or len(said) > 20:
-        raise bad_request(f"metadata.resourceVersion: Invalid value: {said!r}: must be a decimal number")
+        raise bad_request(f"metadata.resourceVersion: Invalid value: {go_json(said)}: must be a decimal number")
     return int(said)
 
 

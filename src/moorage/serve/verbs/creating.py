@@ -58,12 +58,14 @@ async def create(
 
 
 def check_namespace(facts: KindFacts, namespace: str, metadata: Raw) -> None:
-    """The document and the path must name the same namespace; the document need not name one."""
-    said = metadata.get("namespace")
+    """The document and the path must name the same namespace; the document need not name one.
+
+    Of a kind that has no namespaces, the one that the document names is dropped.
+    """
     if not facts.namespaced:
-        if said:
-            raise bad_request("namespace is not allowed on this type: the kind is cluster-scoped")
+        metadata.pop("namespace", None)
         return
+    said = metadata.get("namespace")
     if not namespace:
         raise bad_request("namespace is required for this request")
     if said and said != namespace:

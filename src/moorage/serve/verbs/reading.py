@@ -59,6 +59,8 @@ async def list_page(api: Api, facts: KindFacts, namespace: str, options: ListOpt
     selection = compile_selection(facts, options.labels, options.fields)
     prefix = prefix_of(facts, namespace)
     revision, after = _where(prefix, options)
+    if not options.continues:
+        check_not_older(api, options.resource_version or 0)
     if selection.name and selection.is_only_name and namespace and not after:
         stored = await api.store.get(key_of(facts, namespace, selection.name))
         return Page([stored] if stored is not None else [], api.store.revision)
@@ -113,9 +115,9 @@ def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
     return (options.resource_version or 0) if exact else 0, ""
 
 
-def check_not_older(api: Api, options: ListOptions) -> None:
+def check_not_older(api: Api, asked: int) -> None:
     """A client that has seen a revision must not be shown an older one."""
-    asked, current = options.resource_version or 0, api.store.revision
+    current = api.store.revision
     if asked > current:
         raise too_large_revision(asked, current)
 
@@ -140,10 +142,20 @@ def _decode_token(text: str) -> _Token:
         padded = text + "=" * (-len(text) % 4)
         token = msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=_Token)
     except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
-        raise bad_request("continue key is not valid: incorrect encoded start") from None
-    if token.version != "meta.k8s.io/v1" or not token.after or "\0" in token.after:
-        raise bad_request("continue key is not valid: server does not recognize this encoded version")
+        raise _bad_token("") from None
+    if token.version != "meta.k8s.io/v1":
+        raise _bad_token(f": server does not recognize this encoded version {token.version}")
+    if not token.revision:
+        raise _bad_token(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not token.after:
+        raise _bad_token(": encoded start key empty (version meta.k8s.io/v1)")
+    if "\0" in token.after:
+        raise _bad_token(f": {token.after}")
     return token
+
+
+def _bad_token(why: str) -> ApiError:
+    return bad_request(f"invalid continue token: continue key is not valid{why}")
 
 
 def _expired_token(prefix: str, after: str) -> ApiError:
