@@ -1,4 +1,4 @@
-"""kill -9 of each component in turn while a Deployment and a DaemonSet are rolled: it goes on, and no law is broken."""
+"""kill -9 of components while a Deployment and a DaemonSet are rolled: it goes on, or another one does, by the laws."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.e2e.component_processes import Components, Process, components
+from tests.e2e.component_processes import Components, Process, components, until
 from tests.e2e.rollout_laws import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -27,15 +27,20 @@ Raw = dict[str, Any]
 
 _NODES = [f"node-{number}" for number in range(1, 5)]
 _PATIENCE = 60.0  # seconds: for a test that fails instead of hanging
+_ELECTION = (
+    *("--leader-elect-lease-duration", "6s"),
+    *("--leader-elect-renew-deadline", "5s"),
+    *("--leader-elect-retry-period", "200ms"),
+)
 _JSON = {"Content-Type": "application/json"}
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _WORKLOADS = "/apis/apps/v1/namespaces/default"
 
 
 class _Cluster:
-    """Four processes, one of each kind, and the watcher of what they do."""
+    """Four processes, one of each kind, and the watcher of what they do. `election` is the controller manager's."""
 
-    def __init__(self, made: Components) -> None:
+    def __init__(self, made: Components, election: tuple[str, ...] = ("--no-leader-elect",)) -> None:
         self._made = made
         self.watcher = RolloutWatcher()
         self.kills = 0
@@ -46,7 +51,7 @@ class _Cluster:
         reached = ("--kubeconfig", str(kubeconfig), "--metrics-port", "-1")
         self._start: dict[str, Callable[[], Process]] = {
             "scheduler": lambda: made.start("scheduler", *reached, "--no-leader-elect"),
-            "controller-manager": lambda: made.start("controller-manager", *reached, "--no-leader-elect"),
+            "controller-manager": lambda: made.start("controller-manager", *reached, *election),
             "kubelet": lambda: made.start("kubelet", *reached, "--nodes", str(len(_NODES))),
         }
         self._running = {"apiserver": server, **{name: start() for name, start in self._start.items()}}
@@ -74,11 +79,22 @@ class _Cluster:
                 assert answer.status == 200, answer
 
     async def kill_and_restart(self, name: str, meanwhile: Awaitable[None] | None = None) -> None:
-        self.kills += 1
-        await asyncio.to_thread(self._made.kill, self._running[name])
+        await self.kill(name)
         if meanwhile is not None:
             await meanwhile
         self._running[name] = await asyncio.to_thread(self._start[name])
+
+    def start_another(self, name: str) -> Process:
+        """One more of a kind, which waits until the first, which leads, is gone."""
+        leader = self._running[name]
+        until(lambda: "Successfully acquired lease" in self._made.log_of(leader).read_text())
+        other = self._start[name]()
+        until(lambda: "New leader elected" in self._made.log_of(other).read_text())
+        return other
+
+    async def kill(self, name: str) -> None:
+        self.kills += 1
+        await asyncio.to_thread(self._made.kill, self._running[name])
 
     async def is_rolled(self, version: str) -> None:
         """Waits until nothing is left to do, and looks at what there is."""
@@ -158,6 +174,22 @@ async def _in_turn(made: Components) -> None:
         await cluster.end()
 
 
+async def _by_another(made: Components) -> None:
+    cluster = _Cluster(made, _ELECTION)
+    try:
+        await cluster.begin()
+        other = await asyncio.to_thread(cluster.start_another, "controller-manager")
+        assert "Successfully acquired lease" not in made.log_of(other).read_text()
+        await cluster.roll("2")
+        await cluster.until(lambda: cluster.watcher.ready("2") >= REPLICAS // 5)
+        await cluster.kill("controller-manager")
+        assert cluster.watcher.ready("2") < REPLICAS, "the rollout was over before the leader was killed"
+        await cluster.is_rolled("2")
+        assert "Successfully acquired lease" in made.log_of(other).read_text()
+    finally:
+        await cluster.end()
+
+
 async def _at_random(made: Components, seed: int, rollouts: int) -> None:
     random = Random(seed)
     cluster = _Cluster(made)
@@ -180,6 +212,11 @@ async def _at_random(made: Components, seed: int, rollouts: int) -> None:
 def test_a_rollout_survives_kill_9_of_each_component(tmp_path: Path) -> None:
     with components(tmp_path) as made:
         asyncio.run(asyncio.wait_for(_in_turn(made), 5 * _PATIENCE))
+
+
+def test_a_rollout_is_finished_by_the_next_leader(tmp_path: Path) -> None:
+    with components(tmp_path) as made:
+        asyncio.run(asyncio.wait_for(_by_another(made), 5 * _PATIENCE))
 
 
 @pytest.mark.slow
