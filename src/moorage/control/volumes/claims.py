@@ -3,8 +3,9 @@
 In: the claim and what there is. Out: what to write, and what to say about it. A claim that names a volume gets that
 one or none. Any other gets a volume that names it, or the smallest free one that will do, or one is made for it. If
 its class waits for the first consumer, the scheduler chooses: it makes a volume name the claim, or the claim name a
-node. Kubernetes: syncClaim of pkg/controller/volume/persistentvolume. Differs: events are told when there is something
-new to tell, and not every 15 seconds; nothing is said about CSI migration. Next: `controller`.
+node. One that is bound and asks for more grows. Kubernetes: syncClaim of pkg/controller/volume/persistentvolume.
+Differs: events are told when there is something new to tell, and not every 15 seconds; nothing is said about CSI
+migration. Next: `controller`.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from moorage.columns.claims import BIND_COMPLETED, SELECTED_NODE, claim_class
 from moorage.columns.default_class import default_class
 from moorage.columns.volume_matching import is_reserved_for, why_not_requested
 from moorage.control.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
+from moorage.control.volumes.expansion import expand
 from moorage.control.volumes.pod_uses import PodUses, is_over
 from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying
 from moorage.control.volumes.shelf import Shelf
@@ -65,8 +67,7 @@ class ClaimSync:
             return Plan(wakes=self._waiting_too(returned, "", world))
         view: PersistentVolumeClaim = claim.view
         if BIND_COMPLETED in view.metadata.annotations:
-            self._said.pop(key, None)
-            actions = self._bound(claim, world, answers)
+            actions = self._bound(key, claim, world, answers)
         elif view.spec.volumeName:
             actions = self._requested(key, claim, world)
         else:
@@ -140,7 +141,7 @@ class ClaimSync:
                 return self._say(key, claim, saying)
         return (*self._say(key, claim, saying), *claim_status(claim, PENDING))
 
-    def _bound(self, claim: Object, world: World, answers: Answers) -> tuple[Action, ...]:
+    def _bound(self, key: str, claim: Object, world: World, answers: Answers) -> tuple[Action, ...]:
         name = claim.view.spec.volumeName
         if not name:
             return _lost(claim, "ClaimLost", _NO_REFERENCE)
@@ -148,9 +149,14 @@ class ClaimSync:
         if volume is None:
             return _lost(claim, "ClaimLost", _VOLUME_GONE)
         reference = volume.view.spec.claimRef
-        if reference is None or reference.uid == claim.uid:
-            return bind(volume, claim)
-        return _lost(claim, "ClaimMisbound", _TWO_CLAIMS)
+        if reference is not None and reference.uid != claim.uid:
+            return _lost(claim, "ClaimMisbound", _TWO_CLAIMS)
+        actions, says = bind(volume, claim), None
+        if not actions:
+            actions, says = expand(claim, volume, self._provisioner)
+        if says is None:
+            self._said.pop(key, None)
+        return (*actions, *self._say(key, claim, says))
 
     def _say(self, key: str, claim: Object, saying: Saying | None) -> tuple[Action, ...]:
         if saying is None or self._said.get(key) == saying:

@@ -1,7 +1,8 @@
 """One volume: nobody's, somebody's, or left behind.
 
 In: the volume and what there is. Out: what to write. A volume whose claim is gone is released and then reclaimed as
-its policy says: kept, deleted (the object: whatever else there was is simulated), or, as nobody recycles, failed.
+its policy says: kept, deleted (the object: whatever else there was is simulated), or recycled where storage is
+simulated and the volume is of a kind that Kubernetes recycles; what cannot be done makes it Failed.
 Kubernetes: syncVolume and reclaimVolume of pkg/controller/volume/persistentvolume. Differs: a volume is deleted in the
 step after the one that releases it, if it has not changed in between; one that is to go before its claim has taken it
 is let go, and not kept for ever. Next: `controller`.
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from moorage.client.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.columns.volume_matching import same_mode
-from moorage.control.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
+from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
 from moorage.control.volumes.claims import VOLUME_MISMATCH
 from moorage.control.volumes.provisioning import PROVISIONED_BY, Provisioner
 from moorage.control.volumes.shelf import claim_of
@@ -116,6 +117,9 @@ class VolumeSync:
         if policy == _RETAIN:
             return ()
         if policy == _RECYCLE:
+            if self._provisioner.deletes(view) and (view.spec.hostPath is not None or view.spec.nfs is not None):
+                report = Report(reference_to(volume), NORMAL, "VolumeRecycled", "Volume recycled")
+                return (*unbind(volume), report)
             return _fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
         if policy != _DELETE:
             text = "Volume has unrecognized PersistentVolumeReclaimPolicy"

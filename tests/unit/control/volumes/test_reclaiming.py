@@ -69,6 +69,22 @@ def test_nobody_waits_for_a_driver_that_is_not_there(simulates: bool) -> None:
     play(story, simulates=simulates)
 
 
+def test_where_storage_is_simulated_a_recycled_volume_is_free_again() -> None:
+    async def story(cluster: Storage) -> None:
+        await cluster.make(volume("path", persistentVolumeReclaimPolicy="Recycle"), claim("a"))
+        await cluster.settle()
+        await cluster.client.delete(CLAIM, "a", "default")
+        await cluster.settle(10)
+        found = (await cluster.volume("path")).view
+        assert (found.status.phase, found.spec.claimRef) == ("Available", None)
+        assert cluster.messages("path", "VolumeRecycled") == ["Volume recycled"]
+        await cluster.make(claim("b"))
+        await cluster.settle()
+        assert await cluster.bound_to("b") == "path"
+
+    play(story, simulates=True)
+
+
 def test_nobody_recycles() -> None:
     async def story(cluster: Storage) -> None:
         await cluster.make(volume("v", persistentVolumeReclaimPolicy="Recycle"), claim("c"))
