@@ -26,7 +26,7 @@ from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, KindFacts, TypeProblem, kind_of, view_of
 from moorage.model.pod import Pod, PodTemplateSpec
-from moorage.model.view import View
+from moorage.model.view import INT64_MAX, View
 
 #: The plugins every cluster runs, in upstream's order. Where there are PriorityClasses, `Priority` must be given them.
 STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())
@@ -122,7 +122,7 @@ def admit(
     except ApiError as error:
         return Rejected(facts, _name_to_be(new), warnings=warnings, object=raw, view=view, refusal=error.status)
     if row.has_generation and old_view is not None and _spec_changed(view, old_view):
-        part(raw, "metadata")["generation"] = _generation(old_view) + 1
+        part(raw, "metadata")["generation"] = _next_generation(old_view)
         view = view_of(raw)
     return Admitted(raw, view, warnings)
 
@@ -182,9 +182,10 @@ def _spec_changed(view: Any, old_view: Any) -> bool:
     return bool(view.spec != old_view.spec)
 
 
-def _generation(view: Any) -> int:
+def _next_generation(view: Any) -> int:
+    """Some kinds keep the one that their maker gave them: the largest number has none after it."""
     generation: int = view.metadata.generation
-    return generation
+    return min(generation + 1, INT64_MAX)
 
 
 def _name(raw: Raw) -> str:

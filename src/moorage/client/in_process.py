@@ -142,9 +142,8 @@ class InProcessClient:
         check_name(facts, name, namespace)
         _check_subresource(facts, subresource, "patch")
         namespace, language = _namespace(facts, namespace), kind.value
-        if isinstance(patch, list) != (kind is PatchType.JSON):
-            wanted = "a list of operations" if kind is PatchType.JSON else "an object"
-            raise bad_request(f"a {language} is {wanted}")
+        if kind is PatchType.APPLY and not isinstance(patch, dict):
+            raise bad_request("the object provided is unrecognized: it is no object")
         options = self._apply_options if kind is PatchType.APPLY else self._options
         if subresource == "scale":
             return _plain(

@@ -127,6 +127,15 @@ def check_fields(raw: Raw, facts: KindFacts, validation: str, twice: list[str]) 
     return found[:_MOST_WARNINGS]
 
 
+def new_unknown_fields(raw: Raw, old: Raw, facts: KindFacts) -> list[str]:
+    """Fields that the kind does not have; not those that were there before, of which the patch says nothing."""
+    found = list(map(str, unknown_fields(raw, facts.view)))
+    if not found:
+        return found
+    before = set(map(str, unknown_fields(old, facts.view)))
+    return [said for said in found if said not in before][:_MOST_WARNINGS]
+
+
 def _repeated(body: bytes, raw: Any) -> list[str]:
     """Paths of keys that an object has twice.
 

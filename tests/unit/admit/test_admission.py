@@ -243,3 +243,15 @@ def test_privileged_containers_are_the_servers_choice() -> None:
 def test_an_update_of_another_kind_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="a Pod cannot be an update of v1 Node"):
         admit(pod(), document("Node"), GATES)
+
+
+def test_the_largest_generation_has_none_after_it() -> None:
+    largest = 2**63 - 1
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "spec": {}}
+    old = admit({**driver, "metadata": {"name": "d", "generation": largest}}, None, GATES)
+    assert isinstance(old, Admitted)
+    metadata = {**old.object["metadata"], "resourceVersion": "1"}
+    changed = {**old.object, "metadata": metadata, "spec": {**old.object["spec"], "storageCapacity": True}}
+    new = admit(changed, {**old.object, "metadata": metadata}, GATES)
+    assert isinstance(new, Admitted)
+    assert new.object["metadata"]["generation"] == largest

@@ -6,15 +6,19 @@ what is not there. Kubernetes: the patch handler. Next: `changing`, which does i
 
 from typing import Any
 
-from moorage.model.api_error import bad_request, unsupported_media_type
+import msgspec
+
+from moorage.model.api_error import bad_request, failure, unsupported_media_type
+from moorage.model.go_text import go_quote
 from moorage.model.kinds import KindFacts
 from moorage.model.schema import StructType, schema_of
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import apply_patch
-from moorage.serve.decoding import check_fields, check_kind, decode_body, decode_json, media_type
+from moorage.serve.decoding import check_fields, check_kind, decode_body, decode_json, media_type, new_unknown_fields
 from moorage.serve.objects import key_of
-from moorage.serve.options import WriteOptions
-from moorage.serve.patch.json_patch import apply_json_patch
+from moorage.serve.options import IGNORE, STRICT, WriteOptions
+from moorage.serve.patch.go_values import go_value
+from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
 from moorage.serve.patch.merge_patch import apply_merge_patch
 from moorage.serve.patch.patch_error import PatchError, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
@@ -37,11 +41,7 @@ def read_patch(body: bytes, content_type: str, facts: KindFacts) -> tuple[str, A
         raise unsupported_media_type(language, ", ".join(PATCHES))
     if language == APPLY:
         return language, decode_body(body, APPLY, facts)[0]
-    patch = decode_json(body)
-    wanted = list if language == JSON_PATCH else dict
-    if not isinstance(patch, wanted):
-        raise bad_request(f"a {language} is {'a list of operations' if wanted is list else 'an object'}")
-    return language, patch
+    return language, decode_json(body)
 
 
 async def patch_object(
@@ -60,7 +60,9 @@ async def patch_object(
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = patched(old, language, patch, schema_of(facts))
-        return _admit(api, facts, namespace, name, new, old, options, subresource, old_view)
+        warnings = _check_patched(new, old, language, patch, facts, options.validation)
+        changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view)
+        return changed._replace(warnings=warnings)
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
 
@@ -114,6 +116,20 @@ def patched(old: Raw, language: str, patch: Any, schema: StructType) -> Raw:
     return new
 
 
+def _check_patched(new: Raw, old: Raw, language: str, patch: Any, facts: KindFacts, validation: str) -> list[str]:
+    """Warnings about fields that the patch brings and nothing has; ApiError 422 if they are forbidden."""
+    if validation == IGNORE:
+        return []
+    found = unknown_operation_fields(patch) if language == JSON_PATCH else []
+    found += new_unknown_fields(new, old, facts)
+    if found and validation == STRICT:
+        value = go_value(patch) if language == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
+        said = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
+        cause = {"reason": "FieldValueInvalid", "message": said, "field": "patch"}
+        raise failure(422, "Invalid", f' "" is invalid: patch: {said}', {"causes": [cause]})
+    return found
+
+
 def _admit(
     api: Api,
     facts: KindFacts,
@@ -134,9 +150,8 @@ def _admit(
             f"the name of the object ({new['metadata'].get('name')}) does not match the name on the URL ({name})"
         )
     check_namespace(facts, namespace, new["metadata"])
-    warnings = check_fields(new, facts, options.validation, [])
     # A patch that says nothing of the revision leaves the old one: it is meant for whichever is there.
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
     expected = None if is_same else expected_revision(facts, name, new)
     manager = None if is_owned else options.manager
-    return admit_change(api, facts, name, new, old, expected, manager, subresource, warnings, old_view)
+    return admit_change(api, facts, name, new, old, expected, manager, subresource, (), old_view)
