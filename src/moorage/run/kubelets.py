@@ -54,7 +54,7 @@ class Kubelets:
         capacity: Mapping[str, str] = CAPACITY,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """With `takes_all`, nodes need no label: nobody else runs any."""
+        """With `takes_all`, nodes need no label; those that another simulator is to run are left to it all the same."""
         self._client, self._recorder, self._clock = client, recorder, clock
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
         admission = Admission(gates)
@@ -122,7 +122,8 @@ class Kubelets:
     def _simulates(self, node: Node) -> bool:
         if node.metadata.annotations.get(STOPPED) == "true":
             return False
-        return self._takes_all or node.metadata.labels.get(SIMULATOR_LABEL) == self._simulator
+        named = node.metadata.labels.get(SIMULATOR_LABEL)
+        return self._takes_all if named is None else named == self._simulator
 
     # -- what happens -------------------------------------------------------------------------------------------------
 

@@ -174,6 +174,20 @@ def test_real_nodes_beside_simulated_ones_are_left_alone() -> None:
     simulate(story, takes_all=False)
 
 
+def test_nodes_of_another_simulator_are_left_to_it_even_by_who_takes_all() -> None:
+    async def story(world: Simulation) -> None:
+        theirs = {"metadata": {"labels": {"simulate.moorage.dev/kubelet": "another"}}}
+        await world.node("theirs")
+        await world.client.patch(NODE, "theirs", "", theirs)
+        await world.node("ours")
+        await world.pod("a", "theirs")
+        await world.pod("b", "ours")
+        await world.settle(20)
+        assert (await world.phase("a"), await world.phase("b")) == ("Pending", "Running")
+
+    simulate(story)
+
+
 def test_the_plug_can_be_pulled() -> None:
     async def story(world: Simulation) -> None:
         await world.node()
