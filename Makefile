@@ -32,8 +32,9 @@ setup: $(READY) ## make .venv with the package and the development tools
 run: $(READY) ## set up and start a cluster with the documents' examples and all gates on
 	@echo "Starting a cluster with examples/ loaded. Besides what is said below, try:"
 	@echo "  kubectl get pods -o wide                    where the documents' workloads landed"
-	@echo "  kubectl describe pod dra-workload           its taints, tolerations and events"
-	@echo "  kubectl taint nodes spot-node-1 node.kubernetes.io/sla=100:NoExecute --overwrite"
+	@echo "  kubectl describe pod dra-workload           its tolerations and events"
+	@echo "  kubectl taint nodes ondemand-node-2 node.kubernetes.io/sla=960:NoExecute --overwrite"
+	@echo "  kubectl get events | grep Marking           needs-more-than-970 goes, -950 and -900 stay"
 	@echo "  $(BIN)/moorage demo                          the documents' stories, played step by step"
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true --load examples $(if $(PORT),--port $(PORT))
 

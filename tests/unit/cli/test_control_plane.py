@@ -1,6 +1,7 @@
 """`moorage up` from inside: what is there when it is ready, and when it is started again on the same data."""
 
 import asyncio
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from moorage.cli.control_plane import CannotStart, ControlPlane, Settings
 from moorage.cli.up import command, default_data_dir, stored_in
 from moorage.client.http import HttpClient
 from moorage.client.kubeconfig import load_access
+from moorage.client.protocol import PatchType
 from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS
 from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
 
 NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
-EXAMPLES = Path(__file__).parents[3] / "examples"
+ROOT = Path(__file__).parents[3]
+EXAMPLES, MAKEFILE = ROOT / "examples", ROOT / "Makefile"
 
 
 def _settings(data_dir: Path | None, kubeconfig: Path | None = None, **more: Any) -> Settings:
@@ -100,6 +103,41 @@ def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
             pods = {pod.key for pod in (await client.list_all(POD)).items}
             assert {"default/tolerant-pod", "default/pinned-pod"} <= pods
             assert plane.node_count == len((await client.list_all(NODE)).items) > 20
+            await client.close()
+        finally:
+            await plane.stop()
+
+    asyncio.run(story())
+
+
+def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
+    """The examples all at once, and the taint that the Makefile says to try."""
+    gates = dict.fromkeys(Component, gates_from({"AllAlpha": True}))
+    suggestion = re.search(r"kubectl taint nodes (\S+) (\S+)=(\S+):(\S+) --overwrite", MAKEFILE.read_text())
+    assert suggestion is not None
+    node, key, value, effect = suggestion.groups()
+    patch = {"spec": {"taints": [{"key": key, "value": value, "effect": effect}]}}
+
+    async def waiting(client: HttpClient) -> set[str]:
+        """Those of the three that are on the node and stay there."""
+        pods = [pod.raw for pod in (await client.list_all(POD)).items if "needs-more-than-" in pod.key]
+        return {
+            pod["metadata"]["name"].removeprefix("needs-more-than-")
+            for pod in pods
+            if pod["spec"].get("nodeName") == node and "deletionTimestamp" not in pod["metadata"]
+        }
+
+    async def story() -> None:
+        settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
+        plane = ControlPlane(settings)
+        await plane.start()
+        try:
+            client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+            for expected in ({"900", "950", "970"}, {"900", "950"}):
+                async with asyncio.timeout(30):
+                    while await waiting(client) != expected:
+                        await asyncio.sleep(0.05)
+                await client.patch(NODE, node, "", patch, kind=PatchType.MERGE)
             await client.close()
         finally:
             await plane.stop()
