@@ -2,13 +2,16 @@
 
 In: a raw pod and the PriorityClasses there are. Out: the pod with `priority`, `preemptionPolicy` and, where a global
 default applies, `priorityClassName`; or `Forbidden`. A PriorityClass itself is refused if it would be the second
-global default. Kubernetes: plugin/pkg/admission/priority. Next: `moorage.admit.mutate`.
+global default; one that every cluster has cannot be deleted. Kubernetes: plugin/pkg/admission/priority, and the
+deletion of pkg/registry/scheduling/priorityclass. Next: `moorage.admit.mutate`.
 """
 
 from collections.abc import Callable, Iterable
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
+from moorage.model.api_error import forbidden
+from moorage.model.kinds import KINDS
 from moorage.model.meta import ObjectMeta
 from moorage.model.policy import PriorityClass
 
@@ -97,3 +100,10 @@ def _keep_priority(spec: Raw, old: Raw) -> None:
     for name in ("priority", "preemptionPolicy"):
         if spec.get(name) is None and old.get(name) is not None:
             spec[name] = old[name]
+
+
+def check_priority_class_deletion(name: str) -> None:
+    """Raises ApiError for the classes that a cluster always has."""
+    if any(name == known.metadata.name for known in SYSTEM_CLASSES):
+        why = "this is a system priority class and cannot be deleted"
+        raise forbidden(KINDS["scheduling.k8s.io/v1", "PriorityClass"], name, why)

@@ -10,6 +10,7 @@ from typing import Any
 
 from moorage.admit.deletion import Deletion, decide_deletion
 from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
+from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KindFacts
@@ -31,6 +32,12 @@ async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options:
     """Raises ApiError: 404, 409 for preconditions that do not hold, 403 for what may not be deleted."""
     if facts.kind == "Namespace":
         check_namespace_deletion(name)
+    elif facts.kind == "PriorityClass":
+        check_priority_class_deletion(name)
+    return await _delete(api, facts, namespace, name, options)
+
+
+async def _delete(api: Api, facts: KindFacts, namespace: str, name: str, options: DeleteOptions) -> Outcome:
     key = key_of(facts, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
@@ -80,7 +87,7 @@ async def delete_collection(
     for item in page.items:
         where = decode(facts, item)["metadata"].get("namespace", "")
         try:
-            await delete(api, facts, where, name_in(item.key), options)
+            await _delete(api, facts, where, name_in(item.key), options)
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -10,7 +10,7 @@ from moorage.admit.plugins import Plugin
 from moorage.admit.plugins.default_storage_class import DefaultStorageClass
 from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle, check_namespace_deletion
 from moorage.admit.plugins.node_taint import TaintNodesByCondition
-from moorage.admit.plugins.priority import Priority
+from moorage.admit.plugins.priority import Priority, check_priority_class_deletion
 from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
 from moorage.admit.service_addresses import ServiceAddresses
@@ -61,6 +61,16 @@ def test_nothing_is_made_where_no_namespace_is() -> None:
             "field": "metadata.namespace",
         }
     ]
+
+
+def test_some_priority_classes_stay() -> None:
+    check_priority_class_deletion("mine")
+    with pytest.raises(ApiError) as caught:
+        check_priority_class_deletion("system-node-critical")
+    assert caught.value.message == (
+        'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: '
+        "this is a system priority class and cannot be deleted"
+    )
 
 
 def test_some_namespaces_stay() -> None:
