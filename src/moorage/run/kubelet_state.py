@@ -193,7 +193,7 @@ class KubeletState:
                 self.refused[refusal.reason] += 1
                 self._keep(key, Life(pod, Stage.OVER, now))
                 self._now_due.append(Report(pod, "Warning", refusal.reason, refusal.message))
-                status = lifecycle.rejected_status(refusal, now)
+                status = lifecycle.rejected_status(pod, refusal, now)
                 self._now_due.append(WriteStatus(key, pod.metadata.uid, status))
                 return
         load.add(pod)

@@ -38,14 +38,17 @@ def time_text(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def rejected_status(refusal: Refusal, now: float) -> Raw:
+def rejected_status(pod: Pod, refusal: Refusal, now: float) -> Raw:
     """A pod that its kubelet does not take."""
-    return {
+    status: Raw = {
         "phase": "Failed",
         "reason": refusal.reason,
         "message": _REJECTED + refusal.message,
         "startTime": time_text(now),
     }
+    if pod.metadata.generation:
+        status["observedGeneration"] = pod.metadata.generation
+    return status
 
 
 def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) -> Raw:
@@ -144,7 +147,7 @@ def _container(pod: Pod, container: Container, state: Raw, is_ready: bool, resta
 
 
 def _conditions(pod: Pod, doing: Doing, now: str) -> list[Raw]:
-    """The conditions that a kubelet keeps; PodScheduled is the scheduler's. Those that stay keep their times."""
+    """The conditions that a kubelet keeps, for a pod that nobody scheduled too. Those that stay keep their times."""
     known = _known(pod)
     phase, started = doing.phase, doing.phase != "Pending"
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
@@ -162,13 +165,17 @@ def _conditions(pod: Pod, doing: Doing, now: str) -> list[Raw]:
         ("Initialized", not has_waiting, initialized),
         ("Ready", not ready[0], ready),
         ("ContainersReady", doing.is_ready, containers),
+        ("PodScheduled", True, ("", "")),
     )
+    generation = pod.metadata.generation
     conditions = []
     for kind, holds, (reason, message) in wanted:
         status = "True" if holds else "False"
         old = known.get(kind)
         changed = now if old is None or old.status != status else old.lastTransitionTime
         condition: Raw = {"type": kind, "status": status, "lastTransitionTime": changed}
+        if generation:
+            condition["observedGeneration"] = generation
         # What was said before must go, if it does not hold any more: a patch keeps what it does not mention.
         if reason or (old is not None and old.reason):
             condition["reason"] = reason or None

@@ -34,6 +34,7 @@ def test_a_pod_that_is_not_taken_has_failed(spec: dict[str, Any], reason: str, m
         await world.pod(**spec)
         status = await world.status()
         assert status["phase"] == "Failed"
+        assert status["observedGeneration"] == 1
         assert (status["reason"], status["message"]) == (reason, f"Pod was rejected: {message}")
         assert world.reports == [("p", "Warning", reason, message)]
         label = reason if reason != "NodeAffinity" else "Other"

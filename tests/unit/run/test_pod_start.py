@@ -26,7 +26,9 @@ def test_a_pod_runs_at_once_and_says_all_that_a_kubelet_says() -> None:
             "Initialized": "True",
             "Ready": "True",
             "ContainersReady": "True",
+            "PodScheduled": "True",
         }
+        assert [one["observedGeneration"] for one in status["conditions"]] == [1] * 5
         assert world.reports == [("p", "Normal", "Started", "Container started")]
         assert world.measured("kubelet_running_pods") == "kubelet_running_pods 1"
         assert world.measured("kubelet_started_pods_total") == "kubelet_started_pods_total 1"
