@@ -55,18 +55,24 @@ def _seconds(text: str | None) -> float | None:
 
 
 class Verdict(NamedTuple):
-    """When the pod has to go: minus infinity for at once, None for never; `is_open` if nobody has noted a time yet."""
+    """When the pod has to go: minus infinity for at once, None for never; `is_open` if nobody has noted a time yet.
+
+    `begun` is since when its time runs, by the keys of taints.
+    """
 
     due: float | None
     is_open: bool = False
+    begun: dict[str, float] | None = None
 
 
-def _judge(found: Raw, taints: list[Raw], gates: GateSet, now: float) -> Verdict:
+def _judge(found: Raw, taints: list[Raw], gates: GateSet, now: float, ran: dict[str, float] | None = None) -> Verdict:
+    """`ran` is since when the pod's time runs already, by key: another value of a taint does not begin it anew."""
     conditions = found["status"].get("conditions", ())
     placed = next((one.get("lastTransitionTime") for one in conditions if one["type"] == "PodScheduled"), None)
     start = _seconds(placed) or _seconds(found["metadata"]["creationTimestamp"]) or 0.0
     start = start if start <= now + 5 else 0.0
     due, is_open = None, False
+    begun: dict[str, float] = {}
     for one in taints:
         if one["effect"] != "NoExecute":
             continue
@@ -79,11 +85,13 @@ def _judge(found: Raw, taints: list[Raw], gates: GateSet, now: float) -> Verdict
         if limit <= 0:
             return Verdict(float("-inf"))
         added = _seconds(one.get("timeAdded"))
-        if added is None or added > now + 5:
+        known = [each for each in (added, (ran or {}).get(one["key"])) if each is not None and each <= now + 5]
+        if not known:
             is_open = True
             continue
-        due = min(max(added, start) + limit, due if due is not None else float("inf"))
-    return Verdict(due, is_open)
+        begun[one["key"]] = min(known)
+        due = min(max(min(known), start) + limit, due if due is not None else float("inf"))
+    return Verdict(due, is_open, begun)
 
 
 # -- what happens -----------------------------------------------------------------------------------------------------
@@ -118,6 +126,7 @@ _TAINTED = st.tuples(
 _OTHERS = st.one_of(
     st.tuples(st.just("tolerate"), st.integers(0, 9), tolerations()),
     st.tuples(st.just("limit"), st.integers(0, 9), st.integers(0, _LONGEST)),
+    st.tuples(st.just("edit"), st.sampled_from(_NODES), _VALUES),
     st.tuples(st.just("wait"), st.floats(0.1, 60.0), st.none()),
     st.tuples(st.just("restart"), st.none(), st.none()),
     st.tuples(st.just("down"), st.floats(0.1, 60.0), st.none()),
@@ -144,6 +153,7 @@ class Stage:
         self.pods = 0
         self.problems: list[str] = []
         self._before: dict[str, tuple[float, list[Raw]]] = {}
+        self._begun: dict[str, dict[str, float] | None] = {}
         self._make = make
 
     def clock(self) -> float:
@@ -165,7 +175,7 @@ class Stage:
         if time_of_day() - since < 0.1:
             cases.append(before)
         now = self.clock()
-        verdicts = [_judge(found, case, self.gates, now) for case in cases]
+        verdicts = [_judge(found, case, self.gates, now, self._begun.get(name)) for case in cases]
         if not any(verdict.due is not None and verdict.due <= now + 0.001 for verdict in verdicts):
             self.problems.append(f"{name} was evicted at {now} though {verdicts}")
         marked = [one["reason"] for one in found["status"]["conditions"] if one["type"] == "DisruptionTarget"]
@@ -176,7 +186,10 @@ class Stage:
         """Nobody is there whose time is over. If the clock was set, that can take as long as the time itself."""
         now = self.clock()
         for found in await self.cluster.all(POD):
-            verdict = _judge(found.raw, await self.taints(found.raw["spec"]["nodeName"]), self.gates, now)
+            taints = await self.taints(found.raw["spec"]["nodeName"])
+            # A controller that was restarted knows only what is written down: that much time everybody may have.
+            verdict = _judge(found.raw, taints, self.gates, now)
+            self._begun[found.name] = _judge(found.raw, taints, self.gates, now, self._begun.get(found.name)).begun
             if verdict.due == float("-inf"):
                 self.problems.append(f"{found.name} is still there")
             elif not self.has_jumped:
@@ -189,6 +202,10 @@ class Stage:
         if step == "taint":
             self._before[what] = (time_of_day(), await self.taints(what))
             await client.patch(NODE, what, "", {"spec": {"taints": more}})
+        elif step == "edit":
+            taints = await self.taints(what)
+            self._before[what] = (time_of_day(), taints)
+            await client.patch(NODE, what, "", {"spec": {"taints": [{**one, "value": more} for one in taints]}})
         elif step == "pod":
             self.pods += 1
             await client.create(POD, pod(f"p{self.pods}", what, *more))

@@ -2,21 +2,23 @@
 
 In: Nodes and Pods. Keys: `namespace/name` of a pod, and the name of a node, whose taints get the time at which they
 were noticed if a pod's time depends on it. Out: the DisruptionTarget condition and then the deletion, an event when
-that is done, another when a pod that was to go may stay. All that decides is in the objects (`timers`); what is
-remembered is who waits, for the event that says they need not wait any more, as upstream forgets it with a restart.
-Kubernetes: pkg/controller/tainteviction. Differs: timers survive a restart; a deadline is worked out anew whenever
-taints or tolerations change, where upstream keeps the first; a pod that is being deleted already is left alone.
+that is done, another when a pod that was to go may stay. What a restart needs is in the objects (`timers`); what is
+remembered is who waits and since when, for the event that says they need not wait any more, and so that another value
+of the same taint does not begin their time anew. Kubernetes: pkg/controller/tainteviction. Differs: timers survive a
+restart; a deadline follows the taints and tolerations there are, each taint with its own, where upstream keeps the
+first it had; a pod that is being deleted already is left alone.
 Next: `moorage.control.runner` carries it out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from moorage.client.protocol import Object, PatchType
 from moorage.control.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
 from moorage.control.pods_of import time_text
 from moorage.control.registry import Surroundings
 from moorage.control.taint_eviction.judge import Judge, Taints
-from moorage.control.taint_eviction.timers import added_at, deadline, noticed_text, placed_at
+from moorage.control.taint_eviction.timers import added_at, countdown, noticed_text, placed_at
 from moorage.control.world import World
 from moorage.match.taint_eviction import NO_EXECUTE, When
 from moorage.model.api_error import ApiError
@@ -36,6 +38,13 @@ _DELETING = {
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
 
 
+class _Waiting(NamedTuple):
+    """A pod whose time runs, and since when, by the keys of taints."""
+
+    pod: Object
+    begun: dict[str, float]
+
+
 class TaintEvictionController:
     """See the module."""
 
@@ -48,7 +57,8 @@ class TaintEvictionController:
         self._judge = Judge(surroundings.gates, metrics)
         self._tainted: dict[str, Taints] = {}
         self._noticed: dict[str, float] = {}  # when a node's taints were seen as they are
-        self._waiting: dict[str, Object] = {}  # pods whose time runs
+        self._changed: dict[str, dict[str, str]] = {}  # by node and key: a timeAdded from before the value changed
+        self._waiting: dict[str, _Waiting] = {}
         self._evicted: dict[str, float] = {}  # pods that are being deleted, and since when they should be gone
         self._deletions = metrics.counter(
             "taint_eviction_controller_pod_deletions_total",
@@ -72,19 +82,31 @@ class TaintEvictionController:
     def _node_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if new is None:
             name = old.name if old is not None else ""
-            self._tainted.pop(name, None)
-            self._noticed.pop(name, None)
+            for known in (self._tainted, self._noticed, self._changed):
+                known.pop(name, None)
             return ()
         taints = no_execute(new.view)
         before = self._tainted.get(new.name, ())
         if taints == before:
             return ()
+        self._note_changes(new.name, before, taints)
         if taints:
             self._tainted[new.name] = taints
         else:
             self._tainted.pop(new.name, None)
         # The node first: it is noted when its taints were noticed before its pods are asked to leave.
         return (new.name, *(pod.key for pod in world.pods_on(new.name)))
+
+    def _note_changes(self, name: str, before: Taints, taints: Taints) -> None:
+        """Whoever edits a taint in place leaves the time there that belongs to the value it had."""
+        known = {taint.key: taint for taint in before}
+        changed = self._changed.pop(name, {})
+        for taint in taints:
+            old = known.get(taint.key)
+            if old is None or not taint.timeAdded or taint.timeAdded != old.timeAdded:
+                continue
+            if taint.value != old.value or taint.key in changed:
+                self._changed.setdefault(name, {})[taint.key] = taint.timeAdded
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
         found = new if new is not None else old
@@ -120,11 +142,16 @@ class TaintEvictionController:
             self._noticed.pop(name, None)
             return NOTHING
         self._noticed[name] = now
-        if all(added_at(taint, now) is not None for taint in taints):
+        changed = self._changed.get(name, {})
+        if noticed_text(now) in changed.values():
+            # It changed in the very second that is written there.
+            self._changed[name] = {key: time for key, time in changed.items() if time != noticed_text(now)}
+            return Plan(wakes=(name, *(pod.key for pod in world.pods_on(name))))
+        if all(added_at(taint, now) is not None and taint.key not in changed for taint in taints):
             return NOTHING
         for pod in world.pods_on(name):
             if self._judge.decide(taints, pod, name).when is When.AFTER:
-                return Plan((_write_down(node, now),))
+                return Plan((_write_down(node, changed, now),))
         return NOTHING
 
     def _reconcile_pod(self, key: str, world: World, now: float) -> Plan:
@@ -142,13 +169,15 @@ class TaintEvictionController:
             cancelled = self._cancel(key)
             since = min(now, max(self._noticed.get(node, now), placed_at(pod, now)))
             return Plan((*cancelled, *self._evict(found, since, now)))
-        due = deadline(taints, eviction, pod, now)
+        waited = self._waiting.get(key)
+        known = waited.begun if waited is not None and waited.pod.uid == found.uid else {}
+        changed = self._changed.get(node, {})
+        due, begun = countdown(taints, eviction, pod, now, begun=known, changed=changed)
+        self._waiting[key] = _Waiting(found, begun)
         if due is None:
             # The node's key writes down when the taint was noticed, and that change brings us here again.
-            self._waiting[key] = found
             return Plan(wakes=(node,))
         if due > now:
-            self._waiting[key] = found
             return Plan(again_after=due - now)
         self._waiting.pop(key, None)
         return Plan(tuple(self._evict(found, due, now)))
@@ -156,7 +185,7 @@ class TaintEvictionController:
     def _cancel(self, key: str) -> list[Action]:
         """The pod need not go any more, or somebody else sees to it."""
         waited = self._waiting.pop(key, None)
-        return [] if waited is None else [_report(waited, f"Cancelling deletion of Pod {key}")]
+        return [] if waited is None else [_report(waited.pod, f"Cancelling deletion of Pod {key}")]
 
     def _evict(self, found: Object, since: float, now: float) -> list[Action]:
         """Say why on the pod, then delete it."""
@@ -206,12 +235,15 @@ def _report(found: Object, message: str) -> Report:
     return Report(about, NORMAL, _REASON, message)
 
 
-def _write_down(node: Object, now: float) -> Patch:
-    """The time at which each NoExecute taint that has none was noticed; refused if the taints are others by now."""
+def _write_down(node: Object, changed: Collection[str], now: float) -> Patch:
+    """The time at which each NoExecute taint that has none was noticed; refused if the taints are others by now.
+
+    `changed`: keys of taints that have one, but it is not theirs.
+    """
     operations: list[Raw] = []
     view: Node = node.view
     for index, (taint, raw) in enumerate(zip(view.spec.taints, node.raw["spec"]["taints"], strict=True)):
-        if taint.effect == NO_EXECUTE and added_at(taint, now) is None:
+        if taint.effect == NO_EXECUTE and (taint.key in changed or added_at(taint, now) is None):
             path = f"/spec/taints/{index}"
             operations.append({"op": "test", "path": path, "value": raw})
             operations.append({"op": "add", "path": f"{path}/timeAdded", "value": noticed_text(now)})

@@ -347,3 +347,65 @@ def test_what_is_far_in_the_future_is_never() -> None:
         assert await names(cluster) == {"p", "q"}
 
     play(story)
+
+
+def sliding(**more: Any) -> Raw:
+    """A pod that stays where the SLA is above 950, and for half a minute where it is above 900."""
+    above_950 = tolerates("sla", "Gt", "950")
+    return pod("p", "n", above_950, tolerates("sla", "Gt", "900", tolerationSeconds=30), **more)
+
+
+def test_a_value_that_changes_often_does_not_keep_those_whose_time_runs() -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(NODE, node("n", taint("sla", "990")))
+        await cluster.client.create(POD, sliding())
+        await cluster.settle(100)
+        for value in ("940", "935", "930"):
+            await set_taints(cluster, "n", taint("sla", value))
+            await cluster.settle(9)
+            assert await names(cluster) == {"p"}
+        await set_taints(cluster, "n", taint("sla", "925"))
+        await cluster.settle(5)
+        assert await names(cluster) == set()
+
+    play(story)
+
+
+def test_a_value_that_recovers_in_between_begins_the_time_anew() -> None:
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(NODE, node("n", taint("sla", "990")))
+        await cluster.client.create(POD, sliding())
+        for _ in range(4):
+            await set_taints(cluster, "n", taint("sla", "940"))
+            await cluster.settle(20)
+            await set_taints(cluster, "n", taint("sla", "960"))
+            await cluster.settle(20)
+        assert await names(cluster) == {"p"}
+
+    play(story)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 300.0])
+def test_a_taint_that_is_edited_in_place_has_the_time_of_its_former_value(seconds: float) -> None:
+    """Somebody else's time was written down long ago, or just now, and the new value keeps it."""
+
+    async def story(cluster: VirtualCluster) -> None:
+        await cluster.client.create(NODE, node("n", taint("sla", "990")))
+        await cluster.client.create(POD, pod("other", "n", tolerates("sla", tolerationSeconds=3000)))
+        await cluster.client.create(POD, sliding())
+        await cluster.settle(0.1 + seconds)
+        (found,) = (await cluster.client.get(NODE, "n")).raw["spec"]["taints"]
+        assert found["timeAdded"]
+        for value in ("940", "930"):
+            (found,) = (await cluster.client.get(NODE, "n")).raw["spec"]["taints"]
+            await set_taints(cluster, "n", {**found, "value": value})
+            await cluster.settle(14)
+            assert await names(cluster) == {"p", "other"}
+        await cluster.settle(5)
+        assert await names(cluster) == {"other"}
+        await cluster.settle(2930 - seconds)
+        assert await names(cluster) == {"other"}
+        await cluster.settle(60)
+        assert await names(cluster) == set()
+
+    play(story)
