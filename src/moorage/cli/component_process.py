@@ -89,6 +89,8 @@ class ComponentProcess(ABC):
         except OSError as error:
             where = f"{process.bind_address}:{process.metrics_port}"
             raise CannotListen(f"cannot listen on {where} for metrics: {error.strerror or error}") from None
+        where = f"http://{process.bind_address}:{self.metrics_port}"
+        get_logger(process.component).info("Serving metrics and health", address=where)
 
     def run(self, part: Coroutine[Any, Any, None]) -> None:
         """Something to do until the process stops. The first is the last to be stopped: it sends the last events."""
