@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from moorage.admit.plugins import Plugin
+from moorage.admit.plugins.claim_resize import PersistentVolumeClaimResize
 from moorage.admit.plugins.default_storage_class import DefaultStorageClass
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle
@@ -85,6 +86,7 @@ class Directory:
             DefaultTolerationSeconds(),
             DefaultStorageClass(lambda: known["StorageClass"].values()),
             *((StorageObjectInUseProtection(),) if protects_storage else ()),
+            PersistentVolumeClaimResize(lambda: known["StorageClass"]),
             ServiceAddresses(lambda: allocator),
         )
 

@@ -6,7 +6,8 @@ import pytest
 from tests.unit.admit.objects import Raw, document, pod
 
 from moorage.admit.admission import Admitted, Rejected, admit
-from moorage.admit.plugins import Plugin
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.plugins.claim_resize import PersistentVolumeClaimResize
 from moorage.admit.plugins.default_storage_class import DefaultStorageClass
 from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle, check_namespace_deletion
 from moorage.admit.plugins.node_taint import TaintNodesByCondition
@@ -112,6 +113,25 @@ def test_claims_get_the_default_class() -> None:
     assert made(claim, plugin)["spec"]["storageClassName"] == "new-a"
     asked = document("PersistentVolumeClaim", spec={**CLAIM, "storageClassName": ""})
     assert made(asked, plugin)["spec"]["storageClassName"] == ""
+
+
+def test_claims_grow_if_they_are_bound_and_their_class_allows_it() -> None:
+    classes = {"grows": StorageClass(allowVolumeExpansion=True), "stays": StorageClass()}
+    plugin = PersistentVolumeClaimResize(lambda: classes)
+
+    def ask(size: str, name: str, phase: str = "Bound") -> None:
+        spec = {**CLAIM, "storageClassName": name}
+        old = document("PersistentVolumeClaim", spec=spec, status={"phase": phase})
+        new = {**old, "spec": {**spec, "resources": {"requests": {"storage": size}}}}
+        plugin.validate("PersistentVolumeClaim", new, old)
+
+    ask("2Gi", "grows")
+    ask("1024Mi", "stays", "Pending")
+    with pytest.raises(Forbidden, match=r"^Only bound persistent volume claims can be expanded$"):
+        ask("2Gi", "grows", "Pending")
+    for name in ("stays", "", "unknown"):
+        with pytest.raises(Forbidden, match=r"the storageclass that provisions the pvc must support resize$"):
+            ask("2Gi", name)
 
 
 def test_what_only_controllers_take_away() -> None:
