@@ -8,6 +8,7 @@ starts and stops it.
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,11 +122,13 @@ class ApiServerProcess:
 
 
 def _announce(process: ApiServerProcess) -> None:
-    kept, path = process.settings.data_dir, process.kubeconfig.path
+    kept = process.settings.data_dir
+    path = shlex.quote(str(process.kubeconfig.path.absolute()))  # for shells that may be anywhere
     click.echo(
         f"\nThe API server is ready at {process.url}"
-        f"{f'; objects are kept in {kept}' if kept else '; nothing is kept'}.\n\n"
+        f"{f'; objects are kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n\n"
         f"  moorage scheduler --kubeconfig {path}\n"
+        f"  moorage controller-manager --kubeconfig {path}\n"
         f"  moorage kubelet --kubeconfig {path} --nodes 3\n"
         f"  kubectl --kubeconfig {path} get nodes\n\n"
         "Ctrl-C stops it."
