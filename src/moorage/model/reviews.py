@@ -7,12 +7,25 @@ k8s.io/api/authentication/v1 and authorization/v1. Next: `moorage.serve.virtual`
 # The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from moorage.model.absent import ABSENT_MAP
 from moorage.model.meta import ObjectMeta, TypeMeta
 from moorage.model.view import View
 
 
+class UserInfo(View, frozen=True, gc=False):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = ABSENT_MAP
+
+
+class SelfSubjectReviewStatus(View, frozen=True, gc=False):
+    userInfo: UserInfo = UserInfo()
+
+
 class SelfSubjectReview(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
+    status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
 
 
 class ResourceAttributes(View, frozen=True, gc=False):
@@ -35,15 +48,43 @@ class SelfSubjectAccessReviewSpec(View, frozen=True, gc=False):
     nonResourceAttributes: NonResourceAttributes | None = None
 
 
+class SubjectAccessReviewStatus(View, frozen=True, gc=False):
+    allowed: bool = False
+    denied: bool = False
+    reason: str = ""
+    evaluationError: str = ""
+
+
 class SelfSubjectAccessReview(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfSubjectAccessReviewSpec = SelfSubjectAccessReviewSpec()
+    status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 
 class SelfSubjectRulesReviewSpec(View, frozen=True, gc=False):
     namespace: str = ""
 
 
+class ResourceRule(View, frozen=True, gc=False):
+    verbs: tuple[str, ...] = ()
+    apiGroups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    resourceNames: tuple[str, ...] = ()
+
+
+class NonResourceRule(View, frozen=True, gc=False):
+    verbs: tuple[str, ...] = ()
+    nonResourceURLs: tuple[str, ...] = ()
+
+
+class SubjectRulesReviewStatus(View, frozen=True, gc=False):
+    resourceRules: tuple[ResourceRule, ...] = ()
+    nonResourceRules: tuple[NonResourceRule, ...] = ()
+    incomplete: bool = False
+    evaluationError: str = ""
+
+
 class SelfSubjectRulesReview(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfSubjectRulesReviewSpec = SelfSubjectRulesReviewSpec()
+    status: SubjectRulesReviewStatus = SubjectRulesReviewStatus()

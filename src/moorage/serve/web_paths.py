@@ -11,7 +11,7 @@ from moorage.model.api_error import method_not_supported, no_such_path
 from moorage.model.go_text import go_quote
 from moorage.model.kinds import KINDS
 from moorage.serve.discovery import answer_discovery, version_document
-from moorage.serve.discovery_table import RESOURCES
+from moorage.serve.discovery_table import RESOURCES, VIRTUAL_KINDS
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.rendering import json_response
 from moorage.serve.routes import DEFINITIONS
@@ -85,7 +85,7 @@ def _openapi(path: str, request: Request) -> Response:
     from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v2_protobuf, openapi_v3, openapi_v3_index
     from moorage.serve.openapi.protobuf_document import MEDIA_TYPE, asks_for_protobuf
 
-    kinds, media_type = tuple(KINDS.values()), "application/json"
+    kinds, media_type = (*KINDS.values(), *VIRTUAL_KINDS), "application/json"
     if path == "/openapi/v2" and asks_for_protobuf(request.headers.get("accept", "")):
         body: bytes | None = openapi_v2_protobuf(kinds)
         media_type = MEDIA_TYPE

@@ -18,6 +18,7 @@ _PACKAGES_OF_MODULES = {
     "lease": "io.k8s.api.coordination.v1",
     "policy": "io.k8s.api.policy.v1",
     "reported_event": "io.k8s.api.events.v1",
+    "reviews": "io.k8s.api.authorization.v1",
     "workload": "io.k8s.api.apps.v1",
 }
 #: Types that are elsewhere than the rest of their module.
@@ -35,7 +36,10 @@ _PACKAGES_OF_TYPES = {
     "Scale": "io.k8s.api.autoscaling.v1",
     "ScaleSpec": "io.k8s.api.autoscaling.v1",
     "ScaleStatus": "io.k8s.api.autoscaling.v1",
+    "SelfSubjectReview": "io.k8s.api.authentication.v1",
+    "SelfSubjectReviewStatus": "io.k8s.api.authentication.v1",
     "StorageClass": "io.k8s.api.storage.v1",
+    "UserInfo": "io.k8s.api.authentication.v1",
 }
 
 #: Types with a JSON form of their own.

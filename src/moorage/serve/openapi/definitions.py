@@ -13,6 +13,7 @@ from moorage.model.kinds import KindFacts
 from moorage.model.schema import Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.model.schema import struct_type as schema_of_view
 from moorage.model.view import View
+from moorage.serve.discovery_table import VIRTUAL_KINDS
 from moorage.serve.openapi.definition_names import LIST_META, SCALAR_DEFINITIONS, definition_name
 from moorage.serve.openapi.descriptions import describe_field, describe_type, values_of
 from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
@@ -49,12 +50,13 @@ class Definitions:
         self._prefix = "#/definitions/" if version == 2 else "#/components/schemas/"
 
     def add_kinds(self, kinds: Iterable[KindFacts]) -> None:
-        """Add kinds and the kinds of their lists."""
+        """Add kinds and, unless they are questions, which are never stored, the kinds of their lists."""
         for facts in kinds:
             self.add_type(facts.view)
             definition = self.found[definition_name(facts.view)]
             definition["x-kubernetes-group-version-kind"] = [group_version_kind(facts)]
-            self.found[f"{definition_name(facts.view)}List"] = self._list_of(facts)
+            if facts not in VIRTUAL_KINDS:
+                self.found[f"{definition_name(facts.view)}List"] = self._list_of(facts)
         self.found.setdefault(
             LIST_META, {"description": describe_type("ListMeta"), "properties": _LIST_META_FIELDS, "type": "object"}
         )

@@ -198,6 +198,7 @@ FIELD_NUMBERS: dict[str, str] = {
         "operatingSystem architecture swap"
     ),
     "NonResourceAttributes": "path verb",
+    "NonResourceRule": "verbs nonResourceURLs",
     "ObjectFieldSelector": "apiVersion fieldPath",
     "ObjectMeta": (
         "name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
@@ -304,6 +305,7 @@ FIELD_NUMBERS: dict[str, str] = {
     "ResourceFieldSelector": "containerName resource divisor",
     "ResourceHealth": "resourceID health 6=message",
     "ResourceRequirements": "limits requests claims",
+    "ResourceRule": "verbs apiGroups resources resourceNames",
     "ResourceStatus": "name resources",
     "RollingUpdateDaemonSet": "maxUnavailable maxSurge",
     "RollingUpdateDeployment": "maxUnavailable maxSurge",
@@ -329,10 +331,11 @@ FIELD_NUMBERS: dict[str, str] = {
         "capabilities privileged seLinuxOptions runAsUser runAsNonRoot readOnlyRootFilesystem "
         "allowPrivilegeEscalation runAsGroup procMount windowsOptions seccompProfile appArmorProfile"
     ),
-    "SelfSubjectAccessReview": "metadata spec",
+    "SelfSubjectAccessReview": "metadata spec status",
     "SelfSubjectAccessReviewSpec": "resourceAttributes nonResourceAttributes",
-    "SelfSubjectReview": "metadata",
-    "SelfSubjectRulesReview": "metadata spec",
+    "SelfSubjectReview": "metadata status",
+    "SelfSubjectReviewStatus": "userInfo",
+    "SelfSubjectRulesReview": "metadata spec status",
     "SelfSubjectRulesReviewSpec": "namespace",
     "Service": "metadata spec status",
     "ServiceAccount": "metadata secrets imagePullSecrets automountServiceAccountToken",
@@ -366,6 +369,8 @@ FIELD_NUMBERS: dict[str, str] = {
     ),
     "StorageOSPersistentVolumeSource": "volumeName volumeNamespace fsType readOnly secretRef",
     "StorageOSVolumeSource": "volumeName volumeNamespace fsType readOnly secretRef",
+    "SubjectAccessReviewStatus": "allowed reason evaluationError denied",
+    "SubjectRulesReviewStatus": "resourceRules nonResourceRules incomplete evaluationError",
     "SuccessPolicy": "rules",
     "SuccessPolicyRule": "succeededIndexes succeededCount",
     "Sysctl": "name value",
@@ -382,6 +387,7 @@ FIELD_NUMBERS: dict[str, str] = {
     "TypedLocalObjectReference": "apiGroup kind name",
     "TypedObjectReference": "apiGroup kind name namespace",
     "UncountedTerminatedPods": "succeeded failed",
+    "UserInfo": "username uid groups extra",
     "Volume": "name ^VolumeSource",
     "VolumeAttachment": "metadata spec status",
     "VolumeAttachmentSource": "persistentVolumeName inlineVolumeSpec",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS
+from moorage.serve.discovery_table import VIRTUAL_KINDS
 from moorage.serve.openapi import descriptions, etag_of, openapi_v2, openapi_v3, openapi_v3_index
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.descriptions import describe_field, describe_type
@@ -13,7 +14,7 @@ from moorage.serve.openapi.descriptions.everywhere import COMMON
 
 Raw = dict[str, Any]
 
-ALL = tuple(KINDS.values())
+ALL = (*KINDS.values(), *VIRTUAL_KINDS)
 
 
 def _v3(group_version: str) -> Raw:
@@ -43,7 +44,7 @@ def test_explain_finds_each_kind_by_its_path(facts: Any) -> None:
     document = _v3(facts.api_version)
     base = f"/apis/{facts.api_version}" if facts.group else "/api/v1"
     space = "/namespaces/{namespace}" if facts.namespaced else ""
-    operation = document["paths"][f"{base}{space}/{facts.plural}"]["get"]
+    operation = document["paths"][f"{base}{space}/{facts.plural}"]["post" if facts in VIRTUAL_KINDS else "get"]
     kind = operation["x-kubernetes-group-version-kind"]
     assert kind == {"group": facts.group, "version": "v1", "kind": facts.kind}
     schema = document["components"]["schemas"][definition_name(facts.view)]
@@ -90,7 +91,7 @@ def test_a_group_that_is_not_served_has_no_document() -> None:
 
 
 def test_documents_are_made_once() -> None:
-    assert openapi_v2(ALL) is openapi_v2(list(KINDS.values()))
+    assert openapi_v2(ALL) is openapi_v2(list(ALL))
     assert openapi_v3("v1", ALL) is openapi_v3("v1", ALL)
 
 

@@ -6,6 +6,7 @@ In: nothing. Out: tables that `descriptions` reads. Next: `moorage.serve.openapi
 from typing import Final
 
 TYPES: Final[dict[str, str]] = {
+    "Binding": "Puts a pod on a node.",
     "Condition": "One aspect of an object's state, and since when it holds.",
     "DeleteOptions": "How an object is to be deleted.",
     "ListMeta": "What is true of a list as a whole.",
@@ -13,6 +14,10 @@ TYPES: Final[dict[str, str]] = {
     "ObjectMeta": "What every object has: its name, labels and owners.",
     "ObjectReference": "Points to an object.",
     "OwnerReference": "Points to an object that this one belongs to, and is deleted with.",
+    "SelfSubjectAccessReview": "Asks whether one may do something.",
+    "SelfSubjectReview": "Asks who one is.",
+    "SelfSubjectRulesReview": "Asks what one may do in a namespace.",
+    "UserInfo": "Who somebody is.",
 }
 
 FIELDS: Final[dict[str, dict[str, str]]] = {
@@ -37,6 +42,20 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
         "blockOwnerDeletion": "Whether a foreground deletion of the owner waits for this object.",
         "controller": "Whether the owner is the one that controls this object.",
     },
+    "Binding": {"target": "The node that the pod is put on."},
+    "NonResourceAttributes": {"path": "The path of the request.", "verb": "The method, in small letters."},
+    "SelfSubjectAccessReviewSpec": {
+        "nonResourceAttributes": "What is to be done to a path that is no resource's.",
+        "resourceAttributes": "What is to be done to a resource.",
+    },
+    "SelfSubjectRulesReviewSpec": {"namespace": "The namespace that is meant."},
+    "SubjectAccessReviewStatus": {"allowed": "Whether it may be done."},
+    "SubjectRulesReviewStatus": {
+        "incomplete": "Whether there may be more rules than are listed.",
+        "nonResourceRules": "What may be done to which paths that are no resource's.",
+        "resourceRules": "What may be done to which resources.",
+    },
+    "UserInfo": {"groups": "The groups one belongs to.", "username": "The name one is known by."},
     "DeleteOptions": {
         "dryRun": "All: do everything but delete.",
         "gracePeriodSeconds": "How long the object has to end; 0 is at once.",
