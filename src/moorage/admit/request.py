@@ -14,6 +14,8 @@ LONGEST_GENERATED_BASE = 58
 _KEPT_IF_ABSENT = ("uid", "resourceVersion", "deletionGracePeriodSeconds")
 #: Fields that no update changes, whatever it says.
 _ALWAYS_KEPT = ("generation", "creationTimestamp", "deletionTimestamp")
+#: Fields that are not there if nothing is in them: who waits for the last finalizer to go asks for the field.
+_ABSENT_IF_EMPTY = ("annotations", "finalizers", "labels", "ownerReferences")
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -34,6 +36,9 @@ ANY_REQUEST = Request()
 
 def complete_metadata(new: Raw, old: Raw | None, request: Request, *, namespaced: bool) -> None:
     metadata = part(new, "metadata")
+    for name in _ABSENT_IF_EMPTY:
+        if name in metadata and not metadata[name]:
+            del metadata[name]
     if namespaced and not metadata.get("namespace"):
         metadata["namespace"] = request.namespace
     if old is not None:

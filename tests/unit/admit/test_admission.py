@@ -111,6 +111,19 @@ def test_the_request_completes_metadata() -> None:
     }
 
 
+def test_what_is_empty_is_not_there() -> None:
+    empty: Raw = {"labels": {}, "annotations": None, "finalizers": [], "ownerReferences": []}
+    made = pod()
+    made["metadata"] = {"name": "p", **empty}
+    answer = admit(made, None, GATES)
+    assert isinstance(answer, Admitted)
+    assert not empty.keys() & answer.object["metadata"].keys()
+    old = {**answer.object, "metadata": {**answer.object["metadata"], "finalizers": ["a.b/c"], "resourceVersion": "1"}}
+    answer = admit({**old, "metadata": {**old["metadata"], **empty}}, old, GATES)
+    assert isinstance(answer, Admitted)
+    assert not empty.keys() & answer.object["metadata"].keys()
+
+
 def test_without_a_request_metadata_must_be_complete() -> None:
     made = pod()
     made["metadata"] = {"generateName": "web-"}
