@@ -6,6 +6,7 @@ items. Kubernetes: kubectl's resource builder over apimachinery/pkg/util/yaml. D
 size, nesting and aliases are bounded. Next: `kinds`, which makes typed views of documents.
 """
 
+import io
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
@@ -120,6 +121,23 @@ def read_documents(
                     yield document
         except DecodeError as error:
             yield error
+
+
+class Value(NamedTuple):
+    """What a text says, whatever it is, and the keys that it says twice."""
+
+    raw: Any
+    duplicates: tuple[DuplicateField, ...]
+
+
+def read_values(text: bytes, source: str) -> list[Value]:
+    """Every document of a text, none of which need be an API object. Raises DecodeError."""
+    values: list[Value] = []
+    for chunk in split_stream(io.BytesIO(text), source, MAX_DOCUMENT_BYTES):
+        if isinstance(chunk, DecodeError):
+            raise chunk
+        values += [Value(found.raw, found.duplicates) for found in _decode(chunk, source)]
+    return values
 
 
 class _Found(NamedTuple):

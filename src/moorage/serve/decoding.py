@@ -5,14 +5,13 @@ Fields that the kind does not have, and fields given twice, are an error (Strict
 (Ignore). Kubernetes: the codecs with their strict decoding. Next: `verbs`.
 """
 
-import io
 from typing import Any
 
 import msgspec
 
 from moorage.model.api_error import bad_request, unsupported_media_type
 from moorage.model.decode_error import DecodeError
-from moorage.model.documents import read_documents
+from moorage.model.documents import Value, read_values
 from moorage.model.go_text import go_quote
 from moorage.model.json_text import json_duplicates
 from moorage.model.kinds import KindFacts
@@ -41,7 +40,7 @@ def decode_body(body: bytes, content_type: str, facts: KindFacts) -> tuple[Raw, 
     twice: list[str] = []
     if kind in ("", JSON, "*/*") or kind.endswith("+json"):
         raw = decode_json(body)
-        twice = [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
+        twice = repeated_fields(body, raw)
     elif kind in (YAML, "application/apply-patch+yaml", "text/yaml", "application/x-yaml"):
         raw, twice = _decode_yaml(body)
     elif kind == PROTOBUF:
@@ -85,7 +84,7 @@ def _decode_pod(body: bytes, facts: KindFacts, validation: str) -> tuple[Raw, li
     if like and _FINE_PODS.are_fine(like, keys):
         check_kind(raw, facts)
         return raw, []
-    twice = [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
+    twice = repeated_fields(body, raw)
     check_kind(raw, facts)
     warnings = check_fields(raw, facts, validation, twice)
     if not warnings:
@@ -136,6 +135,11 @@ def new_unknown_fields(raw: Raw, old: Raw, facts: KindFacts) -> list[str]:
     return [said for said in found if said not in before][:_MOST_WARNINGS]
 
 
+def repeated_fields(body: bytes, raw: Any) -> list[str]:
+    """What strict field validation says of keys that an object has twice."""
+    return [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
+
+
 def _repeated(body: bytes, raw: Any) -> list[str]:
     """Paths of keys that an object has twice.
 
@@ -168,10 +172,16 @@ def _decode_protobuf(body: bytes, facts: KindFacts) -> Raw:
 
 
 def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:
-    found = list(read_documents(io.BytesIO(body), "body"))
+    value = read_yaml(body)
+    return value.raw, [f"duplicate field {go_quote(found.path)}" for found in value.duplicates]
+
+
+def read_yaml(body: bytes) -> Value:
+    """The only document of a text. Raises ApiError 400."""
+    try:
+        found = [value for value in read_values(body, "body") if value.raw is not None]
+    except DecodeError as error:
+        raise bad_request(f"error converting YAML to JSON: {error.reason}") from None
     if len(found) != 1:
         raise bad_request(f"the body must be one document, not {len(found)}")
-    document = found[0]
-    if isinstance(document, DecodeError):
-        raise bad_request(f"error converting YAML to JSON: {document.reason}")
-    return document.raw, [f"duplicate field {go_quote(found.path)}" for found in document.duplicates]
+    return found[0]

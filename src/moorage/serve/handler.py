@@ -17,8 +17,8 @@ from moorage.serve.authentication import User
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.negotiation import As, Form, negotiate
-from moorage.serve.options import delete_options, list_options, seen_revision, write_options
-from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response
+from moorage.serve.options import delete_options, list_options, query_of, seen_revision, write_options
+from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
 from moorage.serve.routes import Target, target_of
 from moorage.serve.subresources import SUBRESOURCES
 from moorage.serve.verbs.changing import replace
@@ -46,9 +46,7 @@ _METRIC_VERBS = {
 }
 _DELETE_OPTIONS = KindFacts("v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
 _INCLUDE = ("None", "Metadata", "Object")
-_LONGEST_WARNING = 4096
 _MOST_REMEMBERED, _LONGEST_REMEMBERED = 1024, 200
-_MOST_WARNING_BYTES = 16 * 1024
 
 
 class Handler:
@@ -117,13 +115,13 @@ class Handler:
     async def _get(self, target: Target, request: Request) -> Answer:
         renderer = self._renderer(target.resource.facts, request)
         if request.query_text:
-            check_not_older(self._api, seen_revision(_query(request)))
+            check_not_older(self._api, seen_revision(query_of(request)))
         stored = await get(self._api, target.resource.facts, target.namespace, target.name)
         return Response(200, renderer.object(stored))
 
     async def _list(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
-        query = _query(request)
+        query = query_of(request)
         options = list_options(query)
         if options.watch:
             return await self._watch(target, request)
@@ -132,7 +130,7 @@ class Handler:
 
     async def _watch(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
-        query = _query(request) | {"watch": "true"}
+        query = query_of(request) | {"watch": "true"}
         if target.name:
             query["fieldSelector"] = f"metadata.name={target.name}"
         options = list_options(query)
@@ -158,7 +156,7 @@ class Handler:
 
     async def _create(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
-        options = write_options(_query(request), _manager(request), "CreateOptions")
+        options = write_options(query_of(request), _manager(request), "CreateOptions")
         renderer = self._renderer(facts, request)
         raw, said = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
         outcome = await create(self._api, facts, target.namespace, raw, options, said)
@@ -166,7 +164,7 @@ class Handler:
 
     async def _update(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
-        options = write_options(_query(request), _manager(request), "UpdateOptions")
+        options = write_options(query_of(request), _manager(request), "UpdateOptions")
         renderer = self._renderer(facts, request)
         raw, said = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
         outcome = await replace(self._api, facts, target.namespace, target.name, raw, options, target.subresource, said)
@@ -175,17 +173,17 @@ class Handler:
     async def _patch(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
         renderer = self._renderer(facts, request)
-        language, patch = read_patch(request.body, request.headers.get("content-type", ""), facts)
-        options = write_options(_query(request), _manager(request), "PatchOptions", applies=language == APPLY)
+        language, patch, twice = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(query_of(request), _manager(request), "PatchOptions", applies=language == APPLY)
         outcome = await patch_object(
-            self._api, facts, target.namespace, target.name, language, patch, options, target.subresource
+            self._api, facts, target.namespace, target.name, language, patch, options, target.subresource, twice
         )
         return _written(outcome, renderer)
 
     async def _delete(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
         renderer = self._renderer(facts, request)
-        options = delete_options(_query(request), _delete_body(request))
+        options = delete_options(query_of(request), _delete_body(request))
         outcome = await delete(self._api, facts, target.namespace, target.name, options)
         if outcome.deleted:
             status = deleted_status(facts, outcome.stored)
@@ -195,7 +193,7 @@ class Handler:
 
     async def _delete_collection(self, target: Target, request: Request) -> Answer:
         facts = target.resource.facts
-        query = _query(request)
+        query = query_of(request)
         renderer = self._renderer(facts, request)
         body = _delete_body(request)
         page = await delete_collection(
@@ -226,14 +224,6 @@ def _asked(target: Target, request: Request) -> Asked:
     return Asked(verb, dry_run, facts.group, version, facts.plural, target.subresource, scope)
 
 
-def _query(request: Request) -> dict[str, str]:
-    """Each parameter once; `dryRun` is the only one that may be there several times."""
-    if not request.query_text:
-        return {}
-    query = request.query
-    return {name: ",".join(query.all(name)) if name == "dryRun" else query.get(name) for name in query.names()}
-
-
 def _delete_body(request: Request) -> Raw | None:
     if not request.body.strip():
         return None
@@ -248,17 +238,5 @@ def _manager(request: Request) -> str:
 
 
 def _written(outcome: Outcome, renderer: Renderer) -> Response:
-    headers = _warning_headers(outcome.warnings) if outcome.warnings else ()
+    headers = warning_headers(outcome.warnings)
     return Response(201 if outcome.created else 200, renderer.object(outcome.stored), headers=headers)
-
-
-def _warning_headers(warnings: Any) -> tuple[tuple[str, str], ...]:
-    """Each text once, cut where a header would become too long, and not more than clients take."""
-    headers, room = [], _MOST_WARNING_BYTES
-    for text in dict.fromkeys(warnings):
-        quoted = text[:_LONGEST_WARNING].replace("\\", "\\\\").replace('"', '\\"')
-        room -= len(quoted)
-        if room < 0:
-            break
-        headers.append(("Warning", f'299 - "{quoted}"'))
-    return tuple(headers)

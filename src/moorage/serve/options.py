@@ -15,6 +15,7 @@ from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go_text import go_quote
 from moorage.model.subresource import DeleteOptions
+from moorage.serve.http.messages import Request
 
 Raw = dict[str, Any]
 Query = Mapping[str, str]
@@ -48,6 +49,14 @@ class WriteOptions(msgspec.Struct, frozen=True):
     dry_run: bool = False
     validation: str = WARN
     force: bool | None = None
+
+
+def query_of(request: Request) -> dict[str, str]:
+    """Each parameter once; `dryRun` is the only one that may be there several times."""
+    if not request.query_text:
+        return {}
+    query = request.query
+    return {name: ",".join(query.all(name)) if name == "dryRun" else query.get(name) for name in query.names()}
 
 
 def list_options(query: Query) -> ListOptions:

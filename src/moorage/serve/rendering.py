@@ -4,7 +4,7 @@ In: stored values and a `Form`. Out: bytes. The usual form, JSON objects, is nev
 and YAML are. Kubernetes: response transformers. Next: `http`, which sends them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -25,6 +25,8 @@ from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]
 
+_LONGEST_WARNING = 4096
+_MOST_WARNING_BYTES = 16 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
@@ -102,3 +104,15 @@ def as_yaml(response: Response) -> Response:
 
     text = yaml.dump(msgspec.json.decode(response.body), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
     return Response(response.status, text.encode(), "application/yaml", response.headers)
+
+
+def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Each text once, cut where a header would become too long, and not more than clients take."""
+    headers, room = [], _MOST_WARNING_BYTES
+    for text in dict.fromkeys(warnings):
+        quoted = text[:_LONGEST_WARNING].replace("\\", "\\\\").replace('"', '\\"')
+        room -= len(quoted)
+        if room < 0:
+            break
+        headers.append(("Warning", f'299 - "{quoted}"'))
+    return tuple(headers)

@@ -11,15 +11,15 @@ from moorage.model.api_error import bad_request
 from moorage.model.kinds import KindFacts
 from moorage.model.subresource import Binding, Eviction, Scale
 from moorage.serve.api import Api
-from moorage.serve.decoding import decode_body, decode_object
+from moorage.serve.decoding import check_kind, decode_body, decode_object
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.negotiation import As, negotiate
-from moorage.serve.options import write_options
-from moorage.serve.rendering import json_response
+from moorage.serve.options import query_of, write_options
+from moorage.serve.rendering import json_response, warning_headers
 from moorage.serve.routes import Target
 from moorage.serve.tables.render import render_table
 from moorage.serve.verbs.namespaces import finalize
-from moorage.serve.verbs.patching import read_patch
+from moorage.serve.verbs.patching import APPLY, applied_twice, read_patch
 from moorage.serve.verbs.pods import bind, evict
 from moorage.serve.verbs.reading import get
 from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
@@ -34,14 +34,20 @@ _SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status":
 
 
 async def _bind(api: Api, target: Target, request: Request, manager: str) -> Response:
-    options = write_options(_query(request), manager, "CreateOptions")
-    await bind(api, target.namespace, target.name, _body(request, BINDING), dry_run=options.dry_run)
+    options = write_options(query_of(request), manager, "CreateOptions")
+    document = {"metadata": {"name": target.name}, **_body(request, BINDING)}
+    check_kind(document, BINDING)
+    await bind(api, target.namespace, target.name, document, dry_run=options.dry_run)
     return json_response(_SUCCESS, 201)
 
 
 async def _evict(api: Api, target: Target, request: Request, manager: str) -> Response:
-    options = write_options(_query(request), manager, "CreateOptions")
-    await evict(api, target.namespace, target.name, _body(request, EVICTION), dry_run=options.dry_run)
+    options = write_options(query_of(request), manager, "CreateOptions")
+    document = {"metadata": {"name": target.name}, **_body(request, EVICTION)}
+    if document.get("apiVersion") == "policy/v1beta1":
+        document["apiVersion"] = EVICTION.api_version  # older clients', and the same
+    check_kind(document, EVICTION)
+    await evict(api, target.namespace, target.name, document, dry_run=options.dry_run)
     return json_response(_SUCCESS, 201)
 
 
@@ -62,22 +68,21 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
             return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
         return json_response(scale)
     if target.verb == "patch":
-        language, patch = read_patch(request.body, request.headers.get("content-type", ""), SCALE)
-        options = write_options(_query(request), manager, "PatchOptions")
+        language, patch, twice = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(query_of(request), manager, "PatchOptions", applies=language == APPLY)
+        if language == APPLY:
+            applied_twice(twice, options.validation)
         return json_response(await patch_scale(api, facts, *where, language, patch, options))
-    options = write_options(_query(request), manager, "UpdateOptions")
-    return json_response(await put_scale(api, facts, *where, _body(request, SCALE), options))
+    options = write_options(query_of(request), manager, "UpdateOptions")
+    document, warnings = decode_object(request.body, request.headers.get("content-type", ""), SCALE, options.validation)
+    return json_response(await put_scale(api, facts, *where, document, options), headers=warning_headers(warnings))
 
 
 async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
     facts = target.resource.facts
-    options = write_options(_query(request), manager, "UpdateOptions")
+    options = write_options(query_of(request), manager, "UpdateOptions")
     raw, _ = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
     return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
-
-
-def _query(request: Request) -> dict[str, str]:
-    return {name: request.query.get(name) for name in request.query.names()}
 
 
 def _body(request: Request, facts: KindFacts) -> Raw:

@@ -78,4 +78,4 @@ def test_fields_of_operations() -> None:
 )
 def test_a_patch_of_the_wrong_type(language: str, patch: bytes, said: str) -> None:
     with pytest.raises(ApiError, match=said):
-        patched(*read_patch(patch, language, SETTINGS), WARN)
+        patched(language, read_patch(patch, language).document, WARN)

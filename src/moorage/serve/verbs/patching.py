@@ -4,25 +4,41 @@ In: the kind, the name, the patch and its content type. Out: the object, or ApiE
 what is not there. Kubernetes: the patch handler. Next: `changing`, which does it once for each revision in between.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
+from moorage.model.documents import DuplicateField
 from moorage.model.go_text import go_quote
 from moorage.model.kinds import KindFacts
 from moorage.model.schema import StructType, schema_of
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import apply_patch
-from moorage.serve.decoding import check_fields, check_kind, decode_body, decode_json, media_type, new_unknown_fields
+from moorage.serve.decoding import (
+    check_kind,
+    decode_json,
+    media_type,
+    new_unknown_fields,
+    read_yaml,
+    repeated_fields,
+)
 from moorage.serve.objects import key_of
 from moorage.serve.options import IGNORE, STRICT, WriteOptions
 from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
 from moorage.serve.patch.merge_patch import apply_merge_patch
-from moorage.serve.patch.patch_error import PatchError, refusal
+from moorage.serve.patch.patch_error import PatchError, json_type_name, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
-from moorage.serve.verbs.changing import Changed, admit_change, change, expected_revision
+from moorage.serve.verbs.changing import (
+    Changed,
+    admit_change,
+    change,
+    check_name,
+    expected_revision,
+    refuse_unknown_uid,
+)
 from moorage.serve.verbs.creating import check_namespace, create
 
 Raw = dict[str, Any]
@@ -31,17 +47,36 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
+_GO_MAP = "map[string]interface {}"
 PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY)
 
 
-def read_patch(body: bytes, content_type: str, facts: KindFacts) -> tuple[str, Any]:
-    """The language of a patch, and the patch itself. Raises ApiError 400 and 415."""
+class Patch(NamedTuple):
+    """A patch as it was sent: its language, what it says, and what strict validation says of keys it has twice."""
+
+    language: str
+    document: Any
+    twice: list[str]
+
+
+def read_patch(body: bytes, content_type: str) -> Patch:
+    """Raises ApiError 400 and 415."""
     language = media_type(content_type)
     if language not in PATCHES:
         raise unsupported_media_type(language, ", ".join(PATCHES))
     if language == APPLY:
-        return language, decode_body(body, APPLY, facts)[0]
-    return language, decode_json(body)
+        value = read_yaml(body)
+        if not isinstance(value.raw, dict):
+            kind = json_type_name(value.raw)
+            raise bad_request(f"error decoding YAML: json: cannot unmarshal {kind} into Go value of type {_GO_MAP}")
+        return Patch(language, value.raw, [_set_already(found) for found in value.duplicates])
+    document = decode_json(body)
+    prefix = "json patch " if language == JSON_PATCH else ""
+    return Patch(language, document, [f"{prefix}{said}" for said in repeated_fields(body, document)])
+
+
+def _set_already(found: DuplicateField) -> str:
+    return f"line {found.location.line}: key {go_quote(found.path.rpartition('.')[2])} already set in map"
 
 
 async def patch_object(
@@ -53,14 +88,16 @@ async def patch_object(
     patch: Any,
     options: WriteOptions,
     subresource: str = "",
+    twice: Sequence[str] = (),
 ) -> Outcome:
-    """`patch` is not changed."""
+    """`patch` is not changed; `twice` is what is to be said of keys that its text had twice."""
     if language == APPLY:
-        return await _apply(api, facts, namespace, name, patch, options, subresource)
+        warnings = applied_twice(twice, options.validation)
+        return await _apply(api, facts, namespace, name, patch, options, subresource, warnings)
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = patched(old, language, patch, schema_of(facts))
-        warnings = _check_patched(new, old, language, patch, facts, options.validation)
+        warnings = _check_patched(new, old, language, patch, facts, options.validation, twice)
         changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view)
         return changed._replace(warnings=warnings)
 
@@ -68,14 +105,21 @@ async def patch_object(
 
 
 async def _apply(
-    api: Api, facts: KindFacts, namespace: str, name: str, patch: Raw, options: WriteOptions, subresource: str
+    api: Api,
+    facts: KindFacts,
+    namespace: str,
+    name: str,
+    patch: Raw,
+    options: WriteOptions,
+    subresource: str,
+    warnings: Sequence[str],
 ) -> Outcome:
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
-    _check_applied(patch, facts, namespace, name)
-    warnings = check_fields(patch, facts, options.validation, [])
+    check_applied(patch, facts, namespace, name)
     force = bool(options.force)
     if await api.store.get(key_of(facts, namespace, name)) is None and not subresource:
+        refuse_unknown_uid(facts, name, patch["metadata"])
         made = apply_patch(None, patch, facts, options.manager, force, subresource, api.now_text())
         return await create(api, facts, namespace, made, options, warnings, is_owned=True)
 
@@ -87,7 +131,17 @@ async def _apply(
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
 
 
-def _check_applied(patch: Raw, facts: KindFacts, namespace: str, name: str) -> None:
+def applied_twice(twice: Sequence[str], validation: str) -> Sequence[str]:
+    """Warnings about keys that an apply patch has twice; ApiError 400 if they are forbidden."""
+    if twice and validation == STRICT:
+        lines = "\n  ".join(twice)
+        why = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+        raise bad_request(f"error strict decoding YAML: {why}")
+    return () if validation == IGNORE else twice
+
+
+def check_applied(patch: Raw, facts: KindFacts, namespace: str, name: str) -> None:
+    """What is applied must say what and whom it is about; its metadata is completed."""
     if not patch.get("apiVersion") or not patch.get("kind"):
         raise bad_request(f"apply needs the apiVersion and the kind of {facts.plural} {name!r} in the patch")
     check_kind(patch, facts)
@@ -116,11 +170,13 @@ def patched(old: Raw, language: str, patch: Any, schema: StructType) -> Raw:
     return new
 
 
-def _check_patched(new: Raw, old: Raw, language: str, patch: Any, facts: KindFacts, validation: str) -> list[str]:
-    """Warnings about fields that the patch brings and nothing has; ApiError 422 if they are forbidden."""
+def _check_patched(
+    new: Raw, old: Raw, language: str, patch: Any, facts: KindFacts, validation: str, twice: Sequence[str]
+) -> list[str]:
+    """Warnings about fields that the patch brings and nothing has, or has once; ApiError 422 if they are forbidden."""
     if validation == IGNORE:
         return []
-    found = unknown_operation_fields(patch) if language == JSON_PATCH else []
+    found = [*twice, *(unknown_operation_fields(patch) if language == JSON_PATCH else ())]
     found += new_unknown_fields(new, old, facts)
     if found and validation == STRICT:
         value = go_value(patch) if language == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
@@ -145,11 +201,8 @@ def _admit(
 ) -> Changed:
     check_kind(new, facts)
     new = {**new, "metadata": dict(new["metadata"])}
-    if new["metadata"].get("name") != name:
-        raise bad_request(
-            f"the name of the object ({new['metadata'].get('name')}) does not match the name on the URL ({name})"
-        )
     check_namespace(facts, namespace, new["metadata"])
+    check_name(new["metadata"], name)
     # A patch that says nothing of the revision leaves the old one: it is meant for whichever is there.
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
     expected = None if is_same else expected_revision(facts, name, new)

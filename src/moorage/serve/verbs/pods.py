@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from moorage.admit.binding import bind_pod, bound_view, read_binding
+from moorage.admit.deletion import check_preconditions
 from moorage.admit.eviction import decide_eviction, marked_for_eviction, read_eviction, still_processed
 from moorage.model.api_error import not_found, stale
 from moorage.model.conversion import convert_view
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.pod import Pod
 from moorage.model.policy import PodDisruptionBudget
-from moorage.model.subresource import Binding
+from moorage.model.subresource import Binding, DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.objects import decode, encode, key_of, meaning_of, prefix_of
 from moorage.serve.verbs.deleting import delete
@@ -74,6 +75,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
     for _ in range(_TRIES):
         stored = await get(api, POD, namespace, name)
         pod = decode(POD, stored)
+        check_preconditions(POD, pod, options.preconditions, str(stored.revision))
         verdict = decide_eviction(convert_view(pod, Pod), await _budgets(api, namespace), api.now_text())
         if dry_run:
             return
@@ -82,14 +84,22 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
                 await _store(api, _BUDGET, namespace, verdict.budget)
             marked = marked_for_eviction(pod, api.now_text())
             view = meaning_of(POD, convert_view(marked, Pod))
-            await api.store.update(stored.key, encode(POD, marked), stored.revision, view)
+            written = await api.store.update(stored.key, encode(POD, marked), stored.revision, view)
         except RevisionMismatch:
             continue  # the pod or its budget is not what it was: decide again
         except KeyMissing:
             raise not_found(POD, name) from None
-        await delete(api, POD, namespace, name, msgspec.structs.replace(options, dryRun=()))
+        await delete(api, POD, namespace, name, _on_from(options, written.revision))
         return
     raise still_processed(name)
+
+
+def _on_from(options: DeleteOptions, revision: int) -> DeleteOptions:
+    """The options for a pod that was marked after its preconditions were found to hold."""
+    preconditions = options.preconditions
+    if preconditions is not None and preconditions.resourceVersion:
+        preconditions = msgspec.structs.replace(preconditions, resourceVersion=str(revision))
+    return msgspec.structs.replace(options, preconditions=preconditions, dryRun=())
 
 
 async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBudget]]:

@@ -8,15 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 from moorage.admit.scaling import apply_scale, render_scale
-from moorage.model.api_error import bad_request
 from moorage.model.kinds import KindFacts
 from moorage.model.schema import schema_of
 from moorage.model.subresource import Scale
 from moorage.serve.api import Api
+from moorage.serve.apply.managed_fields import apply_patch
+from moorage.serve.decoding import check_kind
 from moorage.serve.objects import decode
 from moorage.serve.options import WriteOptions
-from moorage.serve.verbs.changing import Changed, admit_change, change, expected_revision
-from moorage.serve.verbs.patching import APPLY, patched
+from moorage.serve.verbs.changing import Changed, admit_change, change, check_name, expected_revision
+from moorage.serve.verbs.creating import check_namespace
+from moorage.serve.verbs.patching import APPLY, check_applied, patched
 from moorage.serve.verbs.reading import get
 
 Raw = dict[str, Any]
@@ -36,7 +38,7 @@ async def patch_scale(
     api: Api, facts: KindFacts, namespace: str, name: str, language: str, patch: Any, options: WriteOptions
 ) -> Raw:
     if language == APPLY:
-        raise bad_request("the scale subresource takes patches, but not server-side apply")
+        return await _apply(api, facts, namespace, name, patch, options)
 
     def make(old: Raw) -> Raw:
         return patched(old, language, patch, schema_of(_SCALE))
@@ -44,11 +46,35 @@ async def patch_scale(
     return await _write(api, facts, namespace, name, make, options)
 
 
+async def _apply(api: Api, facts: KindFacts, namespace: str, name: str, patch: Raw, options: WriteOptions) -> Raw:
+    """Apply: what a Scale says of the replicas is applied to the workload, whose entries say who owns them."""
+    metadata = patch.get("metadata")
+    patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
+    check_applied(patch, _SCALE, namespace, name)
+    spec = patch.get("spec")
+    said = {"replicas": spec["replicas"]} if isinstance(spec, dict) and "replicas" in spec else {}
+    applied: Raw = {"apiVersion": facts.api_version, "kind": facts.kind, "metadata": patch["metadata"], "spec": said}
+
+    def make(old: Raw, old_view: Any) -> Changed:
+        new = apply_patch(old, applied, facts, options.manager, bool(options.force), "scale", api.now_text())
+        apply_scale(facts, old, render_scale(new))  # which complains about what is no Scale
+        expected = expected_revision(facts, name, patch)
+        return admit_change(api, facts, name, new, old, expected, None, "scale")
+
+    outcome = await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+    return render_scale(decode(facts, outcome.stored))
+
+
 async def _write(
     api: Api, facts: KindFacts, namespace: str, name: str, make: Callable[[Raw], Raw], options: WriteOptions
 ) -> Raw:
     def change_replicas(old: Raw, old_view: Any) -> Changed:
-        new = apply_scale(facts, old, make(render_scale(old)))
+        scale = dict(make(render_scale(old)))
+        check_kind(scale, _SCALE)
+        scale["metadata"] = dict(scale["metadata"])
+        check_namespace(facts, namespace, scale["metadata"])
+        check_name(scale["metadata"], name)
+        new = apply_scale(facts, old, scale)
         expected = expected_revision(facts, name, new)
         return admit_change(api, facts, name, new, old, expected, options.manager, "scale")
 

@@ -1,0 +1,84 @@
+"""An API on an empty store, whose clock, uids and suffixes are the test's; and scenarios played on it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from moorage.model.api_error import ApiError
+from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.serve.api import Api, Outcome
+from moorage.serve.bootstrap import bootstrap
+from moorage.serve.objects import decode, key_of
+from moorage.serve.options import WriteOptions
+from moorage.serve.verbs.creating import create
+from moorage.store.memory import MemoryStore
+
+Raw = dict[str, Any]
+
+CONFIG_MAP, POD, NODE = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"], KINDS["v1", "Node"]
+NAMESPACE, LEASE = KINDS["v1", "Namespace"], KINDS["coordination.k8s.io/v1", "Lease"]
+DEPLOYMENT, BUDGET = KINDS["apps/v1", "Deployment"], KINDS["policy/v1", "PodDisruptionBudget"]
+ME = WriteOptions("me")
+DRY = WriteOptions("me", dry_run=True)
+AT, NOW = 1767323045.0, "2026-01-02T03:04:05Z"
+
+
+def play(scenario: Callable[[Api], Awaitable[None]], *, suffixes: Iterator[str] | None = None) -> None:
+    """Run a scenario on a new API with the namespaces that every cluster has."""
+
+    async def main() -> None:
+        uids = count(1)
+        api = Api(MemoryStore(), gates_from({}), clock=lambda: AT, new_uid=lambda: f"uid-{next(uids)}")
+        await api.start()
+        await bootstrap(api, 443)
+        if suffixes is not None:
+            api.new_suffix = lambda: next(suffixes)
+        await scenario(api)
+
+    asyncio.run(main())
+
+
+def document(facts: KindFacts, name: str, **rest: Any) -> Raw:
+    metadata = {"name": name} if name else {}
+    return {
+        "apiVersion": facts.api_version,
+        "kind": facts.kind,
+        "metadata": metadata | rest.pop("metadata", {}),
+        **rest,
+    }
+
+
+def pod(name: str, **metadata: Any) -> Raw:
+    return document(POD, name, metadata=metadata, spec={"containers": [{"name": "c", "image": "i"}]})
+
+
+def deployment(name: str, replicas: int = 1) -> Raw:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return document(DEPLOYMENT, name, spec=spec)
+
+
+async def make(api: Api, facts: KindFacts, raw: Raw) -> Outcome:
+    return await create(api, facts, "default" if facts.namespaced else "", raw, ME)
+
+
+async def read(api: Api, facts: KindFacts, name: str) -> Raw | None:
+    """The object as it is stored, or nothing."""
+    stored = await api.store.get(key_of(facts, "default" if facts.namespaced else "", name))
+    return None if stored is None else decode(facts, stored)
+
+
+def shown(facts: KindFacts, outcome: Outcome) -> Raw:
+    return decode(facts, outcome.stored)
+
+
+async def refused(attempt: Awaitable[object]) -> tuple[int, str]:
+    """The code and the words with which something is refused."""
+    with pytest.raises(ApiError) as refusal:
+        await attempt
+    return refusal.value.code, refusal.value.message

@@ -1,0 +1,40 @@
+"""Finalize: a namespace goes when nothing holds it any more, and not before it is deleted."""
+
+import pytest
+from tests.unit.serve.verbs.bench import NAMESPACE, Raw, document, make, play, read, refused
+
+from moorage.model.subresource import DeleteOptions
+from moorage.serve.api import Api
+from moorage.serve.verbs.deleting import delete
+from moorage.serve.verbs.namespaces import finalize
+
+
+def finalizers(*names: str) -> Raw:
+    return document(NAMESPACE, "mine", spec={"finalizers": list(names)})
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_an_empty_namespace_goes(dry: bool) -> None:
+    async def scenario(api: Api) -> None:
+        await make(api, NAMESPACE, document(NAMESPACE, "mine"))
+        await delete(api, NAMESPACE, "", "mine", DeleteOptions())
+        kept = await finalize(api, "mine", finalizers("kubernetes", "a.b/c"))
+        assert kept["spec"]["finalizers"] == ["kubernetes", "a.b/c"]
+        assert kept["status"]["phase"] == "Terminating"
+        assert (await finalize(api, "mine", finalizers(), dry_run=dry))["metadata"]["name"] == "mine"
+        assert (await read(api, NAMESPACE, "mine") is None) is not dry
+
+    play(scenario)
+
+
+def test_a_namespace_that_is_not_deleted_stays() -> None:
+    async def scenario(api: Api) -> None:
+        await make(api, NAMESPACE, document(NAMESPACE, "mine"))
+        await finalize(api, "mine", finalizers())
+        assert await read(api, NAMESPACE, "mine") is not None
+        stale = finalizers()
+        stale["metadata"]["resourceVersion"] = "1"
+        assert (await refused(finalize(api, "mine", stale)))[0] == 409
+        assert await refused(finalize(api, "nobody", finalizers())) == (404, 'namespaces "nobody" not found')
+
+    play(scenario)

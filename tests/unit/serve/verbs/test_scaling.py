@@ -1,0 +1,115 @@
+"""Scale: read, put, patched and applied; the workload follows, and its entries say who did it."""
+
+from typing import Any
+
+import pytest
+from tests.unit.serve.verbs.bench import DEPLOYMENT, DRY, ME, Raw, deployment, make, play, read, refused
+
+from moorage.serve.api import Api
+from moorage.serve.options import WriteOptions
+from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH
+from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
+
+
+def scale(replicas: Any, kind: str = "Scale", **metadata: Any) -> Raw:
+    said = {"name": "web", **metadata}
+    return {"apiVersion": "autoscaling/v1", "kind": kind, "metadata": said, "spec": {"replicas": replicas}}
+
+
+async def replicas(api: Api) -> int:
+    found = await read(api, DEPLOYMENT, "web")
+    assert found is not None
+    return int(found["spec"]["replicas"])
+
+
+WHERE = (DEPLOYMENT, "default", "web")
+
+
+def test_a_scale_is_read() -> None:
+    async def scenario(api: Api) -> None:
+        await make(api, DEPLOYMENT, deployment("web", 3))
+        found = await get_scale(api, *WHERE)
+        assert (found["kind"], found["spec"], found["status"]["selector"]) == ("Scale", {"replicas": 3}, "app=web")
+        missing = get_scale(api, DEPLOYMENT, "default", "nobody")
+        assert await refused(missing) == (404, 'deployments.apps "nobody" not found')
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("options", [ME, DRY])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("", scale(5)),
+        (MERGE_PATCH, {"spec": {"replicas": 5}}),
+        (JSON_PATCH, [{"op": "replace", "path": "/spec/replicas", "value": 5}]),
+    ],
+)
+def test_a_scale_is_written(language: str, said: Any, options: WriteOptions) -> None:
+    async def scenario(api: Api) -> None:
+        await make(api, DEPLOYMENT, deployment("web", 3))
+        asked = repr(said)
+        write = patch_scale(api, *WHERE, language, said, options) if language else put_scale(api, *WHERE, said, options)
+        assert (await write)["spec"] == {"replicas": 5}
+        assert await replicas(api) == (3 if options.dry_run else 5)
+        assert repr(said) == asked
+
+    play(scenario)
+
+
+STALE = "the object has been modified; please apply your changes to the latest version and try again"
+NEGATIVE = "spec.replicas: Invalid value: -1: must be greater than or equal to 0"
+REFUSED: list[tuple[Raw, int, str]] = [
+    (scale(-1), 422, f'Scale.autoscaling "web" is invalid: {NEGATIVE}'),
+    (scale(5, name="api"), 400, "the name of the object (api) does not match the name on the URL (web)"),
+    (
+        scale(5, namespace="other"),
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    ),
+    (
+        scale(5, "Deployment"),
+        400,
+        'Deployment in version "v1" cannot be handled as a Scale: the path names another kind',
+    ),
+    (scale(5, resourceVersion="1"), 409, f'Operation cannot be fulfilled on deployments.apps "web": {STALE}'),
+    (
+        scale("many"),
+        400,
+        'Scale in version "v1" cannot be handled as a Scale: '
+        "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "code", "answer"), REFUSED)
+def test_what_scales_nothing(said: Raw, code: int, answer: str) -> None:
+    async def scenario(api: Api) -> None:
+        await make(api, DEPLOYMENT, deployment("web", 3))
+        assert await refused(put_scale(api, *WHERE, said, ME)) == (code, answer)
+        assert await replicas(api) == 3
+
+    play(scenario)
+
+
+def test_a_scale_is_applied() -> None:
+    async def scenario(api: Api) -> None:
+        await make(api, DEPLOYMENT, deployment("web", 3))
+        you, forced = WriteOptions("you"), WriteOptions("you", force=True)
+        said = 'Apply failed with 1 conflict: conflict with "me" using apps/v1: .spec.replicas'
+        assert await refused(patch_scale(api, *WHERE, APPLY, scale(5), you)) == (409, said)
+        assert (await patch_scale(api, *WHERE, APPLY, scale(5), forced))["spec"] == {"replicas": 5}
+        found = await read(api, DEPLOYMENT, "web")
+        assert found is not None
+        (yours,) = (entry for entry in found["metadata"]["managedFields"] if entry["manager"] == "you")
+        assert (yours["operation"], yours["subresource"]) == ("Apply", "scale")
+        assert yours["fieldsV1"] == {"f:spec": {"f:replicas": {}}}
+        assert await refused(patch_scale(api, *WHERE, APPLY, scale(-1), forced)) == (
+            422,
+            f'Scale.autoscaling "web" is invalid: {NEGATIVE}',
+        )
+        other = patch_scale(api, *WHERE, APPLY, scale(5, "Deployment"), forced)
+        assert (await refused(other))[0] == 400
+        assert await replicas(api) == 5
+
+    play(scenario)
