@@ -126,5 +126,7 @@ def _open_credentials(settings: ApiServerSettings) -> Credentials:
     now = datetime.datetime.now(datetime.UTC)
     try:
         return open_credentials(directory, server_names(settings.bind_address), now)
-    except (CertificateError, OSError) as error:
+    except CertificateError as error:
         raise CannotStart(f"certificates cannot be made: {error}") from None
+    except OSError as error:
+        raise CannotStart(f"certificates cannot be made: {error.filename}: {error.strerror}") from None

@@ -1,11 +1,12 @@
-"""Whether deletions wait for a garbage collector is said when the API server is started."""
+"""What an API server is told when it is started: whether deletions wait for a collector, where to keep its things."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from moorage.cli.api_server import ApiServerSettings, start_api_server
+from moorage.cli.api_server import ApiServerSettings, CannotStart, start_api_server
 from moorage.cli.apiserver import command
 from moorage.client.in_process import InProcessClient
 from moorage.model.gates import default_gates
@@ -35,3 +36,10 @@ def test_the_option_is_a_value_as_that_of_kubernetes_is() -> None:
     assert said.exit_code == 2
     assert "'perhaps' is not a valid boolean" in said.output
     assert "--enable-garbage-collector" in CliRunner().invoke(command, ["--help"]).output
+
+
+def test_certificates_that_cannot_be_kept_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "pki").write_text("")
+    with pytest.raises(CannotStart) as caught:
+        asyncio.run(start_api_server(ApiServerSettings(default_gates(), tmp_path)))
+    assert str(caught.value) == f"certificates cannot be made: {tmp_path}/pki/ca.crt: Not a directory"
