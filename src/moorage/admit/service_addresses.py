@@ -6,21 +6,31 @@ before the strategy validates. Differs: one family, IPv4; nobody routes anything
 places. Next: `moorage.serve` puts `ServiceAddresses` among its plugins; offline, nothing is allocated.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Collection
+from typing import Any, Protocol
 
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, items, part
+from moorage.admit.status import invalid_status
+from moorage.model.api_error import ApiError
+from moorage.model.field_error import AsJSON, invalid
+from moorage.model.kinds import KINDS
 
 NONE = "None"
+_SERVICE = KINDS["v1", "Service"]
+
+
+class NotAllocated(Exception):
+    """What a service asked for cannot be given to it; the text says why."""
 
 
 class Allocator(Protocol):
-    """Gives out what is free. What a service asks for by itself is told, so that nobody else gets it."""
+    """Gives out what is free, or raises NotAllocated. What a service asks for by itself is told."""
 
     def cluster_ip(self, wanted: str) -> str: ...
 
-    def node_port(self, wanted: int) -> int: ...
+    def node_port(self, wanted: int, besides: Collection[int]) -> int:
+        """`besides` are the ports that the service has already."""
 
 
 class ServiceAddresses(Plugin):
@@ -38,17 +48,53 @@ class ServiceAddresses(Plugin):
             if not spec.get("clusterIP"):
                 spec["clusterIP"] = allocator.cluster_ip("")
             elif spec["clusterIP"] != NONE and (old is None or old["spec"].get("clusterIP") != spec["clusterIP"]):
-                spec["clusterIP"] = allocator.cluster_ip(spec["clusterIP"])
+                spec["clusterIP"] = _asked_for_address(new, spec, allocator)
             spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
             spec["ipFamilies"] = spec.get("ipFamilies") or ["IPv4"]
             spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy") or "SingleStack"
-        if has_node_ports(spec):
-            known = {port.get("nodePort") for port in items(part(old or {}, "spec"), "ports")}
-            for port in items(spec, "ports"):
-                if port.get("nodePort") not in known or not port.get("nodePort"):
-                    port["nodePort"] = allocator.node_port(port.get("nodePort") or 0)
+        if _can_have_node_ports(spec):
+            _give_node_ports(new, spec, old, allocator)
         if has_health_port(spec) and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = allocator.node_port(0)
+            spec["healthCheckNodePort"] = allocator.node_port(0, _node_ports(spec))
+
+
+def _asked_for_address(new: Raw, spec: Raw, allocator: Allocator) -> str:
+    wanted: str = spec["clusterIP"]
+    try:
+        return allocator.cluster_ip(wanted)
+    except NotAllocated as refusal:
+        all_wanted = AsJSON(spec.get("clusterIPs") or [wanted])
+        raise _refused(new, "spec.clusterIPs", all_wanted, f"failed to allocate IP {wanted}: {refusal}") from None
+
+
+def _give_node_ports(new: Raw, spec: Raw, old: Raw | None, allocator: Allocator) -> None:
+    """A new service's ports of one number, which differ in their protocols, share a port of the nodes."""
+    ports, own, shared = items(spec, "ports"), _node_ports(part(old or {}, "spec")), dict[Any, int]()
+    for index, port in enumerate(ports):
+        number, wanted = port.get("port"), port.get("nodePort") or 0
+        if not wanted and not has_node_ports(spec):
+            continue
+        if not wanted and old is None:
+            alike = (other.get("nodePort") for other in ports[index:] if other.get("port") == number)
+            wanted = shared.get(number) or next(filter(None, alike), 0)
+        if wanted != shared.get(number) if old is None else wanted not in own:
+            try:
+                wanted = allocator.node_port(wanted, own if wanted else own | _node_ports(spec))
+            except NotAllocated as refusal:
+                raise _refused(new, f"spec.ports[{index}].nodePort", wanted, str(refusal)) from None
+        port["nodePort"] = wanted
+        own.add(wanted)
+        shared.setdefault(number, wanted)
+
+
+def _node_ports(spec: Raw) -> set[int]:
+    found = {port.get("nodePort") for port in items(spec, "ports")} | {spec.get("healthCheckNodePort")}
+    return {number for number in found if number}
+
+
+def _refused(new: Raw, path: str, value: Any, why: str) -> ApiError:
+    name = part(new, "metadata").get("name") or ""
+    return ApiError(invalid_status(_SERVICE, name, [invalid(path, value, why)]))
 
 
 def has_address(spec: Raw) -> bool:
@@ -59,6 +105,11 @@ def has_node_ports(spec: Raw) -> bool:
     if spec.get("type") == "NodePort":
         return True
     return spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
+
+
+def _can_have_node_ports(spec: Raw) -> bool:
+    """Where none are given out, some may still be asked for."""
+    return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
 def has_health_port(spec: Raw) -> bool:

@@ -1,15 +1,17 @@
 """Addresses and ports for Services: what is free in 10.96.0.0/12 and in 30000-32767.
 
-In: what Services have already. Out: something that is free, or Forbidden. A Service that is deleted gives back what it
-had. The API's own Service is always the first address. Kubernetes: the ipallocator and portallocator of
-pkg/registry/core/service. Next: `directory`, which tells of Services that come and go.
+In: what Services have already. Out: something that is free, NotAllocated where what was asked for is not, or Forbidden
+where nothing is. A Service that is deleted gives back what it had. The API's own Service is always the first address.
+Kubernetes: the ipallocator and portallocator of pkg/registry/core/service. Next: `directory`, which tells of Services
+that come and go.
 """
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from random import Random
 
 from moorage.admit.plugins import Forbidden
+from moorage.admit.service_addresses import NotAllocated
 from moorage.model.service import Service
 
 _RANGE = ipaddress.ip_network("10.96.0.0/12")
@@ -38,15 +40,18 @@ class ServiceAllocator:
                 return address
         raise Forbidden("failed to allocate a serviceIP: range is full")
 
-    def node_port(self, wanted: int) -> int:
+    def node_port(self, wanted: int, besides: Collection[int] = ()) -> int:
+        """`besides` are not given out: the Service has them already, or is going to."""
         taken = {port.nodePort for service in self._services.values() for port in service.spec.ports}
+        taken |= {service.spec.healthCheckNodePort for service in self._services.values()}
         if wanted:
-            if wanted in taken:
-                raise Forbidden(f"nodePort {wanted} is already allocated")
             if not _FIRST_PORT <= wanted <= _LAST_PORT:
-                raise Forbidden(f"nodePort {wanted} is not in the valid range {_FIRST_PORT}-{_LAST_PORT}")
+                valid = f"The range of valid ports is {_FIRST_PORT}-{_LAST_PORT}"
+                raise NotAllocated(f"provided port is not in the valid range. {valid}")
+            if wanted in taken or wanted in besides:
+                raise NotAllocated("provided port is already allocated")
             return wanted
-        free = [port for port in range(_FIRST_PORT, _LAST_PORT + 1) if port not in taken]
+        free = [port for port in range(_FIRST_PORT, _LAST_PORT + 1) if port not in taken and port not in besides]
         if not free:
             raise Forbidden("failed to allocate a nodePort: range is full")
         return self._random.choice(free)
@@ -57,6 +62,6 @@ class ServiceAllocator:
         except ValueError:
             return  # validation says what is wrong with it
         if wanted in taken:
-            raise Forbidden(f"failed to allocate IP {wanted}: provided IP is already allocated")
+            raise NotAllocated("provided IP is already allocated")
         if address not in _RANGE:
-            raise Forbidden(f"failed to allocate IP {wanted}: the provided IP is not in the valid range {_RANGE}")
+            raise NotAllocated("the provided network does not match the current range")

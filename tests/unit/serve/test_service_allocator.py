@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from moorage.admit.plugins import Forbidden
+from moorage.admit.service_addresses import NotAllocated
 from moorage.model.service import Service, ServicePort, ServiceSpec
 from moorage.serve.service_allocator import ServiceAllocator
 
@@ -22,16 +22,18 @@ def test_an_address_is_free_or_refused() -> None:
     taken = having(clusterIPs=("10.96.0.1",))
     assert taken.cluster_ip("") != "10.96.0.1"
     assert taken.cluster_ip("10.96.7.7") == "10.96.7.7"
-    with pytest.raises(Forbidden, match="already allocated"):
+    with pytest.raises(NotAllocated, match=r"^provided IP is already allocated$"):
         taken.cluster_ip("10.96.0.1")
-    with pytest.raises(Forbidden, match="not in the valid range"):
+    with pytest.raises(NotAllocated, match=r"^the provided network does not match the current range$"):
         taken.cluster_ip("192.0.2.1")
 
 
 def test_a_port_is_free_or_refused() -> None:
-    taken = having(ports=(ServicePort(port=80, nodePort=30000),))
-    assert 30000 < taken.node_port(0) <= 32767
-    with pytest.raises(Forbidden, match="already allocated"):
-        taken.node_port(30000)
-    with pytest.raises(Forbidden, match="not in the valid range"):
+    taken = having(ports=(ServicePort(port=80, nodePort=30000),), healthCheckNodePort=30001)
+    assert 30001 < taken.node_port(0) <= 32767
+    assert taken.node_port(0, range(30002, 32767)) == 32767
+    for port in (30000, 30001):
+        with pytest.raises(NotAllocated, match=r"^provided port is already allocated$"):
+            taken.node_port(port)
+    with pytest.raises(NotAllocated, match=r"not in the valid range\. The range of valid ports is 30000-32767"):
         taken.node_port(80)

@@ -1,5 +1,6 @@
 """Plugins that need a cluster around them: namespaces, accounts, classes."""
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from moorage.admit.plugins.node_taint import TaintNodesByCondition
 from moorage.admit.plugins.priority import Priority, check_priority_class_deletion
 from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
-from moorage.admit.service_addresses import ServiceAddresses
+from moorage.admit.service_addresses import NotAllocated, ServiceAddresses
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.meta import LocalObjectReference, ObjectMeta
@@ -159,10 +160,15 @@ class Counter:
     def cluster_ip(self, wanted: str) -> str:
         self.last += 1
         self.told.append(wanted)
+        if wanted == "10.9.9.9":
+            raise NotAllocated("provided IP is already allocated")
         return wanted or f"10.0.0.{self.last}"
 
-    def node_port(self, wanted: int) -> int:
+    def node_port(self, wanted: int, besides: Collection[int]) -> int:
         self.last += 1
+        assert 30000 + self.last not in besides
+        if wanted == 31000:
+            raise NotAllocated("provided port is already allocated")
         return wanted or 30000 + self.last
 
 
@@ -181,6 +187,35 @@ def test_services_get_addresses_and_ports() -> None:
     outside = made(document("Service", spec=balancer), plugin)
     assert outside["spec"]["ports"][0]["nodePort"] == 30003
     assert outside["spec"]["healthCheckNodePort"] == 30004
+
+
+def test_services_do_not_get_what_others_have() -> None:
+    plugin = ServiceAddresses(Counter)
+    spec = {"type": "NodePort", "ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2, "nodePort": 31000}]}
+    refused = admit(document("Service", spec=spec), None, GATES, plugins=(plugin,))
+    assert isinstance(refused, Rejected)
+    assert refused.status["message"] == (
+        'Service "x" is invalid: spec.ports[1].nodePort: Invalid value: 31000: provided port is already allocated'
+    )
+    refused = admit(document("Service", spec={"clusterIP": "10.9.9.9"}), None, GATES, plugins=(plugin,))
+    assert isinstance(refused, Rejected)
+    assert refused.status["message"] == (
+        'Service "x" is invalid: spec.clusterIPs: Invalid value: ["10.9.9.9"]: '
+        "failed to allocate IP 10.9.9.9: provided IP is already allocated"
+    )
+
+
+def test_protocols_of_one_port_share_a_port_of_the_nodes() -> None:
+    def node_ports(**spec: Any) -> list[int | None]:
+        both = [{"name": "a", "port": 53, "protocol": "UDP"}, {"name": "b", "port": 53}, {"name": "c", "port": 80}]
+        service = made(document("Service", spec={"type": "NodePort", "ports": both, **spec}), ServiceAddresses(Counter))
+        return [port.get("nodePort") for port in service["spec"]["ports"]]
+
+    first, second, third = node_ports()
+    assert first == second != third
+    asked = [{"name": "a", "port": 53, "protocol": "UDP"}, {"name": "b", "port": 53, "nodePort": 30053}]
+    assert node_ports(ports=asked) == [30053, 30053]
+    assert node_ports(type="LoadBalancer", allocateLoadBalancerNodePorts=False) == [None, None, None]
 
 
 def test_an_update_keeps_what_was_given() -> None:
