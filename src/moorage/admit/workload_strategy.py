@@ -13,6 +13,13 @@ from moorage.model.gates import GateSet
 
 NAMESPACE_FINALIZER = "kubernetes"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+#: What a status says from the beginning, also where it is zero: the fields that clients may rely on.
+_COUNTS = {
+    "ReplicaSet": ("replicas",),
+    "StatefulSet": ("replicas", "availableReplicas"),
+    "DaemonSet": ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
+    "PodDisruptionBudget": ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+}
 
 
 def prepare_nothing(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -124,7 +131,7 @@ def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:
 def _begin(new: Raw, old: Raw | None) -> None:
     if old is None:
         part(new, "metadata")["generation"] = 1
-        new.pop("status", None)
+        new["status"] = dict.fromkeys(_COUNTS.get(new["kind"], ()), 0)
     else:
         keep_status(new, old)
 

@@ -124,6 +124,21 @@ def test_what_is_empty_is_not_there() -> None:
     assert not empty.keys() & answer.object["metadata"].keys()
 
 
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [
+        ("Deployment", ()),
+        ("ReplicaSet", ("replicas",)),
+        ("StatefulSet", ("replicas", "availableReplicas")),
+        ("DaemonSet", ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")),
+    ],
+)
+def test_a_workload_has_a_status_before_its_controller_has_seen_it(kind: str, counts: tuple[str, ...]) -> None:
+    answer = admit({**workload(kind), "status": {"replicas": 7}}, None, GATES)
+    assert isinstance(answer, Admitted)
+    assert answer.object["status"] == dict.fromkeys(counts, 0)
+
+
 def test_without_a_request_metadata_must_be_complete() -> None:
     made = pod()
     made["metadata"] = {"generateName": "web-"}
