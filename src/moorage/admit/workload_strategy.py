@@ -9,7 +9,9 @@ these.
 from moorage.admit.kinds.job import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from moorage.admit.mutate import drop_disabled_fields
 from moorage.admit.raw import Raw, part
+from moorage.model.conversion import convert_view
 from moorage.model.gates import GateSet
+from moorage.model.pod import PodTemplateSpec
 
 NAMESPACE_FINALIZER = "kubernetes"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -40,8 +42,13 @@ def prepare_daemon_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
     if old is None or _template_generation(old) < 1:
         generation = max(given, 1)
     else:
-        generation = given + ((new["spec"].get("template") or {}) != (old["spec"].get("template") or {}))
+        generation = given + _is_other_template(new["spec"].get("template") or {}, old["spec"].get("template") or {})
     metadata["annotations"] = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
+
+
+def _is_other_template(new: Raw, old: Raw) -> bool:
+    """Not if it is only written in another way, such as with nulls."""
+    return new != old and convert_view(new, PodTemplateSpec) != convert_view(old, PodTemplateSpec)
 
 
 def _template_generation(daemon_set: Raw) -> int:

@@ -47,6 +47,7 @@ def test_changes_of_a_template_are_counted() -> None:
     other = {**first, "metadata": {**first["metadata"], "annotations": {COUNTED: "77"}}}
     same = updated(other, first)
     assert generation(same) == "1"
+    assert generation(updated(workload("DaemonSet", nodeSelector=None, hostNetwork=False), same)) == "1"
     assert generation(updated(workload("DaemonSet", hostNetwork=True), same)) == "2"
     imported = workload("DaemonSet")
     imported["metadata"]["annotations"] = {COUNTED: "5"}
