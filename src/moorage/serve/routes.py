@@ -6,13 +6,15 @@ Kubernetes: the request info resolver. Next: `handler`, which calls the verb.
 
 from typing import NamedTuple
 
-from moorage.model.api_error import method_not_supported, no_such_path
+from moorage.model.api_error import ApiError, bad_request, method_not_supported, no_such_path
 from moorage.serve.discovery_table import RESOURCES, ResourceFacts
 
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 #: What the core API has below a namespace that is not a resource in it.
 _OF_NAMESPACES = {"status", "finalize"}
+#: What people do to a pod's containers.
+_OF_CONTAINERS = {"attach": "attach to", "exec": "run a command in", "portforward": "forward a port to"}
 #: Where kubectl looks for the definition of a kind that it cannot find, before it says so: there never is one, and
 #: discovery does not tell of the place.
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -29,7 +31,7 @@ class Target(NamedTuple):
 
 
 def target_of(method: str, path: str) -> Target | None:
-    """Raises ApiError: 404 for a resource that is not served, 405 for what cannot be done to it."""
+    """Raises ApiError: 404 for a resource that is not served, 405 or 400 for what cannot be done to it."""
     if path == DEFINITIONS:
         return None
     segments = path.strip("/").split("/")
@@ -65,7 +67,7 @@ def _verb(method: str, resource: ResourceFacts, name: str, subresource: str) -> 
     if subresource:
         found = resource.subresource(subresource)
         if found is None:
-            raise no_such_path()
+            raise _not_served(resource, name, subresource)
         verb = "create" if method == "POST" else _VERBS_ON_ONE.get(method, "")
         verbs = found.verbs
     else:
@@ -74,3 +76,13 @@ def _verb(method: str, resource: ResourceFacts, name: str, subresource: str) -> 
     if verb not in verbs:
         raise method_not_supported()
     return verb
+
+
+def _not_served(resource: ResourceFacts, name: str, subresource: str) -> ApiError:
+    """Who wants a container is told that none runs, as who wants its log is."""
+    wanted = _OF_CONTAINERS.get(subresource)
+    if resource.facts.kind != "Pod" or wanted is None:
+        return no_such_path()
+    return bad_request(
+        f'pod "{name}" has no container to {wanted}: Moorage simulates nodes, so containers are never run'
+    )

@@ -161,6 +161,8 @@ def test_logs_say_honestly_that_there_are_none(kubectl: Kubectl) -> None:
     ran = kubectl.run("logs one")
     assert "log" in (ran.out + ran.err).lower()
     assert "not found" in kubectl.fails("logs nobody")
+    for command in ("exec one -- ls", "attach one", "port-forward one :80", "cp one:/etc/hosts /tmp/nothing"):
+        assert "Moorage simulates nodes, so containers are never run" in kubectl.fails(command), command
 
 
 def test_debug_says_honestly_that_there_are_no_ephemeral_containers(kubectl: Kubectl) -> None:

@@ -56,7 +56,8 @@ ABSENT = [
     "/api/v1/deployments",
     f"{IN}/nodes",
     f"{IN}/nodes/n1",
-    f"{IN}/pods/web/exec",
+    f"{IN}/pods/web/ephemeralcontainers",
+    f"{IN}/services/web/exec",
     f"{IN}/pods/web/status/more",
     "/api/v1/pods/web",
     "/api/v1/pods/web/status",
@@ -70,6 +71,19 @@ def test_what_is_not_there(path: str) -> None:
         target_of("GET", path)
     assert (refusal.value.code, refusal.value.reason) == (404, "NotFound")
     assert refusal.value.message == "the server could not find the requested resource"
+
+
+@pytest.mark.parametrize(
+    ("subresource", "wanted"),
+    [("exec", "run a command in"), ("attach", "attach to"), ("portforward", "forward a port to")],
+)
+def test_what_no_container_is_there_for(subresource: str, wanted: str) -> None:
+    with pytest.raises(ApiError) as refusal:
+        target_of("POST", f"{IN}/pods/web/{subresource}")
+    assert (refusal.value.code, refusal.value.reason) == (400, "BadRequest")
+    assert refusal.value.message == (
+        f'pod "web" has no container to {wanted}: Moorage simulates nodes, so containers are never run'
+    )
 
 
 IMPOSSIBLE = [
