@@ -52,6 +52,7 @@ def default_stateful_set(stateful_set: Raw) -> None:
     fill_empty(retention, {"whenDeleted": "Retain", "whenScaled": "Retain"})
     fill_absent(spec, {"replicas": 1, "revisionHistoryLimit": _HISTORY})
     for claim in items(spec, "volumeClaimTemplates"):
+        claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"  # whatever it says
         default_claim(claim)
     _default_template(spec)
 

@@ -284,6 +284,7 @@ def test_claims_of_a_stateful_set() -> None:
     claim = {"metadata": {"name": "data"}, "spec": spec}
     made = stored(workload("StatefulSet", {"volumeClaimTemplates": [claim]}))
     found = made["spec"]["volumeClaimTemplates"][0]
+    assert (found["apiVersion"], found["kind"]) == ("v1", "PersistentVolumeClaim")
     assert (found["status"], found["spec"]["volumeMode"]) == ({"phase": "Pending"}, "Filesystem")
 
 
