@@ -99,7 +99,11 @@ def _openapi(path: str, request: Request) -> Response:
         body = openapi_v3(group_version, kinds) if known else None
     if body is None:
         raise no_such_path()
-    headers = (("ETag", f'"{etag_of(body)}"'), ("Vary", "Accept"), ("Cache-Control", "public"))
+    tag, asked = etag_of(body), request.query.get("hash") if path.startswith("/openapi/v3/") else ""
+    if asked and asked != tag:
+        return Response(301, b"", _TEXT, (("Location", f"{path}?hash={tag}"),))
+    kept = "public, immutable" if asked else "public"
+    headers = (("ETag", f'"{tag}"'), ("Vary", "Accept"), ("Cache-Control", kept))
     return _unless_known(request, Response(200, body, media_type, headers))
 
 

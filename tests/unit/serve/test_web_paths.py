@@ -67,3 +67,14 @@ EXCLUDED = [
 def test_checks_can_be_excluded(target: str, code: int, said: str) -> None:
     answer = paths("disk full").answer(Request("GET", target))
     assert (answer.status, answer.body.decode()) == (code, said)
+
+
+def test_an_openapi_document_is_known_by_its_hash() -> None:
+    index = json.loads(paths("").answer(Request("GET", "/openapi/v3")).body)
+    target = index["paths"]["apis/apps/v1"]["serverRelativeURL"]
+    found = paths("").answer(Request("GET", target))
+    assert (found.status, dict(found.headers)["Cache-Control"]) == (200, "public, immutable")
+    moved = paths("").answer(Request("GET", "/openapi/v3/apis/apps/v1?hash=OLD"))
+    assert (moved.status, dict(moved.headers)["Location"]) == (301, target)
+    plain = paths("").answer(Request("GET", "/openapi/v3/apis/apps/v1"))
+    assert (plain.status, dict(plain.headers)["Cache-Control"]) == (200, "public")

@@ -39,7 +39,7 @@ def validate_config_map(config: ConfigMap, options: ValidationOptions) -> list[F
         errors += [invalid(f"binaryData[{key}]", key, message) for message in config_key_errors(key)]
         size += len(decode_base64(encoded))
     if size > LARGEST:
-        errors.append(too_long("", LARGEST))
+        errors.append(too_long("[]", LARGEST))
     return errors
 
 

@@ -22,6 +22,7 @@ from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.objects import decode, encode, key_of, meaning_of
 from moorage.serve.options import WriteOptions
+from moorage.serve.owner_references import name_owners_once
 from moorage.serve.verbs.creating import check_namespace, create
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
@@ -105,6 +106,7 @@ async def replace(
         refuse_unknown_uid(facts, name, metadata)
         metadata.pop("resourceVersion", None)
         return await create(api, facts, namespace, raw, options, warnings)
+    warnings = (*warnings, *name_owners_once(metadata))
     expected = expected_revision(facts, name, raw)
     if expected is None and not subresource and facts.kind in _ONLY_CONDITIONALLY:
         raise _revision_required(facts, name)

@@ -12,6 +12,7 @@ from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
 from moorage.serve.objects import encode_admitted, key_of, meaning_of
 from moorage.serve.options import WriteOptions
+from moorage.serve.owner_references import name_owners_once
 from moorage.store.protocol import KeyExists, Stored
 
 Raw = dict[str, Any]
@@ -34,6 +35,7 @@ async def create(
     check_namespace(facts, namespace, metadata)
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
+    warnings = (*warnings, *name_owners_once(metadata))
     is_generated = not metadata.get("name") and metadata.get("generateName")
     for _ in range(_NAMES_TRIED if is_generated else 1):
         admitted = api.admit_new(facts, raw, namespace, None if is_owned else options.manager)

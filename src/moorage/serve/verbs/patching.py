@@ -26,6 +26,7 @@ from moorage.serve.decoding import (
 )
 from moorage.serve.objects import key_of
 from moorage.serve.options import IGNORE, STRICT, WriteOptions
+from moorage.serve.owner_references import name_owners_once
 from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
 from moorage.serve.patch.merge_patch import apply_merge_patch
@@ -99,7 +100,7 @@ async def patch_object(
         new = patched(old, language, patch, schema_of(facts))
         warnings = _check_patched(new, old, language, patch, facts, options.validation, twice)
         changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view)
-        return changed._replace(warnings=warnings)
+        return changed._replace(warnings=[*warnings, *changed.warnings])
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
 
@@ -126,7 +127,7 @@ async def _apply(
     def make(old: Raw, old_view: Any) -> Changed:
         new = apply_patch(old, patch, facts, options.manager, force, subresource, api.now_text())
         changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view, is_owned=True)
-        return changed._replace(warnings=warnings)
+        return changed._replace(warnings=[*warnings, *changed.warnings])
 
     return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
 
@@ -207,4 +208,5 @@ def _admit(
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
     expected = None if is_same else expected_revision(facts, name, new)
     manager = None if is_owned else options.manager
-    return admit_change(api, facts, name, new, old, expected, manager, subresource, (), old_view)
+    repeated = name_owners_once(new["metadata"], is_patch=True)
+    return admit_change(api, facts, name, new, old, expected, manager, subresource, repeated, old_view)

@@ -46,7 +46,7 @@ def test_text_in_a_secret_becomes_bytes() -> None:
             document("ConfigMap", data={"a": "x"}, binaryData={"a": "eA=="}),
             ['data[a]: Invalid value: "a": duplicate of key present in binaryData'],
         ),
-        (document("ConfigMap", data={"a": "x" * 1048577}), [": Too long: may not be more than 1048576 bytes"]),
+        (document("ConfigMap", data={"a": "x" * 1048577}), ["[]: Too long: may not be more than 1048576 bytes"]),
     ],
 )
 def test_contents(made: Raw, texts: list[str]) -> None:

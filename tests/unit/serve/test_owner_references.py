@@ -1,0 +1,48 @@
+"""Owners that are named twice: the first stays, the others go, and somebody is told."""
+
+from typing import Any
+
+import pytest
+from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, play, shown
+
+from moorage.serve.api import Api
+from moorage.serve.owner_references import name_owners_once
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.patching import MERGE_PATCH, patch_object
+
+A: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"}
+B: dict[str, Any] = {**A, "name": "b", "uid": "2"}
+ALIKE = {**A, "blockOwnerDeletion": True}
+CASES: list[tuple[Any, Any, str]] = [
+    ([A, B], [A, B], ""),
+    ([A, A], [A], "1"),
+    ([A, B, A, B, A], [A, B], "1, 2, 1"),
+    ([A, ALIKE], [A, ALIKE], ""),  # not the same, though of the same owner
+    ([A], [A], ""),
+    (None, None, ""),
+    ("odd", "odd", ""),
+    (["odd", "odd"], ["odd", "odd"], ""),
+]
+
+
+@pytest.mark.parametrize(("owners", "left", "uids"), CASES)
+def test_each_owner_once(owners: Any, left: Any, uids: str) -> None:
+    metadata = {"ownerReferences": owners}
+    said = name_owners_once(metadata)
+    assert metadata["ownerReferences"] == left
+    assert [text.rpartition(": ")[2] for text in said] == ([uids] if uids else [])
+    assert owners is None or len(owners) >= len(left)  # what was handed in is not cut
+
+
+def test_every_way_to_write_an_object() -> None:
+    async def scenario(api: Api) -> None:
+        twice = {"ownerReferences": [A, dict(A)]}
+        made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=dict(twice)))
+        put = await replace(api, CONFIG_MAP, "default", "one", document(CONFIG_MAP, "one", metadata=dict(twice)), ME)
+        patch = await patch_object(api, CONFIG_MAP, "default", "one", MERGE_PATCH, {"metadata": twice}, ME)
+        for outcome, words in ((made, "entries; API"), (put, "entries; API"), (patch, "after mutating admission")):
+            assert shown(CONFIG_MAP, outcome)["metadata"]["ownerReferences"] == [A]
+            (warning,) = outcome.warnings
+            assert words in warning
+
+    play(scenario)

@@ -1,0 +1,153 @@
+"""Bodies in every form: objects, pages, lines of a watch, YAML, and warnings as headers."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from moorage.model.kinds import KINDS
+from moorage.serve.http.messages import Response
+from moorage.serve.negotiation import As, Form
+from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
+from moorage.serve.verbs.reading import Page
+from moorage.serve.watching import ADDED, BOOKMARK, DELETED, Happening
+from moorage.store.protocol import Stored
+
+CONFIG_MAP = KINDS["v1", "ConfigMap"]
+METADATA = {"name": "one", "namespace": "default"}
+STORED = Stored(
+    "/configmaps/default/one",
+    b'{"metadata":{"name":"one","namespace":"default"},"data":{"a":"1"},"apiVersion":"v1","kind":"ConfigMap"}',
+    7,
+    7,
+)
+OBJECT = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"resourceVersion": "7", **METADATA},
+    "data": {"a": "1"},
+}
+PARTIAL = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": OBJECT["metadata"]}
+
+
+def renderer(form: Form, include: Any = "Metadata") -> Renderer:
+    return Renderer(CONFIG_MAP, form, include, 0.0)
+
+
+def test_an_object_is_what_was_stored_and_its_revision() -> None:
+    assert json.loads(renderer(Form()).object(STORED)) == OBJECT
+    unstored = json.loads(renderer(Form()).object(STORED._replace(revision=0)))
+    assert unstored["metadata"] == METADATA
+
+
+@pytest.mark.parametrize("shows", [As.METADATA, As.METADATA_LIST])
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_metadata_only(shows: As, version: str) -> None:
+    api_version = f"meta.k8s.io/{version}"
+    wanted = {**PARTIAL, "apiVersion": api_version}
+    assert json.loads(renderer(Form(shows, version=version)).object(STORED)) == wanted
+    page = json.loads(renderer(Form(shows, version=version)).page(Page([STORED], 9)))
+    assert (page["kind"], page["apiVersion"]) == ("PartialObjectMetadataList", api_version)
+    assert (page["metadata"], page["items"]) == ({"resourceVersion": "9"}, [wanted])
+
+
+INCLUDED = [("Metadata", PARTIAL), ("Object", OBJECT), ("None", None)]
+
+
+@pytest.mark.parametrize(("include", "row"), INCLUDED)
+def test_tables(include: str, row: Any) -> None:
+    table = json.loads(renderer(Form(As.TABLE), include).object(STORED))
+    assert (table["kind"], table["apiVersion"], table["metadata"]) == (
+        "Table",
+        "meta.k8s.io/v1",
+        {"resourceVersion": "7"},
+    )
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Data", "Age"]
+    assert (table["rows"][0]["cells"][:2], table["rows"][0]["object"]) == (["one", 1], row)
+
+
+def test_old_tables_say_that_they_are() -> None:
+    table = json.loads(renderer(Form(As.TABLE, version="v1beta1")).page(Page([STORED], 9)))
+    assert table["apiVersion"] == table["rows"][0]["object"]["apiVersion"] == "meta.k8s.io/v1beta1"
+
+
+PAGES: list[tuple[Page, dict[str, Any]]] = [
+    (Page([STORED], 9), {"resourceVersion": "9"}),
+    (Page([STORED], 9, "more"), {"resourceVersion": "9", "continue": "more"}),
+    (Page([STORED], 9, "more", 3), {"resourceVersion": "9", "continue": "more", "remainingItemCount": 3}),
+    (Page([STORED], 9, "", 3), {"resourceVersion": "9"}),
+]
+
+
+@pytest.mark.parametrize(("page", "metadata"), PAGES)
+@pytest.mark.parametrize("shows", [As.OBJECT, As.TABLE, As.METADATA])
+def test_pages_say_where_they_are(page: Page, metadata: dict[str, Any], shows: As) -> None:
+    body = json.loads(renderer(Form(shows)).page(page))
+    assert body["metadata"] == metadata
+    assert len(body["rows"] if shows is As.TABLE else body["items"]) == 1
+
+
+def test_an_empty_list_has_items() -> None:
+    body = json.loads(renderer(Form()).page(Page([], 9)))
+    assert (body["kind"], body["apiVersion"], body["items"]) == ("ConfigMapList", "v1", [])
+
+
+def test_events_show_the_object_at_their_own_revision() -> None:
+    line = renderer(Form()).event(Happening(DELETED, STORED, 8))
+    assert line.endswith(b"}\n")
+    event = json.loads(line)
+    assert event["type"] == "DELETED"
+    assert event["object"] == {**OBJECT, "metadata": {**METADATA, "resourceVersion": "8"}}
+
+
+def test_only_the_first_event_of_a_watch_has_headers() -> None:
+    table = renderer(Form(As.TABLE))
+    events = [json.loads(table.event(Happening(ADDED, STORED, 7)))["object"] for _ in range(2)]
+    assert [bool(event["columnDefinitions"]) for event in events] == [True, False]
+
+
+END = {"k8s.io/initial-events-end": "true"}
+
+
+@pytest.mark.parametrize("is_end", [False, True])
+def test_bookmarks(is_end: bool) -> None:
+    bookmark = Happening(BOOKMARK, None, 12, is_end)
+    metadata = {"resourceVersion": "12", "creationTimestamp": None, **({"annotations": END} if is_end else {})}
+    plain = json.loads(renderer(Form()).event(bookmark))
+    assert plain == {"type": BOOKMARK, "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}}
+    partial = json.loads(renderer(Form(As.METADATA, version="v1beta1")).event(bookmark))["object"]
+    assert partial == {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1beta1",
+        "metadata": metadata,
+    }
+    table = json.loads(renderer(Form(As.TABLE)).event(bookmark))["object"]
+    assert (table["kind"], table["metadata"], table["columnDefinitions"]) == ("Table", {"resourceVersion": "12"}, None)
+    assert table["rows"] == [{"cells": [], "object": plain["object"]}]
+
+
+def test_errors_and_other_documents() -> None:
+    assert json.loads(error_event({"code": 410})) == {"type": "ERROR", "object": {"code": 410}}
+    answer = json_response({"a": 1}, 201, (("X", "y"),))
+    assert (answer.status, answer.body, answer.headers) == (201, b'{"a":1}', (("X", "y"),))
+
+
+def test_yaml_says_the_same() -> None:
+    answer = as_yaml(Response(201, b'{"a":"1","b":[true,null]}', headers=(("X", "y"),)))
+    assert (answer.status, answer.content_type, answer.headers) == (201, "application/yaml", (("X", "y"),))
+    assert yaml.safe_load(answer.body) == {"a": "1", "b": [True, None]}
+
+
+WARNINGS: list[tuple[list[str], list[str]]] = [
+    ([], []),
+    (["a", "b", "a"], ['299 - "a"', '299 - "b"']),
+    (['say "x\\y"'], [r'299 - "say \"x\\y\""']),
+    (["x" * 5000], [f'299 - "{"x" * 4096}"']),
+    ([letter * 4096 for letter in "abcde"], [f'299 - "{letter * 4096}"' for letter in "abcd"]),
+]
+
+
+@pytest.mark.parametrize(("said", "headers"), WARNINGS)
+def test_warnings(said: list[str], headers: list[str]) -> None:
+    assert warning_headers(said) == tuple(("Warning", value) for value in headers)
