@@ -13,9 +13,8 @@ from typing import NamedTuple
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.match.daemon_pods import DaemonTemplate
-from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
-from moorage.match.tolerations import compile_tolerations, describe_taint
+from moorage.match.tolerations import describe_taint
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
@@ -24,9 +23,9 @@ from moorage.model.gates import (
     Gate,
     GateSet,
 )
-from moorage.model.node import Node
 from moorage.model.pod import Pod, PodSpec
 from moorage.model.storage import PersistentVolume
+from moorage.plan.gates.nodes import Nodes
 from moorage.plan.gates.uses import Use, uses_in_spec, uses_in_volume
 from moorage.plan.inventory import Inventory, Item
 
@@ -69,7 +68,7 @@ def order_of_disabling(gate: Gate) -> tuple[Component, ...]:
 
 def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
     """Every object that depends on one of the gates, in the order of the input."""
-    nodes: dict[str, Node] = {item.key.name: item.view for item in inventory.of_kind("Node")}
+    nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")})
     wanted = {gate.name for gate in gates}
     findings: list[Finding] = []
     for item in inventory.items.values():
@@ -104,7 +103,7 @@ def _template(item: Item) -> Pod:
     return template
 
 
-def _consequences(item: Item, gate: Gate, on: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
+def _consequences(item: Item, gate: Gate, on: GateSet, nodes: Nodes) -> Iterator[Consequence]:
     off = on.with_gate(gate, False)
     kind = item.key.kind
     if kind == "PersistentVolume" and item.existing:
@@ -118,7 +117,7 @@ def _consequences(item: Item, gate: Gate, on: GateSet, nodes: dict[str, Node]) -
         yield from _of_template(item, gate, on, off, nodes)
 
 
-def _of_pod(pod: Pod, gate: Gate, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
+def _of_pod(pod: Pod, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes) -> Iterator[Consequence]:
     if gate.name in _DROPPED_SILENTLY:
         yield Consequence(API, "keeps its keys and the selector that was made of them", breaks=False)
         return
@@ -128,34 +127,26 @@ def _of_pod(pod: Pod, gate: Gate, on: GateSet, off: GateSet, nodes: dict[str, No
     if not pod.spec.nodeName:
         yield _of_pending(pod.spec, on, off, nodes)
         return
-    node = nodes.get(pod.spec.nodeName)
-    yield from _of_running(pod, node, on, off)
+    yield from _of_running(pod, nodes, on, off)
 
 
-def _of_pending(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Consequence:
+def _of_pending(spec: PodSpec, on: GateSet, off: GateSet, nodes: Nodes) -> Consequence:
     """By taints and node affinity alone: what else a node lacks may be there tomorrow."""
-    with_it, without = ([name for name, node in nodes.items() if _may_be_on(spec, node, gates)] for gates in (on, off))
-    lost = [name for name in with_it if name not in without]
+    with_it, without = (nodes.open_to(spec, gates) for gates in (on, off))
+    lost = _missing(with_it, without)
     if without:
         text = f"cannot be scheduled on {_some(lost)}, but on {_some(without)}" if lost else "is scheduled as before"
         return Consequence(SCHEDULER, text, breaks=bool(lost))
-    if nodes and not with_it:
+    if nodes.by_name and not with_it:
         return Consequence(SCHEDULER, f"no node suits it yet, {_NOT_USED}", breaks=True)
     text = "stays Pending for as long as the gate is off, and is scheduled once it is on again"
     return Consequence(SCHEDULER, text, breaks=True)
 
 
-def _may_be_on(spec: PodSpec, node: Node, gates: GateSet) -> bool:
-    affinity = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
-    return affinity.match(node.metadata.labels, node.metadata.name) and not compile_tolerations(
-        spec.tolerations, gates
-    ).untolerated(node.spec.taints, frozenset({"NoExecute", "NoSchedule"}))
-
-
-def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Consequence:
-    with_it, without = (_reached(volume, gates, nodes) for gates in (on, off))
-    lost = [name for name in with_it if name not in without]
-    if nodes and not with_it:
+def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: Nodes) -> Consequence:
+    with_it, without = (nodes.reached_by(volume, gates) for gates in (on, off))
+    lost = _missing(with_it, without)
+    if nodes.by_name and not with_it:
         return Consequence(SCHEDULER, f"no node satisfies its node affinity yet, {_NOT_USED}", breaks=True)
     if not without:
         text = "no node satisfies its node affinity any more: pods that use it stay Pending"
@@ -166,14 +157,6 @@ def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: dict[
     return Consequence(SCHEDULER, "the same nodes satisfy its node affinity", breaks=False)
 
 
-def _reached(volume: PersistentVolume, gates: GateSet, nodes: dict[str, Node]) -> list[str]:
-    affinity = volume.spec.nodeAffinity
-    if affinity is None or affinity.required is None:
-        return list(nodes)
-    selector = compile_node_selector(affinity.required, gates)
-    return [name for name, node in nodes.items() if selector.match(node.metadata.labels, name)]
-
-
 def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Consequence]:
     """A manifest that no cluster has yet."""
     if gate.name in _DROPPED_SILENTLY:
@@ -182,16 +165,17 @@ def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Conse
         yield Consequence(API, f"would be rejected: {refusal}", breaks=True)
 
 
-def _of_running(pod: Pod, node: Node | None, on: GateSet, off: GateSet) -> Iterator[Consequence]:
+def _of_running(pod: Pod, nodes: Nodes, on: GateSet, off: GateSet) -> Iterator[Consequence]:
     name = pod.spec.nodeName
+    node = nodes.by_name.get(name)
     if node is None:
         text = f"runs on {name}, which is not in the input: whether it would be evicted cannot be told"
         yield Consequence(MANAGER, text, breaks=False)
         return
-    before, after = (decide_eviction(node.spec.taints, compile_tolerations(pod.spec.tolerations, g)) for g in (on, off))
+    with_it, without = (nodes.tolerations(pod.spec, gates) for gates in (on, off))
+    before, after = decide_eviction(node.spec.taints, with_it), decide_eviction(node.spec.taints, without)
     if not after.all_tolerated and before.all_tolerated:
-        tolerations = compile_tolerations(pod.spec.tolerations, off)
-        taint = tolerations.untolerated(node.spec.taints, frozenset({"NoExecute"}))[0]
+        taint = without.untolerated(node.spec.taints, frozenset({"NoExecute"}))[0]
         text = f"would be evicted from {name}: taint {describe_taint(taint)}:NoExecute is tolerated by nothing else"
         yield Consequence(MANAGER, text, breaks=True)
         yield Consequence(KUBELET, f"would be refused by {name} if it came again", breaks=True)
@@ -208,7 +192,7 @@ def _time_left(eviction: Eviction) -> float:
     return {When.NEVER: math.inf, When.NOW: 0.0}.get(eviction.when, eviction.seconds)
 
 
-def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
+def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes) -> Iterator[Consequence]:
     if _has_finished(item):
         yield Consequence(API, "has finished: nothing changes", breaks=False)
         return
@@ -244,12 +228,12 @@ def _makes_nothing_unless(item: Item) -> str:
     return "has no replicas; if it is scaled up, " if getattr(spec, "replicas", None) == 0 else ""
 
 
-def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: dict[str, Node]) -> Iterator[Consequence]:
+def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: Nodes) -> Iterator[Consequence]:
     """Where its controller would not have pods any more, and where only those that are there already."""
     with_it, without = DaemonTemplate(spec, on), DaemonTemplate(spec, off)
     deleted: list[str] = []
     kept: list[str] = []
-    for name, node in nodes.items():
+    for name, node in nodes.by_name.items():
         fit = without.fits(node)
         if with_it.fits(node).should_run and not fit.should_run:
             (kept if fit.should_continue else deleted).append(name)
@@ -282,6 +266,11 @@ def _complaints(made: Raw, gates: GateSet) -> list[str]:
     if not isinstance(result, Rejected):
         return []
     return [str(error) for error in result.errors] or [str(result.status["message"])]
+
+
+def _missing(names: list[str], others: list[str]) -> list[str]:
+    known = set(others)
+    return [name for name in names if name not in known]
 
 
 def _some(names: list[str]) -> str:

@@ -1,10 +1,12 @@
 """What depends on a gate, and what would happen to it without."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from moorage.lint.sources import sources_of
+from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import (
     GATES,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
@@ -12,8 +14,11 @@ from moorage.model.gates import (
     TAINT_TOLERATION_CEL,
     TAINT_TOLERATION_COMPARISON_OPERATORS,
     Component,
+    GateSet,
     gates_from,
 )
+from moorage.model.scheduling import Toleration
+from moorage.plan.gates import nodes
 from moorage.plan.gates.audit import Finding, audit, order_of_disabling
 from moorage.plan.gates.report import as_document, render_text
 from moorage.plan.planner import Planner, Settings
@@ -328,3 +333,21 @@ def test_what_has_finished_or_is_suspended_breaks_nothing(tmp_path: Path) -> Non
     assert finished == ("has finished: nothing changes", False)
     assert suspended[0].startswith("is suspended; if it is resumed, the template stays, but new Jobs of it")
     assert not suspended[1]
+
+
+def test_what_many_pods_wish_is_worked_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[object] = []
+
+    def counted(tolerations: Sequence[Toleration], gates: GateSet) -> TolerationSet:
+        compiled.append(tolerations)
+        return compile_tolerations(tolerations, gates)
+
+    monkeypatch.setattr(nodes, "compile_tolerations", counted)
+    waiting = RUNNING.replace("nodeName: n1", "").replace("phase: Running", "phase: Pending").replace("OTHER", "")
+    many = [waiting.replace("name: p,", f"name: p{i},").replace("-111111111111", f"-{i:012d}") for i in range(20)]
+    there = [NODE.replace("n1", f"n{i}") for i in range(20)]
+    findings = findings_in("".join(there + many), tmp_path)
+    assert len(findings) == 20
+    assert {finding.consequences for finding in findings} == {findings[0].consequences}
+    # With the gate and without.
+    assert len(compiled) == 2
