@@ -66,6 +66,7 @@ class Domains:
         self._nodes: list[_Node] = []
         self._spreads: dict[bytes, _Spread] = {}
         self._deadlocks: list[_Waiting] = []
+        self._sizes: dict[tuple[str, tuple[str, ...]], set[int]] = {}
 
     def add_node(self, node: Node) -> None:
         if len(self._nodes) < _MOST_NODES:
@@ -112,14 +113,20 @@ class Domains:
 
     def _stops(self, deadlock: Deadlock) -> bool:
         """Whether the old pods may leave no domain free for a new one; where they have to be together, in one place."""
+        keys = (deadlock.topology_key, deadlock.within)
+        if keys not in self._sizes:
+            self._sizes[keys] = self._sizes_of_places(*keys)
+        sizes, occupied = self._sizes[keys], deadlock.occupied
+        return not sizes or occupied is None or occupied in sizes or max(sizes) < occupied
+
+    def _sizes_of_places(self, key: str, within: tuple[str, ...]) -> set[int]:
+        """How many domains of the key there are in each combination of the others' values."""
         places: dict[tuple[str, ...], set[str]] = {}
         for node in self._nodes:
             labels = node.labels
-            if deadlock.topology_key in labels and all(key in labels for key in deadlock.within):
-                place = tuple(labels[key] for key in deadlock.within)
-                places.setdefault(place, set()).add(labels[deadlock.topology_key])
-        sizes = {len(domains) for domains in places.values()}
-        return not sizes or deadlock.occupied is None or deadlock.occupied in sizes or max(sizes) < deadlock.occupied
+            if key in labels and all(other in labels for other in within):
+                places.setdefault(tuple(labels[other] for other in within), set()).add(labels[key])
+        return {len(domains) for domains in places.values()}
 
     def _blocked_domains(self, spread: _Spread) -> str | None:
         """What is wrong with the constraint, or None if every domain can be entered, or none can."""
