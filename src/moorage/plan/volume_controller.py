@@ -92,9 +92,9 @@ def _volume_for(inventory: Inventory, claim: PersistentVolumeClaim) -> Item | No
 
 
 def _provisioned(inventory: Inventory, item: Item, storage_class: StorageClass | None) -> Item | None:
-    if storage_class is None or storage_class.provisioner == _NO_PROVISIONER:
-        return None
     claim: PersistentVolumeClaim = item.view
+    if storage_class is None or storage_class.provisioner == _NO_PROVISIONER or claim.spec.selector is not None:
+        return None  # what is selected by labels cannot be made: a new volume has none
     key = Key("PersistentVolume", "", f"pvc-{name_suffix(str(item.key))}")
     view = PersistentVolume(
         kind="PersistentVolume",

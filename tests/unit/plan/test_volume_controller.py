@@ -73,6 +73,8 @@ def test_a_class_provisions_and_the_default_class_is_that_of_claims_without() ->
     topologies = [{"matchLabelExpressions": [{"key": "zone", "values": ["b"]}]}]
     zonal = Plan(*NODES, user(), claim(), storage_class("fast", default=True, allowedTopologies=topologies))
     assert zonal.where == {"a": "n2"}
+    selecting = claim(storageClassName="fast", selector={"matchLabels": {"disk": "old"}})
+    assert bound_to(Plan(*NODES, user(), selecting, storage_class("fast"))) == ""
 
 
 def test_a_class_without_a_provisioner_has_only_what_there_is() -> None:

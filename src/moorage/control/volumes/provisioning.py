@@ -5,9 +5,9 @@ claim; or a note for whoever else provisions, or why nobody does. Classes with t
 are served here: there is nothing behind such a volume but the object. With `all_provisioners`, every other one is
 simulated too, so that manifests written for real clusters work where there is no real storage. A volume made for a
 node can be reached from where the class's allowedTopologies and the node's labels agree, or without allowedTopologies
-from the node's zone; one that waits for nobody, from all of the allowed topologies. Kubernetes: provisionClaim of
-pkg/controller/volume/persistentvolume, and the external provisioners of CSI. Differs: what is provisioned is there at
-once. Next: `claims`, which binds what was made.
+from the node's zone; one that waits for nobody, from all of the allowed topologies. What a claim selects by labels is
+not made: a new volume has none. Kubernetes: provisionClaim of pkg/controller/volume/persistentvolume, and the external
+provisioners of CSI. Differs: what is provisioned is there at once. Next: `claims`, which binds what was made.
 """
 
 import re
@@ -88,6 +88,9 @@ class Provisioner:
         name = f"pvc-{claim.uid}"
         if world.get(VOLUME, name) is not None:
             return Provisioning()
+        which = f"Failed to provision volume with StorageClass {go_quote(storage_class.metadata.name)}"
+        if claim.view.spec.selector is not None:
+            return _failed(f"{which}: claim Selector is not supported")
         labels: dict[str, str] | None = None
         node = claim.view.metadata.annotations.get(SELECTED_NODE)
         if node is not None:
@@ -98,8 +101,7 @@ class Provisioner:
         terms = _reach(storage_class, labels)
         if terms is None:
             text = f"no allowed topology has node {go_quote(node or '')}"
-            which = f"StorageClass {go_quote(storage_class.metadata.name)}"
-            return _elsewhere(claim, f"Failed to provision volume with {which}: {text}")
+            return _elsewhere(claim, f"{which}: {text}")
         document = _volume(name, claim, storage_class, terms)
         text = f"Successfully provisioned volume {name} using {storage_class.provisioner}"
         made = Create(VOLUME, document, report=Report(reference_to(claim), NORMAL, "ProvisioningSucceeded", text))

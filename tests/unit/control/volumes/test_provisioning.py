@@ -159,3 +159,18 @@ def test_a_crash_at_any_point_makes_one_volume() -> None:
         assert len(bound) == 12
 
     play(story)
+
+
+def test_what_is_selected_by_labels_is_not_made() -> None:
+    async def story(cluster: Storage) -> None:
+        chosen = claim("c", storageClassName="fast", selector={"matchLabels": {"disk": "old"}})
+        await cluster.make(storage_class("fast"), chosen)
+        await cluster.settle(10)
+        text = 'Failed to provision volume with StorageClass "fast": claim Selector is not supported'
+        assert cluster.messages("c", "ProvisioningFailed") == [text]
+        assert await cluster.all(VOLUME) == []
+        await cluster.make(volume("v", metadata={"labels": {"disk": "old"}}, storageClassName="fast"))
+        await cluster.settle(10)
+        assert await cluster.bound_to("c") == "v"
+
+    play(story)
