@@ -21,6 +21,7 @@ READ: list[tuple[bytes, str, dict[str, Any]]] = [
     (b'{"kind":"","apiVersion":null,"metadata":{"name":"x"}}', JSON, WHOLE),
     (b"metadata: {name: x}\n", YAML, WHOLE),
     (b"---\nmetadata: {name: x}\n---\n", "text/yaml", WHOLE),
+    (b"metadata: {name: x}\n---\nnull\n", YAML, WHOLE),
     (b'{"metadata":{"name":"x"}}', YAML, WHOLE),
     (b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", YAML, WHOLE),
     (b"{}", JSON, {**WHOLE, "metadata": {}}),

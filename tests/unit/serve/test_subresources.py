@@ -55,6 +55,7 @@ def binding(**rest: Any) -> dict[str, Any]:
 
 
 SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 5}}
+TWICE = b"apiVersion: autoscaling/v1\nkind: Scale\nspec: {replicas: 4}\nspec: {replicas: 5}\n"
 ANSWERS: list[tuple[str, str, Any, str, int]] = [
     ("POST", f"{IN}/pods/p/binding", binding(), "", 201),
     ("POST", f"{IN}/pods/p/binding", binding(kind="Binding", apiVersion="v1"), "", 201),
@@ -79,8 +80,8 @@ ANSWERS: list[tuple[str, str, Any, str, int]] = [
     ("PATCH", f"{WEB}/scale?fieldManager=you&force=true", SCALE, APPLY, 200),
     ("PATCH", f"{WEB}/scale?fieldManager=you", SCALE, APPLY, 409),
     ("PATCH", f"{WEB}/scale", SCALE, APPLY, 422),
-    ("PATCH", f"{WEB}/scale?fieldManager=you&fieldValidation=Strict", b"a: 1\na: 1\n", APPLY, 400),
-    ("PATCH", f"{WEB}?fieldManager=you&fieldValidation=Strict", b"a: 1\na: 1\n", APPLY, 400),
+    ("PATCH", f"{WEB}/scale?fieldManager=you&force=1&fieldValidation=Strict", TWICE, APPLY, 400),
+    ("PATCH", f"{WEB}/scale?fieldManager=you&force=1", TWICE, APPLY, 200),
     ("PUT", "/api/v1/namespaces/default/finalize", {"metadata": {"name": "default"}}, "", 200),
     ("GET", f"{IN}/pods/p?resourceVersion=99999", None, "", 410),
     ("GET", f"{IN}/pods/p?resourceVersion=1", None, "", 200),

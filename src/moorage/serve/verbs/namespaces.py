@@ -11,7 +11,7 @@ from moorage.admit.status_update import finalize_namespace
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api, admitted, check_types
 from moorage.serve.objects import decode
-from moorage.serve.verbs.changing import Changed, change, expected_revision
+from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 
 Raw = dict[str, Any]
 
@@ -20,6 +20,7 @@ _NAMESPACE = KINDS["v1", "Namespace"]
 
 async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:
     check_types(raw, _NAMESPACE)
+    check_name(raw["metadata"], name)
     expected = expected_revision(_NAMESPACE, name, raw)
 
     def make(old: Raw, old_view: Any) -> Changed:

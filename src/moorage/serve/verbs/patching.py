@@ -151,8 +151,6 @@ def check_applied(patch: Raw, facts: KindFacts, namespace: str, name: str) -> No
     if said != name:
         raise bad_request(f"metadata.name ({said}) must match the name of the request ({name})")
     check_namespace(facts, namespace, metadata)
-    if metadata.get("managedFields"):
-        raise bad_request("metadata.managedFields must be nil")
 
 
 def patched(old: Raw, language: str, patch: Any, schema: StructType) -> Raw:

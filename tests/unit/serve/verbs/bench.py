@@ -16,6 +16,7 @@ from moorage.serve.objects import decode, key_of
 from moorage.serve.options import WriteOptions
 from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
+from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]
 
@@ -75,6 +76,20 @@ async def read(api: Api, facts: KindFacts, name: str) -> Raw | None:
 
 def shown(facts: KindFacts, outcome: Outcome) -> Raw:
     return decode(facts, outcome.stored)
+
+
+def meddle(api: Api) -> None:
+    """Let somebody else come in between: before the next change is stored, `"a":"1"` becomes `"a":"9"`."""
+    store, update = api.store, api.store.update
+
+    async def late(key: str, value: bytes, expected: int, meaning: Any = None) -> Stored:
+        store.update = update  # type: ignore[method-assign]
+        current = await store.get(key)
+        assert current is not None
+        await update(key, current.value.replace(b'"a":"1"', b'"a":"9"'), expected)
+        return await update(key, value, expected, meaning)
+
+    store.update = late  # type: ignore[method-assign]
 
 
 async def refused(attempt: Awaitable[object]) -> tuple[int, str]:

@@ -3,7 +3,20 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, DRY, LEASE, ME, Raw, document, make, play, read, refused, shown
+from tests.unit.serve.verbs.bench import (
+    CONFIG_MAP,
+    DRY,
+    LEASE,
+    ME,
+    Raw,
+    document,
+    make,
+    meddle,
+    play,
+    read,
+    refused,
+    shown,
+)
 
 from moorage.model.subresource import DeleteOptions
 from moorage.serve.api import Api
@@ -125,27 +138,11 @@ def adding(api: Api, expected: int | None) -> Change:
     return make_change
 
 
-class Meddler:
-    """Somebody whose write comes in between: a change of the store that is there before ours."""
-
-    def __init__(self, api: Api) -> None:
-        self._api, self._update = api, api.store.update
-        self.times = 0
-
-    async def update(self, key: str, value: bytes, expected: int, meaning: Any = None) -> Any:
-        if not self.times:
-            self.times = 1
-            current = await self._api.store.get(key)
-            assert current is not None
-            await self._update(key, current.value.replace(b'"a":"1"', b'"a":"9"'), expected)
-        return await self._update(key, value, expected, meaning)
-
-
 @pytest.mark.parametrize("insists", [False, True])
 def test_a_change_that_races_is_made_again_unless_it_was_for_one_revision(insists: bool) -> None:
     async def scenario(api: Api) -> None:
         made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
-        api.store.update = Meddler(api).update  # type: ignore[method-assign]
+        meddle(api)
         expected = made.stored.revision if insists else None
         attempt = change(api, CONFIG_MAP, "default", "one", adding(api, expected))
         if insists:

@@ -35,6 +35,10 @@ def test_a_namespace_that_is_not_deleted_stays() -> None:
         stale = finalizers()
         stale["metadata"]["resourceVersion"] = "1"
         assert (await refused(finalize(api, "mine", stale)))[0] == 409
-        assert await refused(finalize(api, "nobody", finalizers())) == (404, 'namespaces "nobody" not found')
+        said = "the name of the object (mine) does not match the name on the URL (nobody)"
+        assert await refused(finalize(api, "nobody", finalizers())) == (400, said)
+        nobody = document(NAMESPACE, "nobody", spec={})
+        assert await refused(finalize(api, "nobody", nobody)) == (404, 'namespaces "nobody" not found')
+        assert (await refused(finalize(api, "mine", document(NAMESPACE, "mine", spec=7))))[0] == 400
 
     play(scenario)

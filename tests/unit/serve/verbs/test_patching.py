@@ -3,7 +3,20 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, DRY, ME, NODE, Raw, document, make, play, read, refused, shown
+from tests.unit.serve.verbs.bench import (
+    CONFIG_MAP,
+    DRY,
+    ME,
+    NODE,
+    Raw,
+    document,
+    make,
+    meddle,
+    play,
+    read,
+    refused,
+    shown,
+)
 
 from moorage.model.api_error import ApiError
 from moorage.serve.api import Api, Outcome
@@ -90,6 +103,22 @@ def test_what_a_patch_makes(language: str, patch: Any, data: Raw, options: Write
         found = await read(api, CONFIG_MAP, "one")
         assert found is not None
         assert found["data"] == ({"a": "1"} if options.dry_run else data)
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("language", [MERGE_PATCH, STRATEGIC_MERGE, APPLY])
+@pytest.mark.parametrize("insists", [False, True])
+def test_a_patch_that_races(language: str, insists: bool) -> None:
+    async def scenario(api: Api) -> None:
+        made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+        metadata = {"resourceVersion": str(made.stored.revision)} if insists else {}
+        meddle(api)
+        attempt = patched(api, language, document(CONFIG_MAP, "one", metadata=metadata, data={"b": "2"}))
+        if insists:
+            assert await refused(attempt) == (409, ON_ONE + STALE)
+        else:
+            assert shown(CONFIG_MAP, await attempt)["data"] == {"a": "9", "b": "2"}
 
     play(scenario)
 
