@@ -17,9 +17,8 @@ POD_SPEC = {
     "terminationGracePeriodSeconds": 30,
     "schedulerName": "default-scheduler",
 }
-CONTAINER: Raw = {
+CONTAINER = {
     "imagePullPolicy": "IfNotPresent",
-    "resources": {},
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
