@@ -29,7 +29,7 @@ from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.discovery_table import RESOURCES
 from moorage.serve.objects import decode, prefix_of
-from moorage.serve.options import IGNORE, ListOptions, WriteOptions, delete_options
+from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
 from moorage.serve.verbs import pods
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
@@ -74,9 +74,8 @@ class InProcessClient:
     def __init__(self, api: Api, component: str = "client") -> None:
         self.manager = f"moorage-{component}"
         self._api = api
-        # Our own components do not misspell fields, so nobody looks for it.
-        self._options = WriteOptions(self.manager, validation=IGNORE)
-        self._apply_options = WriteOptions(self.manager, validation=IGNORE, force=True)
+        self._options = WriteOptions(self.manager, validation=TRUST)
+        self._apply_options = WriteOptions(self.manager, validation=TRUST, force=True)
         self._closed = False
 
     async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:

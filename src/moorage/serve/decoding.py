@@ -2,7 +2,8 @@
 
 In: bytes, their content type, the kind, how strict to be. Out: the document and warnings, or ApiError 400 or 415.
 Fields that the kind does not have, and fields given twice, are an error (Strict), a warning (Warn) or nothing
-(Ignore). Kubernetes: the codecs with their strict decoding. Next: `verbs`.
+(Ignore); they are not kept, and neither is what is null. Kubernetes: the codecs with their strict decoding. Next:
+`verbs`.
 """
 
 from typing import Any
@@ -14,6 +15,7 @@ from moorage.model.decode_error import DecodeError
 from moorage.model.documents import Value, read_values
 from moorage.model.go_text import go_quote
 from moorage.model.json_text import json_duplicates
+from moorage.model.kept_fields import kept_part
 from moorage.model.kinds import KindFacts
 from moorage.model.unknown_fields import unknown_fields
 from moorage.serve.options import IGNORE, STRICT
@@ -25,7 +27,7 @@ Raw = dict[str, Any]
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
-_MOST_WARNINGS = 100
+MOST_WARNINGS = 100
 _FINE_PODS = CheckedFields()
 
 
@@ -72,7 +74,8 @@ def decode_object(body: bytes, content_type: str, facts: KindFacts, validation: 
         return _decode_pod(body, facts, validation)
     raw, twice = decode_body(body, content_type, facts)
     check_kind(raw, facts)
-    return raw, check_fields(raw, facts, validation, twice)
+    warnings = check_fields(raw, facts, validation, twice)
+    return kept_part(raw, facts.view), warnings
 
 
 def _decode_pod(body: bytes, facts: KindFacts, validation: str) -> tuple[Raw, list[str]]:
@@ -87,9 +90,10 @@ def _decode_pod(body: bytes, facts: KindFacts, validation: str) -> tuple[Raw, li
     twice = repeated_fields(body, raw)
     check_kind(raw, facts)
     warnings = check_fields(raw, facts, validation, twice)
-    if not warnings:
+    kept = kept_part(raw, facts.view)
+    if kept is raw and not warnings:
         _FINE_PODS.learn(like, keys)
-    return raw, warnings
+    return kept, warnings
 
 
 def check_kind(raw: Raw, facts: KindFacts) -> None:
@@ -123,16 +127,7 @@ def check_fields(raw: Raw, facts: KindFacts, validation: str, twice: list[str]) 
             f'{facts.kind} in version "{version}" cannot be handled as a {facts.kind}: '
             f"strict decoding error: {', '.join(found)}"
         )
-    return found[:_MOST_WARNINGS]
-
-
-def new_unknown_fields(raw: Raw, old: Raw, facts: KindFacts) -> list[str]:
-    """Fields that the kind does not have; not those that were there before, of which the patch says nothing."""
-    found = list(map(str, unknown_fields(raw, facts.view)))
-    if not found:
-        return found
-    before = set(map(str, unknown_fields(old, facts.view)))
-    return [said for said in found if said not in before][:_MOST_WARNINGS]
+    return found[:MOST_WARNINGS]
 
 
 def repeated_fields(body: bytes, raw: Any) -> list[str]:

@@ -24,6 +24,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _LONGEST_MANAGER = 128
 _FALSE = {"0", "f", "F", "false", "FALSE", "False"}
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+#: For components in this process, which misspell nothing and leave nothing null: nobody looks.
+TRUST = "Trust"
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
 
 

@@ -12,20 +12,22 @@ import msgspec
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
 from moorage.model.documents import DuplicateField
 from moorage.model.go_text import go_quote
+from moorage.model.kept_fields import kept_part
 from moorage.model.kinds import KindFacts
 from moorage.model.schema import StructType, schema_of
+from moorage.model.unknown_fields import unknown_fields
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import (
+    MOST_WARNINGS,
     check_kind,
     decode_json,
     media_type,
-    new_unknown_fields,
     read_yaml,
     repeated_fields,
 )
 from moorage.serve.objects import key_of
-from moorage.serve.options import IGNORE, STRICT, WriteOptions
+from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.owner_references import name_owners_once
 from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
@@ -98,7 +100,7 @@ async def patch_object(
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = patched(old, language, patch, schema_of(facts))
-        warnings = _check_patched(new, old, language, patch, facts, options.validation, twice)
+        warnings = _check_patched(new, language, patch, facts, options.validation, twice)
         changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
@@ -122,7 +124,7 @@ async def _apply(
     if await api.store.get(key_of(facts, namespace, name)) is None and not subresource:
         refuse_unknown_uid(facts, name, patch["metadata"])
         made = apply_patch(None, patch, facts, options.manager, force, subresource, api.now_text())
-        return await create(api, facts, namespace, made, options, warnings, is_owned=True)
+        return await create(api, facts, namespace, kept_part(made, facts.view), options, warnings, is_owned=True)
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = apply_patch(old, patch, facts, options.manager, force, subresource, api.now_text())
@@ -170,19 +172,19 @@ def patched(old: Raw, language: str, patch: Any, schema: StructType) -> Raw:
 
 
 def _check_patched(
-    new: Raw, old: Raw, language: str, patch: Any, facts: KindFacts, validation: str, twice: Sequence[str]
+    new: Raw, language: str, patch: Any, facts: KindFacts, validation: str, twice: Sequence[str]
 ) -> list[str]:
     """Warnings about fields that the patch brings and nothing has, or has once; ApiError 422 if they are forbidden."""
-    if validation == IGNORE:
+    if validation in (IGNORE, TRUST):
         return []
     found = [*twice, *(unknown_operation_fields(patch) if language == JSON_PATCH else ())]
-    found += new_unknown_fields(new, old, facts)
+    found += map(str, unknown_fields(new, facts.view))
     if found and validation == STRICT:
         value = go_value(patch) if language == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
         said = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
         cause = {"reason": "FieldValueInvalid", "message": said, "field": "patch"}
         raise failure(422, "Invalid", f' "" is invalid: patch: {said}', {"causes": [cause]})
-    return found
+    return found[:MOST_WARNINGS]
 
 
 def _admit(
@@ -199,6 +201,8 @@ def _admit(
     is_owned: bool = False,
 ) -> Changed:
     check_kind(new, facts)
+    if options.validation != TRUST:
+        new = kept_part(new, facts.view)
     new = {**new, "metadata": dict(new["metadata"])}
     check_namespace(facts, namespace, new["metadata"])
     check_name(new["metadata"], name)
