@@ -110,7 +110,7 @@ def told_as_it_will_be(phase: Life, foretold: dict[str, list[str]], feature: Fea
     assert foretold["Pod/stays"] == ["- kube-apiserver: goes on running on strict, and may be updated"]
     evicted = "would be evicted from strict: taint version=5:NoExecute is tolerated by nothing else"
     assert foretold["Pod/leaves"][0] == f"! kube-controller-manager: {evicted}"
-    assert foretold["Pod/waits"][0].startswith("! kube-scheduler: stays Pending")
+    assert foretold["Pod/waits"][0].startswith("! kube-scheduler: no node suits it yet")
     assert foretold[f"Deployment/{WEB}"] == [rejected, tries]
     assert foretold[f"DaemonSet/{DAEMONS}"] == [rejected, tries, leave, thin_out]
     for name, where in phase.pods(DAEMONS).items():
@@ -119,7 +119,7 @@ def told_as_it_will_be(phase: Life, foretold: dict[str, list[str]], feature: Fea
     assert not {"Pod/simple", "Pod/bystander"} & set(foretold)
     if feature is VERSIONS:
         assert foretold["PersistentVolume/data"][0].startswith("! kube-scheduler: no node satisfies its node affinity")
-        assert foretold["Pod/asks"][0].startswith("! kube-scheduler: stays Pending")
+        assert foretold["Pod/asks"][0].startswith("! kube-scheduler: no node suits it yet")
 
 
 def those_who_run_stay(phase: Life) -> None:
