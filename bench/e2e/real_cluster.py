@@ -22,10 +22,10 @@ class RealCluster(NamedTuple):
 
 MEASURED = {
     "SchedulingBasic": RealCluster(180, 220, 10),
-    "SchedulingNodeAffinity": RealCluster(95, 150, 10),
-    "SchedulingPodAffinity": RealCluster(30, 30, 30),
+    "SchedulingNodeAffinity": RealCluster(95, 158, 10),
+    "SchedulingPodAffinity": RealCluster(30, 36, 30),
     "SchedulingPodAntiAffinity": RealCluster(26, 26, 30),
-    "SchedulingPreferredPodAffinity": RealCluster(31, 31, 30),
+    "SchedulingPreferredPodAffinity": RealCluster(31, 80, 30),
     "TopologySpreading": RealCluster(73, 73),
 }
 
