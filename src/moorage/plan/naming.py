@@ -6,9 +6,11 @@ Next: `controllers`.
 """
 
 import hashlib
-from typing import Any
 
 import msgspec
+
+from moorage.admit.raw import Raw
+from moorage.model.template_identity import telling_part
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words
 SUFFIX_LENGTH = 5
@@ -31,7 +33,8 @@ def generated_name(base: str, seed: str) -> str:
     return base[:_LONGEST_BASE] + name_suffix(seed)
 
 
-def template_hash(template: Any) -> str:
-    """What tells the pods of one template from those of another."""
-    digest = hashlib.blake2b(_ENCODE(template), digest_size=4).digest()
+def template_hash(template: Raw, taken: str = "") -> str:
+    """What tells the pods of one template from those of another; another one if that is `taken`."""
+    telling = telling_part(template)
+    digest = hashlib.blake2b(_ENCODE([taken, telling] if taken else telling), digest_size=4).digest()
     return "".join(_ALPHABET[int(digit) % len(_ALPHABET)] for digit in str(int.from_bytes(digest)))

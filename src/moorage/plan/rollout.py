@@ -82,7 +82,7 @@ class _Play:
         used = {pod.pod.metadata.labels.get(POD_TEMPLATE_HASH) for pod in self.old}
         self._revision = template_hash(self._template)
         while self._revision in used:
-            self._revision = template_hash([self._revision, self._template])
+            self._revision = template_hash(self._template, taken=self._revision)
         self._refused: FailedCreate | None = None
         placement.frozen.add(item.key)  # this is the controller of its pods now
 

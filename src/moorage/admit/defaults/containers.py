@@ -30,7 +30,9 @@ def default_container(container: Raw) -> None:
             default_field_reference(source.get("fieldRef"))
             if source.get("fileKeyRef") is not None:
                 fill_absent(source["fileKeyRef"], {"optional": False})
-    round_up_lists(container.get("resources"), "limits", "requests")
+    if container.get("resources") is None:
+        container["resources"] = {}  # a struct, which Kubernetes always shows
+    round_up_lists(container["resources"], "limits", "requests")
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         probe = container.get(name)
         if probe is not None:

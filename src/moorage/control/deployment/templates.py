@@ -13,6 +13,7 @@ import json
 from moorage.client.protocol import Object
 from moorage.control.actions import Raw
 from moorage.model.pod import PodTemplateSpec
+from moorage.model.template_identity import telling_part
 
 HASH_LABEL = "pod-template-hash"
 #: No vowels, so that no words come out, and nothing that is easily mistaken.
@@ -33,7 +34,7 @@ def is_same_template(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
 
 def template_hash(template: Raw, collisions: int | None) -> str:
     """Short, and fit for names and labels. The count of collisions makes another one of the same template."""
-    text = json.dumps(template, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(telling_part(template), sort_keys=True, separators=(",", ":"))
     if collisions is not None:
         text += str(collisions)
     number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")

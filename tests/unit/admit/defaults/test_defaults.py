@@ -17,8 +17,9 @@ POD_SPEC = {
     "terminationGracePeriodSeconds": 30,
     "schedulerName": "default-scheduler",
 }
-CONTAINER = {
+CONTAINER: Raw = {
     "imagePullPolicy": "IfNotPresent",
+    "resources": {},
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
