@@ -2,17 +2,30 @@
 
 In: a raw document and the view type of its kind. Out: the same document, or, where it has fields that the kind does
 not have or fields that are null, one without them, which shares the rest with it. Kubernetes: what is left of a
-document when it was decoded into a Go struct and written again. Times that are null stay, as they do there: most are
-written as null when they are not set. Next: `moorage.serve.decoding`.
+document when it was decoded into a Go struct and written again. Times that Go writes as null when they are not set
+stay. Next: `moorage.serve.decoding`.
 """
 
 from typing import Any
 
-from moorage.model.shapes import ListShape, MapShape, Shape, StructShape, TimeShape, struct_shape
+from moorage.model.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
 from moorage.model.view import View
 
-#: The one time that is left out when it is not set.
-_CREATION = "creationTimestamp"
+#: Times that are no pointers in Go, where a time that is not set is still there.
+_WRITTEN_AS_NULL = frozenset(
+    [
+        "lastProbeTime",
+        "lastTransitionTime",
+        "lastHeartbeatTime",
+        "lastUpdateTime",
+        "startedAt",
+        "finishedAt",
+        "firstTimestamp",
+        "lastTimestamp",
+        "eventTime",
+        "lastObservedTime",
+    ]
+)
 
 
 def kept_part(raw: Any, view: type[View]) -> Any:
@@ -39,7 +52,7 @@ def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
         if name not in known:
             continue
         if value is None:
-            if name == _CREATION or not isinstance(shape.field(name), TimeShape):
+            if name not in _WRITTEN_AS_NULL:
                 continue
         elif name in nested:
             value = _kept(value, nested[name])

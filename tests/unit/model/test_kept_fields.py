@@ -21,6 +21,7 @@ POD = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {}}], "t
         ),
         ({"spec": {"nodeName": None, "containers": None}}, {"spec": {}}),
         ({"spec": {"containers": [{"env": None, "name": "c"}, None]}}, {"spec": {"containers": [{"name": "c"}, None]}}),
+        ({"metadata": {"deletionTimestamp": None}, "status": {"startTime": None}}, {"metadata": {}, "status": {}}),
         ({"metadata": {"creationTimestamp": None, "labels": {"a": None}}}, {"metadata": {"labels": {"a": None}}}),
         ({"status": {"conditions": [{"type": "Ready", "lastProbeTime": None}]}}, None),
         ({"metadata": {"annotations": {"odd": "1"}, "labels": None}}, {"metadata": {"annotations": {"odd": "1"}}}),
