@@ -34,7 +34,7 @@ _BAD_USAGE, _INTERRUPTED = 2, 130
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     sizes = _sizes(options)
-    if min(*msgspec.structs.astuple(sizes), options.rounds, sizes.replicas) < 1:
+    if min(*msgspec.structs.astuple(sizes), options.rounds) < 1 or sizes.replicas < 1:
         print("error: there must be at least one of everything, and a pod for each Deployment", file=sys.stderr)
         return _BAD_USAGE
     try:

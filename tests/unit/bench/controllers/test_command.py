@@ -35,5 +35,13 @@ def test_every_phase_is_run_and_told(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_sizes_that_cannot_be_end_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--pods", "5", "--deployments", "10"]) == 2
-    assert "at least one of everything" in capsys.readouterr().err
+    for sizes in (["--pods", "5", "--deployments", "10"], ["--deployments", "0"], ["--rounds", "0"]):
+        assert main(sizes) == 2
+        assert "at least one of everything" in capsys.readouterr().err
+
+
+def test_rounds_are_told_one_after_the_other(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    assert main([*_TINY, "--rounds", "2", "--output", str(tmp_path / "out"), "--json", str(out)]) == 0
+    phases = json.loads(out.read_text(encoding="utf-8"))["figures"]["phases"]
+    assert [phase["objects"] for phase in phases if phase["name"] in ("create", "delete")] == [12, 12, 12, 12]
