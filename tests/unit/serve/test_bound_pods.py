@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.admit.binding import bind_pod
@@ -136,6 +137,19 @@ def test_labels_and_annotations_of_a_binding_are_kept() -> None:
         await bench.bind("p2", labels={"a": "1"}, annotations={"b": "2"})
         metadata = decode(POD, await bench.stored("p2"))["metadata"]
         assert (metadata["labels"], metadata["annotations"]) == ({"a": "1"}, {"b": "2"})
+
+    on_the_bench(story)
+
+
+def test_a_pod_that_is_going_is_not_bound() -> None:
+    async def story(bench: Bench) -> None:
+        stored = await bench.stored("p2")
+        value = stored.value.replace(b'{"metadata":{', b'{"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z",', 1)
+        metadata = msgspec.structs.replace(stored.meaning.metadata, deletionTimestamp=NOW)
+        going = msgspec.structs.replace(stored.meaning, metadata=metadata)
+        await bench.api.store.update(stored.key, value, stored.revision, going)
+        with pytest.raises(ApiError, match="pod p2 is being deleted, cannot be assigned to a host"):
+            await bench.bind("p2")
 
     on_the_bench(story)
 

@@ -1,0 +1,47 @@
+"""What is kept in memory beside a value: nothing that nobody reads."""
+
+from typing import Any
+
+from tests.unit.serve.verbs.bench import DEPLOYMENT, POD, deployment, document, make, play, pod
+
+from moorage.client.protocol import Object
+from moorage.model.kinds import KINDS, KindFacts
+from moorage.serve.api import Api
+from moorage.serve.objects import decode
+
+EVENT = KINDS["v1", "Event"]
+
+
+async def _stored(api: Api, facts: KindFacts, raw: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    stored = (await make(api, facts, raw)).stored
+    return stored.meaning, decode(facts, stored)
+
+
+def test_owners_of_fields_are_in_the_value_and_not_in_the_view() -> None:
+    async def scenario(api: Api) -> None:
+        for facts, raw in ((POD, pod("p1")), (POD, pod("p2")), (DEPLOYMENT, deployment("d"))):
+            view, stored = await _stored(api, facts, raw)
+            assert stored["metadata"]["managedFields"]
+            assert view.metadata.managedFields == ()
+            assert view.metadata.name == stored["metadata"]["name"]
+
+    play(scenario)
+
+
+def test_of_an_event_there_is_no_view() -> None:
+    async def scenario(api: Api) -> None:
+        about = {"kind": "Pod", "namespace": "default", "name": "p"}
+        event = document(EVENT, "e", involvedObject=about, reason="R", message="m", type="Normal")
+        view, stored = await _stored(api, EVENT, event)
+        assert view is None
+        assert stored["reason"] == "R"
+
+    play(scenario)
+
+
+def test_a_client_s_view_has_none_either() -> None:
+    body = b'{"metadata":{"name":"p","uid":"u","managedFields":[{"manager":"me"}]},"spec":{}}'
+    found = Object(POD, "default/p", 1, body)
+    assert found.view.metadata.managedFields == ()
+    assert found.raw["metadata"]["managedFields"] == [{"manager": "me"}]
+    assert Object(POD, "default/p", 1, b'{"metadata":null}').view.metadata.name == ""
