@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench.perf.node_maker import HOSTNAME, MIGRATED_PLUGINS
 from bench.perf.objects import BASE_NODE, BASE_POD, VIEWS, Names, _fold_names
-from moorage.model.shapes import struct_shape
+from moorage.model.schema.shapes import struct_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

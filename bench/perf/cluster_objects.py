@@ -12,12 +12,12 @@ import msgspec
 
 from bench.perf.objects import SERVICE
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.model.csi import CSINode
-from moorage.model.namespace import Namespace
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.namespace import Namespace
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.model.types.storage.csi import CSINode
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.events import Event, EventKind
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from moorage.model.gates import GateSet
-    from moorage.model.view import View
+    from moorage.model.types.view import View
     from moorage.schedule.configured_scheduler import Configuration
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"

@@ -37,7 +37,7 @@ from bench.perf.problems import ConfigError
 from bench.perf.templates import Template
 from bench.perf.volume_maker import VolumeMaker
 from bench.process import peak_memory
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -17,7 +17,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from moorage.model.pod import Pod
+    from moorage.model.types.pod import Pod
 
 
 class Figures(msgspec.Struct, frozen=True):

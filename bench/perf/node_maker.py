@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bench.perf.objects import BASE_NODE, Names, prepare, view
-from moorage.model.csi import CSINode
-from moorage.model.node import Node
+from moorage.model.types.node import Node
+from moorage.model.types.storage.csi import CSINode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

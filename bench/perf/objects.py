@@ -13,11 +13,11 @@ from moorage.admit.defaults.cluster import default_namespace, default_node
 from moorage.admit.defaults.pod import default_pod
 from moorage.admit.defaults.storage import default_claim, default_persistent_volume, default_storage_class
 from moorage.admit.raw import copy_document
-from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.kinds import KINDS
-from moorage.model.pod import Pod
-from moorage.model.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
-from moorage.model.view import View
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.schema.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
+from moorage.model.types.pod import Pod
+from moorage.model.types.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import Any
 from tests.e2e.fuzz_values import NUMBERS, QUANTITIES, TIMES, WORDS
 
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.schema import ListType, MapType, Scalar, SchemaType, StructType, schema_of
+from moorage.model.schema.merge_schema import ListType, MapType, Scalar, SchemaType, StructType, schema_of
 
 Raw = dict[str, Any]
 

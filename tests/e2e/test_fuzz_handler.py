@@ -10,7 +10,7 @@ from tests.e2e.fuzz_documents import ALL_KINDS, fine
 from tests.e2e.fuzz_requests import Asked, RequestMaker
 from tests.e2e.handler_without_wire import handler_and_api, tried
 
-from moorage.model.conversion import convert_view
+from moorage.model.schema.conversion import convert_view
 from moorage.serve.api import Api
 from moorage.serve.handler import Handler
 from moorage.serve.objects import decode, prefix_of

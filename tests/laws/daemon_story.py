@@ -26,9 +26,9 @@ from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetControlle
 from moorage.control.pods_of import POD
 from moorage.match.daemon_pods import DaemonTemplate, pinned_to
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
 from moorage.serve.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change

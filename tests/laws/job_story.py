@@ -21,9 +21,9 @@ from moorage.client.protocol import Object
 from moorage.control.job.controller import JOB, JobController
 from moorage.control.pods_of import POD, is_active
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import convert_view
-from moorage.model.job import Job, JobStatus
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.job import Job, JobStatus
+from moorage.model.types.pod import Pod
 from moorage.serve.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change

@@ -14,9 +14,9 @@ from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.scheduling import TopologySpreadConstraint
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.scheduling import TopologySpreadConstraint
 
 AFFINITY = ("UnschedulableAndUnresolvable", "node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = ("Unschedulable", "node(s) didn't match pod anti-affinity rules")

@@ -10,12 +10,12 @@ import msgspec
 from hypothesis import strategies as st
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.storage import StorageObject
-from moorage.model.conversion import convert_view
-from moorage.model.csi import CSINode
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.columns.volumes.storage import StorageObject
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.storage.csi import CSINode
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 Raw = dict[str, Any]
 

@@ -11,10 +11,10 @@ from tests.laws.naive_spread_and_affinity import World
 from tests.laws.random_clusters import NAMESPACES, Raw, random_node, random_pod, storage_objects
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 
 GATES = gates_from({"AllAlpha": True})
 _NAMES = [f"n{i}" for i in range(8)]

@@ -27,9 +27,9 @@ from moorage.control.deployment.controller import DEPLOYMENT, DeploymentControll
 from moorage.control.pods_of import POD, available_in, is_active
 from moorage.control.replica_set import ReplicaSetController
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import convert_view
-from moorage.model.pod import Pod
-from moorage.model.workload import Deployment
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.workload import Deployment
 from moorage.serve.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change

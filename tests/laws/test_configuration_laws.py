@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.unit.schedule.clusters import cluster_of, node, pod
 
-from moorage.model.conversion import convert_view
 from moorage.model.gates import GateSet, default_gates
+from moorage.model.schema.conversion import convert_view
 from moorage.schedule.actions import Bind
 from moorage.schedule.configuration import ConfigurationError, ConfigurationProblem, load_configuration
 from moorage.schedule.configuration_views import Plugin, Plugins

@@ -16,11 +16,11 @@ from tests.unit.plan.planning import Plan, Raw
 
 from moorage.admit.admission import Rejected, admit
 from moorage.columns.cluster import Cluster
-from moorage.model.conversion import convert_view
 from moorage.model.gates import GateSet, gates_from
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.scheduling import Toleration
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.scheduling import Toleration
 from moorage.plan.explanation_change import Blockers, Change, Kind, with_spec
 from moorage.plan.explanation_groups import refused_nodes
 from moorage.plan.explanation_plain import plain

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
 from moorage.run.pod_life import Life

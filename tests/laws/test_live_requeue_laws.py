@@ -11,9 +11,9 @@ from tests.unit.schedule.clusters import Raw, cluster_of, node
 from moorage.columns.cluster import Cluster
 from moorage.columns.pod_classes import Label
 from moorage.columns.shape import Shape
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.events import Event, EventKind

@@ -10,9 +10,9 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.random_clusters import Scene, build, change, random_pod, scenes
 
 from moorage.columns.cluster import Cluster
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.default_profile import default_profile

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
 from moorage.model.kinds import KINDS
-from moorage.model.schema import schema_of
+from moorage.model.schema.merge_schema import schema_of
 from moorage.serve.patch import PatchError, apply_json_patch, apply_merge_patch, apply_strategic_merge
 
 Raw = dict[str, Any]

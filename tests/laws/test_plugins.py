@@ -17,9 +17,9 @@ from tests.laws.random_clusters import Scene, build, change, scenes
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
 from moorage.schedule.verdict import Code, Verdict

@@ -12,10 +12,10 @@ from tests.laws.random_clusters import Raw, Scene, build, change, scenes
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.priority_levels import PriorityLevels
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.disruption_budgets import DisruptionBudgets

@@ -27,8 +27,8 @@ from moorage.columns.label_column import LabelColumn
 from moorage.columns.pod_classes import PodClasses
 from moorage.columns.shape import HostPort
 from moorage.columns.slots import Slots
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule import engine as engine_module
 from moorage.schedule import standings, wide
 from moorage.schedule.actions import Action, Bind

@@ -18,10 +18,10 @@ from tests.laws.random_clusters import NAMESPACES, Raw, random_node, random_pod,
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.resources import PODS
 from moorage.columns.shape import Shape
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind, NoNode
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.cycle import Scheduler

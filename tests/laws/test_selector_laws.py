@@ -17,8 +17,8 @@ from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affin
 from moorage.match.requirement import SelectorError
 from moorage.match.selector_text import parse_selector
 from moorage.model.gates import GateSet, gates_from
-from moorage.model.meta import LabelSelector, LabelSelectorRequirement
-from moorage.model.scheduling import (
+from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
+from moorage.model.types.scheduling import (
     Affinity,
     NodeAffinity,
     NodeSelector,

@@ -29,10 +29,10 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.counts import UNCHANGED, DomainCounts
 from moorage.columns.label_column import LabelColumn
 from moorage.match.label_selector import compile_label_set
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule import standings, wide
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.default_selector import DefaultSelectors

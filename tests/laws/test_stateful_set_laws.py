@@ -29,10 +29,10 @@ from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetCon
 from moorage.control.stateful_set.members import parent_and_ordinal
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import convert_view
 from moorage.model.kinds import KindFacts
-from moorage.model.pod import Pod
-from moorage.model.workload import StatefulSet
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.workload import StatefulSet
 from moorage.serve.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
-from moorage.model.time_text import TIME_PATTERN, time_complaint
+from moorage.model.go.times import TIME_PATTERN, time_complaint
 
 _DIGITS = st.integers(0, 62).map(lambda number: f"{number:02}")
 _MONTHS = st.sampled_from(["00", "01", "02", "02", "04", "12", "13"])

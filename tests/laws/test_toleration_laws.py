@@ -15,7 +15,7 @@ from moorage.model.gates import (
     GateSet,
     gates_from,
 )
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.scheduling import Taint, Toleration
 
 _EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 _INTEGERS = st.integers(-3, 12).map(str)

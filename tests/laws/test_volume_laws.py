@@ -13,10 +13,10 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.random_storage import EBS, NAMES, World, random_pod
 from tests.unit.schedule.clusters import alone
 
-from moorage.columns.claims import ClaimKey, ClaimUse, facts_key
 from moorage.columns.cluster import Cluster
-from moorage.columns.storage import Storage, VolumeDecision
-from moorage.columns.volume_matching import ClaimMatcher
+from moorage.columns.volumes.storage import Storage, VolumeDecision
+from moorage.match.volumes.claims import ClaimKey, ClaimUse, facts_key
+from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.gates import default_gates
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import default_profile

@@ -25,8 +25,8 @@ from moorage.model.api_error import ApiError
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, KindFacts, TypeProblem, kind_of, view_of
-from moorage.model.pod import Pod, PodTemplateSpec
-from moorage.model.view import INT64_MAX, View
+from moorage.model.types.pod import Pod, PodTemplateSpec
+from moorage.model.types.view import INT64_MAX, View
 
 #: The plugins every cluster runs, in upstream's order. Where there are PriorityClasses, `Priority` must be given them.
 STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())

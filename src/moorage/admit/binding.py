@@ -12,12 +12,12 @@ from moorage.admit.conditions import with_condition
 from moorage.admit.raw import Raw
 from moorage.admit.status import invalid_status
 from moorage.model.api_error import ApiError, bad_request, failure
-from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.field_error import FieldError, not_supported, required
 from moorage.model.kinds import KindFacts
-from moorage.model.pod import Pod
-from moorage.model.pod_status import PodCondition
-from moorage.model.subresource import Binding
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.subresource import Binding
 
 _BINDING = KindFacts("v1", "Binding", "bindings", True, Binding)
 _SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}

@@ -14,11 +14,11 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.admit.status import invalid_status
 from moorage.model.api_error import ApiError, bad_request, conflict
-from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
-from moorage.model.go_integers import INT64_MAX
+from moorage.model.go.integers import INT64_MAX
 from moorage.model.kinds import KindFacts
-from moorage.model.subresource import DeleteOptions, Preconditions
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.subresource import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _OPTIONS = KindFacts("meta.k8s.io/v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)

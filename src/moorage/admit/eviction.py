@@ -16,10 +16,10 @@ from moorage.admit.raw import Raw
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure
-from moorage.model.conversion import ConversionError, convert_view
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget
-from moorage.model.subresource import DeleteOptions, Eviction
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.model.types.subresource import DeleteOptions, Eviction
 
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
 TOO_MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."

@@ -10,13 +10,19 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.go_text import GoStruct
-from moorage.model.meta import LabelSelector, LabelSelectorRequirement, ManagedFieldsEntry, ObjectMeta, OwnerReference
-from moorage.model.pod import PodSpec
+from moorage.model.go.quoting import GoStruct
 from moorage.model.quantity import Quantity
-from moorage.model.scheduling import Toleration
-from moorage.model.security import PodSecurityContext
-from moorage.model.volume import Volume
+from moorage.model.types.meta import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    ManagedFieldsEntry,
+    ObjectMeta,
+    OwnerReference,
+)
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.scheduling import Toleration
+from moorage.model.types.security import PodSecurityContext
+from moorage.model.types.storage.volume import Volume
 
 #: Go's spelling of names that are not the API's with a capital letter, wherever they occur.
 _SPELLINGS = {

@@ -11,9 +11,9 @@ from moorage.admit.dns_names import label_errors, mask_trailing_dash, subdomain_
 from moorage.admit.remembered_names import remember
 from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required, too_long
-from moorage.model.go_text import GoStruct
-from moorage.model.meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
+from moorage.model.go.quoting import GoStruct
 from moorage.model.names import byte_length, label_key_errors
+from moorage.model.types.meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 FIELD_IS_IMMUTABLE = "field is immutable"

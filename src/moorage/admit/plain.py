@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.go_text import GoStruct
+from moorage.model.go.quoting import GoStruct
 
 
 def as_manifest(value: Any) -> Any:

@@ -15,10 +15,10 @@ from moorage.admit.pod import validate_pod_annotation_updates
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.raw import Raw
 from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.model.container import Container
 from moorage.model.field_error import FieldError, forbidden, invalid
-from moorage.model.pod import Pod, PodSpec
-from moorage.model.pod_status import ContainerStatus, PodCondition
+from moorage.model.types.container import Container
+from moorage.model.types.pod import Pod, PodSpec
+from moorage.model.types.pod_status import ContainerStatus, PodCondition
 
 ENDED = "may not be transitioned to non-terminated state"
 ALREADY_BOUND = "may not be set on pods that are already bound to a node"

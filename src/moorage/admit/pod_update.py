@@ -18,11 +18,11 @@ from moorage.admit.plain import difference
 from moorage.admit.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.pod.go_space import trim_space
 from moorage.admit.scheduling.tolerations import validate_tolerations
-from moorage.model.absent import ABSENT_LIST
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
-from moorage.model.pod import Container, Pod, PodSchedulingGate, PodSpec
-from moorage.model.scheduling import NodeAffinity, NodeSelectorTerm, Toleration
-from moorage.model.view import INT32_MAX
+from moorage.model.schema.absent import ABSENT_LIST
+from moorage.model.types.pod import Container, Pod, PodSchedulingGate, PodSpec
+from moorage.model.types.scheduling import NodeAffinity, NodeSelectorTerm, Toleration
+from moorage.model.types.view import INT32_MAX
 
 TOLERATION_CHANGED = "existing toleration can not be modified except its tolerationSeconds"
 CONTAINERS_COUNTED = "pod updates may not add or remove containers"

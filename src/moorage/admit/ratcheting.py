@@ -17,12 +17,12 @@ from moorage.admit.scheduling.label_keys import validate_label_keys, validate_un
 from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.scheduling.pod_affinity import validate_term_selectors
 from moorage.model.gates import GateSet
-from moorage.model.meta import LabelSelector, ObjectMeta
 from moorage.model.names import label_value_errors
-from moorage.model.pod import Container, EphemeralContainer, PodSpec, PodTemplateSpec
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
-from moorage.model.scheduling import NodeSelectorTerm, PodAffinityTerm
-from moorage.model.storage import PersistentVolume
+from moorage.model.types.meta import LabelSelector, ObjectMeta
+from moorage.model.types.pod import Container, EphemeralContainer, PodSpec, PodTemplateSpec
+from moorage.model.types.scheduling import NodeSelectorTerm, PodAffinityTerm
+from moorage.model.types.storage.persistent_volume import PersistentVolume
 
 COMPARISON_OPERATORS = frozenset({"Lt", "Gt"})
 SEMVER_OPERATORS = frozenset({"SemverLt", "SemverGt", "SemverEq"})

@@ -46,9 +46,9 @@ from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KindFacts
-from moorage.model.pod import Pod
-from moorage.model.storage import PersistentVolume
-from moorage.model.workload import CronJob
+from moorage.model.types.pod import Pod
+from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.workload import CronJob
 
 _NAMED_WITH_GROUP = {"events.k8s.io/v1": "Event.events.k8s.io"}
 

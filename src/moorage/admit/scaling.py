@@ -11,11 +11,11 @@ from moorage.admit.status import invalid_status
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, conflict
-from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import KindFacts
-from moorage.model.meta import LabelSelector
-from moorage.model.subresource import Scale
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.subresource import Scale
 
 SCALED_KINDS = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 _SCALE = KindFacts("autoscaling/v1", "Scale", "scales", True, Scale)

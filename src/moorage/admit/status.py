@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KindFacts
 
 UNPROCESSABLE, FORBIDDEN, BAD_REQUEST = 422, 403, 400

@@ -22,8 +22,8 @@ from moorage.admit.request import ANY_REQUEST, complete_metadata
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
-from moorage.model.pod import Pod
-from moorage.model.service import Service
+from moorage.model.types.pod import Pod
+from moorage.model.types.service import Service
 
 _Validate = Callable[[Any, Any, GateSet], list[FieldError]]
 

@@ -17,9 +17,9 @@ from moorage.admit.request import LONGEST_GENERATED_BASE, Request
 from moorage.admit.warnings import name_warnings
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.meta import ObjectMeta
 from moorage.model.names import dns1123_subdomain_errors
-from moorage.model.pod import Pod
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import Pod
 
 _encode = msgspec.json.Encoder().encode
 # Unlike JSON it tells a key 1 from a key "1".

@@ -7,11 +7,11 @@ left out; `moorage.lint` says more about scheduling. Next: `admission` returns t
 
 from collections.abc import Iterator
 
-from moorage.model.go_text import go_quote
-from moorage.model.meta import ObjectMeta
+from moorage.model.go.quoting import go_quote
 from moorage.model.names import dns1123_label_errors, label_value_errors
-from moorage.model.pod import PodSpec
-from moorage.model.scheduling import NodeSelectorTerm
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.scheduling import NodeSelectorTerm
 
 NULL_SELECTOR = "a null labelSelector results in matching no pod"
 DEPRECATED_NODE_LABELS = {

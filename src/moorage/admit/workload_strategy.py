@@ -9,9 +9,9 @@ these.
 from moorage.admit.kinds.job import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from moorage.admit.mutate import drop_disabled_fields
 from moorage.admit.raw import Raw, part
-from moorage.model.conversion import convert_view
 from moorage.model.gates import GateSet
-from moorage.model.pod import PodTemplateSpec
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import PodTemplateSpec
 
 NAMESPACE_FINALIZER = "kubernetes"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"

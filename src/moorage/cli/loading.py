@@ -16,10 +16,10 @@ from moorage.cli.api_server import CannotStart
 from moorage.client.protocol import Client, PatchType
 from moorage.lint.sources import STDIN, reason_of, sources_of
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import ConversionError, convert_view
-from moorage.model.decode_error import DecodeError
-from moorage.model.documents import Document, read_documents
 from moorage.model.kinds import kind_of
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Document, read_documents
 
 Raw = dict[str, Any]
 

@@ -73,7 +73,7 @@ def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, 
 def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
     """The times of --leader-elect-…, which must fit together."""
     from moorage.client.leader_election import ElectionTimes
-    from moorage.model.go_duration import DurationError, parse_duration
+    from moorage.model.go.durations import DurationError, parse_duration
 
     given = {"lease-duration": lease, "renew-deadline": deadline, "retry-period": retry}
     seconds = []

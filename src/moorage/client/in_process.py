@@ -23,8 +23,8 @@ from moorage.client.wire import (
 )
 from moorage.model.api_error import bad_request, internal, no_such_path
 from moorage.model.kinds import KindFacts
-from moorage.model.meta import ObjectMeta, ObjectReference
-from moorage.model.subresource import Binding
+from moorage.model.types.meta import ObjectMeta, ObjectReference
+from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.discovery_table import RESOURCES

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from moorage.client.access import Access, ExecPlugin, KubeconfigError
-from moorage.model.decode_error import DecodeError
-from moorage.model.yaml_text import YamlConstructor, compose_documents
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.yaml_text import YamlConstructor, compose_documents
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from moorage.model.conversion import convert_view
 from moorage.model.kinds import KindFacts
+from moorage.model.schema.conversion import convert_view
 
 Raw = dict[str, Any]
 

@@ -11,17 +11,17 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.claims import ClaimFacts, claims_of, facts_key
 from moorage.columns.counts import PodCounts
-from moorage.columns.inline_disks import DiskUsers
 from moorage.columns.node_table import NodeTable
 from moorage.columns.owned_terms import OwnedTerms
 from moorage.columns.pod_classes import Label, PodClasses, PodPredicate
 from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
-from moorage.columns.storage import Storage
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.columns.volumes.inline_disks import DiskUsers
+from moorage.columns.volumes.storage import Storage
+from moorage.match.volumes.claims import ClaimFacts, claims_of, facts_key
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 
 
 class PodRecord:

@@ -16,7 +16,7 @@ from moorage.columns.label_column import LabelColumn
 from moorage.columns.resources import amounts
 from moorage.columns.slots import SlotArray, Slots
 from moorage.columns.taint_sets import TaintSets
-from moorage.model.node import Node
+from moorage.model.types.node import Node
 
 _LOT_BITS = 20
 _MOST_PODS = (1 << (32 - _LOT_BITS)) - 1  # that count in a tie

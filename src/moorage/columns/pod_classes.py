@@ -13,7 +13,7 @@ from moorage.columns.interning import Interner
 from moorage.columns.shape import Shape
 from moorage.match.label_selector import Selector
 from moorage.match.requirement import DOUBLE_EQUALS, EQUALS, IN
-from moorage.model.meta import ObjectMeta
+from moorage.model.types.meta import ObjectMeta
 
 LabelClass = tuple[str, tuple[tuple[str, str], ...], bool]  # namespace, labels, being deleted
 # Given a pod's namespace and labels and whether it is being deleted: is it to be counted?

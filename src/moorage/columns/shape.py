@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from moorage.columns.claims import ClaimFacts, Key, facts_key, inline_attachables, inline_key
-from moorage.columns.csi_migration import Attachable
-from moorage.columns.inline_disks import Disk, inline_disks
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.columns.slots import SlotArray
-from moorage.model.meta import ObjectMeta
-from moorage.model.pod import Container, Pod, PodSpec
+from moorage.columns.volumes.inline_disks import Disk, inline_disks
+from moorage.match.volumes.claims import ClaimFacts, Key, facts_key, inline_attachables, inline_key
+from moorage.match.volumes.csi_migration import Attachable
 from moorage.model.quantity import Quantity
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import Container, Pod, PodSpec
 
 HostPort = tuple[str, str, int]  # (IP, protocol, port)
 

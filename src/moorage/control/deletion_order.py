@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.pods_of import available_in, is_active, ready_condition, seconds_of
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _COST = re.compile(r"(?:0|[1-9][0-9]*|-[0-9]+)\Z")

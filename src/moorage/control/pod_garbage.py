@@ -16,8 +16,8 @@ from moorage.control.registry import Surroundings
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("pod-garbage-collector-controller")

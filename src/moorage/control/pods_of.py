@@ -16,9 +16,9 @@ from moorage.control.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import LabelSelector, ObjectMeta
-from moorage.model.pod import Pod
-from moorage.model.pod_status import PodCondition
+from moorage.model.types.meta import LabelSelector, ObjectMeta
+from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import PodCondition
 
 POD = KINDS["v1", "Pod"]
 _LONGEST_NAME = 253

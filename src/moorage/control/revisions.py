@@ -15,9 +15,9 @@ from moorage.control.actions import Action, Create, Delete, Patch, Raw
 from moorage.control.deployment.templates import template_hash
 from moorage.control.pods_of import claim, controller_reference
 from moorage.control.world import World
-from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.kinds import KINDS
-from moorage.model.pod import PodTemplateSpec
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.pod import PodTemplateSpec
 
 CONTROLLER_REVISION = KINDS["apps/v1", "ControllerRevision"]
 REVISION_HASH = "controller-revision-hash"

@@ -12,7 +12,7 @@ from functools import partial
 
 from moorage.match.tolerations import ORDERED_OPERATORS, TolerationSet, describe_taint
 from moorage.model.gates import TAINT_TOLERATION_CEL, TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
-from moorage.model.scheduling import Taint
+from moorage.model.types.scheduling import Taint
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 

@@ -11,7 +11,7 @@ from typing import Any
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import LabelSelector, ObjectMeta, OwnerReference
+from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 
 _POD = KINDS["v1", "Pod"]
 

@@ -18,8 +18,8 @@ from moorage.demo.outcome import Ran
 from moorage.demo.tables import BadPath, render_custom_columns, render_table
 from moorage.demo.wire import AS_TABLE, Wire
 from moorage.model.api_error import ApiError
-from moorage.model.documents import DecodeError, read_documents
 from moorage.model.kinds import KindFacts, kind_of
+from moorage.model.text.documents import DecodeError, read_documents
 from moorage.serve.discovery_table import RESOURCES
 
 Raw = dict[str, Any]

@@ -38,8 +38,8 @@ from moorage.lint.rules.spread import Domains
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant
 from moorage.lint.rules.versions import check_versions
 from moorage.lint.subject import Complaint, PodPart, Subject, identity, pod_part_of
-from moorage.model.documents import DecodeError, Document, read_documents
 from moorage.model.kinds import kind_of
+from moorage.model.text.documents import DecodeError, Document, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.lint.possible_taints import EFFECTS
-from moorage.match.cel.syntax import Call, Ident, ListLiteral, Literal, Node, Select, children
+from moorage.match.cel.parse.syntax import Call, Ident, ListLiteral, Literal, Node, Select, children
 from moorage.model.names import label_key_errors, label_value_errors
 
 if TYPE_CHECKING:

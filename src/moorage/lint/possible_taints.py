@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from moorage.match.numeric import NumberError, parse_canonical_int64
 from moorage.match.semver import SemverError, Version, parse_tolerant
 from moorage.model.names import label_value_errors
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.scheduling import Taint, Toleration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,10 +16,10 @@ from moorage.lint.finding import Place
 if TYPE_CHECKING:
     from moorage.lint.finding import Excerpt
     from moorage.lint.recent_lines import RecentLines
-    from moorage.model.documents import Document
     from moorage.model.kinds import KindFacts
-    from moorage.model.meta import ObjectMeta
-    from moorage.model.pod import PodSpec
+    from moorage.model.text.documents import Document
+    from moorage.model.types.meta import ObjectMeta
+    from moorage.model.types.pod import PodSpec
 
 #: Labels that the controllers of a kind put on the pods they make, beside those of the template.
 CONTROLLER_LABELS: dict[str, tuple[str, ...]] = {

@@ -15,7 +15,7 @@ import msgspec
 
 from moorage.match.numeric import parse_canonical_int64, parse_int64, why_not_canonical
 from moorage.match.semver import SemverError, parse_tolerant
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 
 
 def _version_key(text: str) -> Any:

@@ -15,9 +15,9 @@ import msgspec
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.pod import PodSpec
-from moorage.model.scheduling import Toleration
+from moorage.model.types.node import Node
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.scheduling import Toleration
 
 _NODE_NAME_FIELD = "metadata.name"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -21,9 +21,9 @@ from moorage.match.requirement import (
     compile_requirement,
     trusted_requirement,
 )
-from moorage.model.absent import ABSENT_LIST
-from moorage.model.go_text import go_quote
-from moorage.model.meta import LabelSelector
+from moorage.model.go.quoting import go_quote
+from moorage.model.schema.absent import ABSENT_LIST
+from moorage.model.types.meta import LabelSelector
 
 _OPERATORS = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": DOES_NOT_EXIST}
 

@@ -36,7 +36,7 @@ from moorage.match.requirement import (
 )
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.gates import SEMVER_COMPARISON_OPERATORS, GateSet
-from moorage.model.scheduling import (
+from moorage.model.types.scheduling import (
     Affinity,
     NodeSelector,
     NodeSelectorRequirement,

@@ -7,7 +7,7 @@ Kubernetes: content.IsDecimalInteger, then strconv.ParseInt, on every comparison
 Next: `tolerations`, `requirement` and `semver` read their numbers with it.
 """
 
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 
 MUST_BE_NON_EMPTY = "must be non-empty"
 MUST_BE_CANONICAL = "must be a valid decimal integer in canonical form"

@@ -14,7 +14,7 @@ import msgspec
 from moorage.match.comparison import shown
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import Labels, SelectorError
-from moorage.model.scheduling import (
+from moorage.model.types.scheduling import (
     Affinity,
     PodAffinity,
     PodAffinityTerm,

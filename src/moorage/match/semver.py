@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from moorage.match.numeric import NumberError, parse_uint64
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
 
 #: Unicode's White_Space, which Go's TrimSpace trims; Python's `strip()` would take four control characters more.

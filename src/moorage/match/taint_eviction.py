@@ -14,7 +14,7 @@ from enum import StrEnum
 import msgspec
 
 from moorage.match.tolerations import TolerationSet, describe_taint
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.scheduling import Taint, Toleration
 
 NO_EXECUTE = "NoExecute"
 _SECOND = 10**9

@@ -30,8 +30,8 @@ from moorage.model.gates import (
     Gate,
     GateSet,
 )
-from moorage.model.go_text import go_quote
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.go.quoting import go_quote
+from moorage.model.types.scheduling import Taint, Toleration
 
 if TYPE_CHECKING:
     from moorage.match.toleration_expression import EvaluationFailed, Programs

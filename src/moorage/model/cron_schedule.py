@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
-from moorage.model.go_duration import DurationError, parse_duration
-from moorage.model.go_text import go_quote
+from moorage.model.go.durations import DurationError, parse_duration
+from moorage.model.go.quoting import go_quote
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

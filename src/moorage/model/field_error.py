@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.go_text import go_json, go_quote
+from moorage.model.go.quoting import go_json, go_quote
 
 
 class ErrorKind(Enum):

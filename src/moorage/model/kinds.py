@@ -6,23 +6,31 @@ mapping. Differs: kinds that are not listed are no error; they are only not look
 
 from typing import Any, NamedTuple
 
-from moorage.model.config import ConfigMap, Secret
-from moorage.model.conversion import ConversionError, TypeProblem, convert_view
-from moorage.model.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
-from moorage.model.decode_error import DecodeError, Problem
-from moorage.model.documents import Document
-from moorage.model.event import Event
-from moorage.model.lease import Lease
-from moorage.model.namespace import Namespace
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget, PriorityClass
-from moorage.model.reported_event import Event as ReportedEvent
-from moorage.model.service import Service, ServiceAccount
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from moorage.model.unknown_fields import UnknownField, unknown_fields
-from moorage.model.view import View
-from moorage.model.workload import ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
+from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
+from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
+from moorage.model.text.decode_error import DecodeError, Problem
+from moorage.model.text.documents import Document
+from moorage.model.types.config import ConfigMap, Secret
+from moorage.model.types.event import Event
+from moorage.model.types.lease import Lease
+from moorage.model.types.namespace import Namespace
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
+from moorage.model.types.reported_event import Event as ReportedEvent
+from moorage.model.types.service import Service, ServiceAccount
+from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.view import View
+from moorage.model.types.workload import (
+    ControllerRevision,
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    StatefulSet,
+)
 
 __all__ = [
     "KINDS",

@@ -9,7 +9,7 @@ and sums of more than MAX_DIGITS digits are refused. Next: the views, which hold
 
 from functools import lru_cache, total_ordering
 
-from moorage.model.go_integers import (
+from moorage.model.go.integers import (
     INT64_MAX,
     INT64_MIN,
     fits_int64,

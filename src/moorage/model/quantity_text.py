@@ -9,7 +9,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from moorage.model.go_integers import INT64_MAX, INT64_MIN, wrap32
+from moorage.model.go.integers import INT64_MAX, INT64_MIN, wrap32
 
 MAX_TEXT = 4096
 

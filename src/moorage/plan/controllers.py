@@ -15,7 +15,7 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity, pinned_to
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
+from moorage.model.types.node import Node
 from moorage.plan.claim_templates import add_claim_volumes
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import generated_name, template_hash

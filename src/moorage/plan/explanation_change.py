@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.plugin import ChosenSlots, Mask
 

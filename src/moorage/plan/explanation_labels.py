@@ -12,9 +12,9 @@ import msgspec
 
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.plan.explanation_change import (
     MOST_VALUES,
     Blockers,

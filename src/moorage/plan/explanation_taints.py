@@ -12,8 +12,8 @@ import msgspec
 
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.node import Node
+from moorage.model.types.scheduling import Taint, Toleration
 from moorage.plan.explanation_change import MOST_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.plan.explanation_thresholds import ORDERED, distance, wanted_value
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED

@@ -13,8 +13,8 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.plan.explanation_change import Blockers, Change
 from moorage.plan.explanation_labels import label_changes
 from moorage.plan.explanation_neighbours import affinity_changes, spread_changes

@@ -6,9 +6,9 @@ do about it depends on what is wrong with it. Next: `explanation_trials` tries a
 
 from collections.abc import Iterator
 
-from moorage.columns.claims import ClaimState, ClaimUse
-from moorage.model.pod import Pod
-from moorage.model.volume import Volume
+from moorage.match.volumes.claims import ClaimState, ClaimUse
+from moorage.model.types.pod import Pod
+from moorage.model.types.storage.volume import Volume
 from moorage.plan.explanation_change import Blockers, Change, Kind, replaced, with_spec
 from moorage.schedule.plugins.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volume_binding import VolumeBinding

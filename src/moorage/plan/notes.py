@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from moorage.model.documents import Location
+from moorage.model.text.documents import Location
 
 
 class Level(StrEnum):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
-from moorage.model.meta import ObjectMeta, OwnerReference
+from moorage.model.types.meta import ObjectMeta, OwnerReference
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.notes import Level
 

@@ -6,7 +6,7 @@ Next: `controllers` make them, `world` holds them, `placement` finds their nodes
 from enum import StrEnum
 
 from moorage.columns.cluster import PodRecord
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 from moorage.plan.inventory import Key
 from moorage.plan.notes import NOWHERE, Place
 

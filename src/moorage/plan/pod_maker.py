@@ -14,10 +14,10 @@ from moorage.admit.admission import Rejected, admit
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import ANY_REQUEST, Request
-from moorage.model.conversion import convert_view
 from moorage.model.gates import GateSet
-from moorage.model.pod import Pod
-from moorage.model.scheduling import Affinity
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.scheduling import Affinity
 from moorage.plan.inventory import Item
 from moorage.plan.naming import SUFFIX_LENGTH
 from moorage.plan.planned_pod import PlannedPod

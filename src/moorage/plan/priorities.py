@@ -11,9 +11,9 @@ import msgspec
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.admit.status import forbidden_status
-from moorage.model.meta import ObjectMeta
-from moorage.model.pod import Pod
-from moorage.model.policy import PriorityClass
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PriorityClass
 from moorage.plan.inventory import Inventory
 
 

@@ -23,10 +23,10 @@ from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint
 from moorage.lint.rules.rejection import written_path
 from moorage.lint.sources import STDIN, Source, reason_of
 from moorage.lint.subject import identity
-from moorage.model.documents import DecodeError, Document, read_documents
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
-from moorage.model.positions import Location
+from moorage.model.text.documents import DecodeError, Document, read_documents
+from moorage.model.text.positions import Location
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import name_suffix
 from moorage.plan.notes import UNREADABLE, Level, Note, Place

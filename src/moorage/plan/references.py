@@ -6,7 +6,7 @@ no claims at all, it is the output of a `kubectl get` that did not ask for them,
 Next: `world`.
 """
 
-from moorage.model.pod import PodSpec
+from moorage.model.types.pod import PodSpec
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.notes import Level
 

@@ -11,7 +11,7 @@ import msgspec
 from moorage.admit.admission import Admitted, Rejected
 from moorage.admit.raw import Raw
 from moorage.model.names import dns1123_subdomain_errors
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 
 _MOST = 4096
 _encode = msgspec.msgpack.Encoder().encode

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from moorage.columns.claims import BIND_COMPLETED, claim_class
-from moorage.columns.volume_matching import ClaimMatcher, preference
+from moorage.match.volumes.claims import BIND_COMPLETED, claim_class
+from moorage.match.volumes.volume_matching import ClaimMatcher, preference
 from moorage.model.kinds import KINDS
-from moorage.model.meta import ObjectMeta, ObjectReference
-from moorage.model.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from moorage.model.storage import (
+from moorage.model.types.meta import ObjectMeta, ObjectReference
+from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.storage.persistent_volume import (
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeSpec,

@@ -14,7 +14,7 @@ from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSe
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.match.label_selector import compile_label_selector, compile_label_set, conjunction
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
+from moorage.model.types.node import Node
 from moorage.plan.controllers import Controllers, is_active
 from moorage.plan.inventory import Inventory, Item, Key
 from moorage.plan.naming import generated_name

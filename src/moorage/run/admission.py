@@ -17,8 +17,8 @@ from moorage.columns.shape import HostPort, host_ports
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.telemetry.logs import get_logger
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from moorage.match.cel import ProgramCache
     from moorage.match.toleration_expression import EvaluationFailed
-    from moorage.model.scheduling import Taint
+    from moorage.model.types.scheduling import Taint
 
 _OS_LABEL, _OS = "kubernetes.io/os", "linux"
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"

@@ -17,7 +17,7 @@ from moorage.client.errands import Errands
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.model.node import Node
+from moorage.model.types.node import Node
 from moorage.run.node_objects import LEASE_NAMESPACE, is_healthy, micro_time_text, new_lease, node_status
 from moorage.telemetry.logs import get_logger
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.run import pod_lifecycle as lifecycle
 from moorage.run.admission import Admission, Load
 from moorage.run.mounts import Mounts

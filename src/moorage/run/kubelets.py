@@ -17,8 +17,8 @@ from moorage.client.protocol import Client
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
 from moorage.run.heartbeats import Heartbeats
 from moorage.run.kubelet_metrics import add_kubelet_metrics

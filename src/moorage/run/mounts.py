@@ -10,13 +10,13 @@ nothing else can fail. Next: `kubelet_state`, which lets the pod wait.
 from typing import NamedTuple
 
 from moorage.client.informer import Difference
-from moorage.columns.claims import claims_of
 from moorage.match.node_selector import compile_node_selector
+from moorage.match.volumes.claims import claims_of
 from moorage.model.gates import GateSet
-from moorage.model.go_text import go_quote
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.model.go.quoting import go_quote
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
 
 _PROTECTION = "kubernetes.io/pvc-protection"
 FAILED_MOUNT, FAILED_MAP = "FailedMount", "FailedMapVolume"

@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from moorage.model.conversion import convert_view
-from moorage.model.node import Node
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
 
 Raw = dict[str, Any]
 

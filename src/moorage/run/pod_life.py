@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any
 
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 from moorage.run import pod_lifecycle as lifecycle
 from moorage.run.pod_lifecycle import Doing
 from moorage.run.pod_script import Script, script_of

@@ -9,9 +9,9 @@ IDs are made of the pod's UID. Next: `kubelet_state`.
 import time
 from typing import Any, NamedTuple
 
-from moorage.model.go_text import go_quote
-from moorage.model.pod import Container, Pod
-from moorage.model.pod_status import PodCondition
+from moorage.model.go.quoting import go_quote
+from moorage.model.types.pod import Container, Pod
+from moorage.model.types.pod_status import PodCondition
 from moorage.run.admission import Refusal
 
 Raw = dict[str, Any]

@@ -7,7 +7,7 @@ happened yet, except that the scheduler already counts a pod to be bound as bein
 import msgspec
 
 from moorage.columns.cluster import PodRecord
-from moorage.model.pod_status import PodCondition
+from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.diagnosis import event_note
 from moorage.schedule.waiting_pods import QueuedPod
 

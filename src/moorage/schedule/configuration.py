@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from moorage.model.conversion import ConversionError, convert_view
-from moorage.model.documents import DecodeError, Document, read_documents
 from moorage.model.field_error import FieldError, duplicate, invalid, required
 from moorage.model.gates import GateSet
-from moorage.model.go_text import GoStruct, go_quote
-from moorage.model.unknown_fields import UnknownField, unknown_fields
+from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
+from moorage.model.text.documents import DecodeError, Document, read_documents
 from moorage.schedule.backoff import INITIAL_SECONDS, LONGEST_SECONDS, Backoff
 from moorage.schedule.configuration_views import (
     API_VERSION,

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.field_error import FieldError, duplicate, invalid
 from moorage.model.gates import GateSet
-from moorage.model.go_text import go_quote
-from moorage.model.unknown_fields import UnknownField, unknown_fields
+from moorage.model.go.quoting import go_quote
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
 from moorage.schedule.configuration_views import API_VERSION, GROUP, KubeSchedulerProfile, PluginConfig
 from moorage.schedule.configured_profiles import REMOVED, does_not_exist
 from moorage.schedule.default_profile import PLUGINS

@@ -8,8 +8,8 @@ by name, with what to do about it. Kubernetes: framework/runtime/framework.go. N
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from moorage.model.go_text import go_quote
-from moorage.model.unknown_fields import nearest_name
+from moorage.model.go.quoting import go_quote
+from moorage.model.schema.unknown_fields import nearest_name
 from moorage.schedule.configuration_views import KubeSchedulerProfile, Plugin, PluginSet
 from moorage.schedule.configured_scheduler import ConfiguredProfile
 from moorage.schedule.default_profile import DEFAULT_PLUGINS, PLUGINS, PluginOrder

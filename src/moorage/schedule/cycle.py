@@ -17,7 +17,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
-from moorage.model.node import Node
+from moorage.model.types.node import Node
 from moorage.schedule.actions import Action, Bind, NoNode
 from moorage.schedule.backoff import Backoff
 from moorage.schedule.candidates import NO_SLOT, Candidates

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 
 _NO_STATUS = PodDisruptionBudgetStatus()
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from moorage.columns.claims import claims_of
 from moorage.columns.resources import pod_requests
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.match.volumes.claims import claims_of
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 
 
 class EventKind(Enum):

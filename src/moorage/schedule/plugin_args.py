@@ -12,10 +12,10 @@ Kubernetes: types_pluginargs.go and defaults.go of kubescheduler.config.k8s.io/v
 from collections.abc import Sequence
 
 from moorage.columns.resources import CPU, MEMORY
-from moorage.model.absent import ABSENT_LIST
-from moorage.model.meta import TypeMeta
-from moorage.model.scheduling import NodeAffinity, TopologySpreadConstraint
-from moorage.model.view import Int32, Int64, View
+from moorage.model.schema.absent import ABSENT_LIST
+from moorage.model.types.meta import TypeMeta
+from moorage.model.types.scheduling import NodeAffinity, TopologySpreadConstraint
+from moorage.model.types.view import Int32, Int64, View
 
 SYSTEM, LIST = "System", "List"
 LEAST_ALLOCATED, MOST_ALLOCATED = "LeastAllocated", "MostAllocated"

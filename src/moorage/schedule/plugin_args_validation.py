@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from moorage.match.node_selector import compile_node_selector, compile_preferred_terms
-from moorage.model.absent import ABSENT_LIST
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
 from moorage.model.gates import GateSet
-from moorage.model.go_text import GoStruct
+from moorage.model.go.quoting import GoStruct
 from moorage.model.names import label_key_errors
+from moorage.model.schema.absent import ABSENT_LIST
 from moorage.schedule.plugin_args import (
     LEAST_ALLOCATED,
     LIST,

@@ -16,7 +16,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.priority_levels import PriorityLevels
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.disruption_budgets import DisruptionBudgets
 from moorage.schedule.plugin import ChosenSlots

@@ -5,7 +5,7 @@ passes here passes there. Kubernetes: k8s.io/component-base/config/validation, a
 """
 
 from moorage.model.field_error import FieldError, invalid
-from moorage.model.go_duration import DurationError, duration_text, parse_duration
+from moorage.model.go.durations import DurationError, duration_text, parse_duration
 from moorage.schedule.configuration_views import ClientConnectionConfiguration, LeaderElectionConfiguration
 
 _SECOND = 1_000_000_000

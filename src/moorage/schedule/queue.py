@@ -20,7 +20,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 from moorage.columns.cluster import PodRecord
-from moorage.model.pod import PodSpec
+from moorage.model.types.pod import PodSpec
 from moorage.schedule.backoff import Backoff
 from moorage.schedule.events import Event, EventKind, concerns, own_events
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from moorage.columns.claims import SELECTED_NODE, ClaimFacts, claim_class
 from moorage.columns.cluster import Cluster
-from moorage.columns.csi_migration import moved_affinity
 from moorage.columns.selector_masks import AnyOf, NodePredicate, label_predicate
-from moorage.columns.volume_matching import ClaimMatcher
 from moorage.match.label_selector import compile_label_selector, conjunction
 from moorage.match.node_selector import NodeSelectorMatcher
 from moorage.match.requirement import IN, SelectorError, compile_requirement
-from moorage.model.csi import CSIStorageCapacity
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.match.volumes.claims import SELECTED_NODE, ClaimFacts, claim_class
+from moorage.match.volumes.csi_migration import moved_affinity
+from moorage.match.volumes.volume_matching import ClaimMatcher
+from moorage.model.types.storage.csi import CSIStorageCapacity
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.plugin import Mask
 from moorage.schedule.volume_pool import VolumePool
 from moorage.schedule.volume_topology import VolumeTopology, required_of

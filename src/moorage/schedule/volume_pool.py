@@ -12,9 +12,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.storage import Storage
-from moorage.columns.volume_matching import ClaimMatcher, capacity_of
-from moorage.model.storage import PersistentVolume
+from moorage.columns.volumes.storage import Storage
+from moorage.match.volumes.volume_matching import ClaimMatcher, capacity_of
+from moorage.model.types.storage.persistent_volume import PersistentVolume
 from moorage.schedule.volume_topology import EVERYWHERE, VolumeTopology, required_of
 
 _Entry = tuple[int, str]  # capacity and name

@@ -18,10 +18,10 @@ from moorage.admit.request import Request
 from moorage.admit.status_update import admit_status
 from moorage.admit.template_memo import TemplateMemo
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import ConversionError, convert_view
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.pod import Pod
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.bound_pods import BoundPods
 from moorage.serve.directory import Directory

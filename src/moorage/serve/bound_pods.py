@@ -14,10 +14,10 @@ import msgspec
 
 from moorage.admit.binding import bind_pod
 from moorage.admit.raw import Raw
-from moorage.model.meta import ObjectReference
-from moorage.model.pod import Pod, PodSpec
-from moorage.model.pod_status import PodStatus
-from moorage.model.subresource import Binding
+from moorage.model.types.meta import ObjectReference
+from moorage.model.types.pod import Pod, PodSpec
+from moorage.model.types.pod_status import PodStatus
+from moorage.model.types.subresource import Binding
 from moorage.store.protocol import Stored
 
 _MOST_KNOWN = 1024

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from moorage.model.api_error import bad_request, unsupported_media_type
-from moorage.model.decode_error import DecodeError
-from moorage.model.documents import Value, read_values
-from moorage.model.go_text import go_quote
-from moorage.model.json_text import json_duplicates
-from moorage.model.kept_fields import kept_part
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KindFacts
-from moorage.model.unknown_fields import unknown_fields
+from moorage.model.schema.kept_fields import kept_part
+from moorage.model.schema.unknown_fields import unknown_fields
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Value, read_values
+from moorage.model.text.json_text import json_duplicates
 from moorage.serve.options import IGNORE, STRICT
 from moorage.serve.patch.patch_error import MOST_LEVELS, PatchError, check_depth
 from moorage.serve.pod_templates import CheckedFields, likeness

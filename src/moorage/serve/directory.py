@@ -18,8 +18,8 @@ from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
 from moorage.admit.service_addresses import ServiceAddresses
-from moorage.model.conversion import convert_view
 from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.schema.conversion import convert_view
 from moorage.serve.objects import decode, prefix_of
 from moorage.serve.service_allocator import ServiceAllocator
 from moorage.store.protocol import Store, Stored

@@ -9,8 +9,8 @@ Differs: what Moorage does not serve (pods/exec, serviceaccounts/token, …) is 
 from typing import NamedTuple
 
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.reviews import SelfSubjectAccessReview, SelfSubjectReview, SelfSubjectRulesReview
-from moorage.model.subresource import Binding
+from moorage.model.types.reviews import SelfSubjectAccessReview, SelfSubjectReview, SelfSubjectRulesReview
+from moorage.model.types.subresource import Binding
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 

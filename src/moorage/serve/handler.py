@@ -11,7 +11,7 @@ from typing import Any
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
 from moorage.model.kinds import KindFacts
-from moorage.model.subresource import DeleteOptions
+from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
 from moorage.serve.authentication import User
 from moorage.serve.decoding import decode_body, decode_object

@@ -13,8 +13,8 @@ import msgspec
 from moorage.admit.deletion import read_delete_options
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
-from moorage.model.go_text import go_quote
-from moorage.model.subresource import DeleteOptions
+from moorage.model.go.quoting import go_quote
+from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.http.messages import Request
 
 Raw = dict[str, Any]

@@ -13,7 +13,7 @@ from moorage.match.label_selector import Selector
 from moorage.match.requirement import SelectorError
 from moorage.match.selector_text import parse_selector
 from moorage.model.api_error import bad_request
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KindFacts
 
 Raw = dict[str, Any]

@@ -12,7 +12,7 @@ from random import Random
 
 from moorage.admit.plugins import Forbidden
 from moorage.admit.service_addresses import NotAllocated
-from moorage.model.service import Service
+from moorage.model.types.service import Service
 
 _RANGE = ipaddress.ip_network("10.96.0.0/12")
 _FIRST_PORT, _LAST_PORT = 30000, 32767

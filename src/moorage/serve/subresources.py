@@ -9,7 +9,7 @@ from typing import Any
 
 from moorage.model.api_error import bad_request
 from moorage.model.kinds import KindFacts
-from moorage.model.subresource import Binding, Eviction, Scale
+from moorage.model.types.subresource import Binding, Eviction, Scale
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind, decode_body, decode_object
 from moorage.serve.http.messages import Request, Response

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from moorage.model.api_error import method_not_supported, no_such_path
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
 from moorage.serve.discovery import answer_discovery, version_document
 from moorage.serve.discovery_table import RESOURCES, VIRTUAL_KINDS

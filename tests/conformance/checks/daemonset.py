@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.node import Node
-from moorage.model.pod import PodSpec
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import PodSpec
 
 
 def check_daemonset(case: dict[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ import msgspec
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.match.selector_text import parse_selector
-from moorage.model.meta import LabelSelector
+from moorage.model.types.meta import LabelSelector
 
 
 def check_label_selectors(case: dict[str, Any]) -> str | None:

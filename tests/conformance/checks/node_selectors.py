@@ -11,7 +11,7 @@ from moorage.match.node_selector import (
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.scheduling import (
+from moorage.model.types.scheduling import (
     Affinity,
     NodeSelector,
     NodeSelectorRequirement,

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.diagnosis import Diagnosis, diagnose

@@ -7,7 +7,7 @@ import msgspec
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import gates_from
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.scheduling import Taint, Toleration
 
 
 def check_taint_eviction(case: dict[str, Any]) -> str | None:

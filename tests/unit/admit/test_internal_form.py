@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from moorage.admit.internal_form import internal_form
-from moorage.model.conversion import convert_view
-from moorage.model.go_text import go_json
-from moorage.model.meta import ObjectMeta
-from moorage.model.pod import PodSpec, PodTemplateSpec, Volume
-from moorage.model.scheduling import Toleration
-from moorage.model.view import View
-from moorage.model.volume_backends import RBDVolumeSource
+from moorage.model.go.quoting import go_json
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import PodSpec, PodTemplateSpec, Volume
+from moorage.model.types.scheduling import Toleration
+from moorage.model.types.storage.volume_backends import RBDVolumeSource
+from moorage.model.types.view import View
 
 TOLERATION = '"Key":"a","Operator":"","Value":"","Effect":"","TolerationSeconds":null'
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
-from moorage.model.meta import ObjectMeta
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
+from moorage.model.types.meta import ObjectMeta
 
 NOT_A_SUBDOMAIN = dns1123_subdomain_errors("_")[0]
 NOT_A_LABEL = dns1123_label_errors("_")[0]

@@ -8,7 +8,6 @@ from tests.unit.admit.objects import Raw, complaints, pod, stored, volume, workl
 
 from moorage.admit.options import options_for_create
 from moorage.admit.ratcheting import options_for_update
-from moorage.model.conversion import convert_view
 from moorage.model.gates import (
     SEMVER_COMPARISON_OPERATORS,
     TAINT_TOLERATION_CEL,
@@ -16,8 +15,9 @@ from moorage.model.gates import (
     Gate,
     default_gates,
 )
-from moorage.model.meta import ObjectMeta
-from moorage.model.pod import PodSpec
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import PodSpec
 
 NEEDED = {"key": "zone", "operator": "SemverGt", "values": ["1.2"]}
 REQUIRED = {"nodeSelectorTerms": [{"matchExpressions": [NEEDED]}]}

@@ -11,8 +11,8 @@ from moorage.admit.eviction import decide_eviction, marked_for_eviction, read_ev
 from moorage.admit.scaling import apply_scale, render_scale
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
 
 NOW = "2025-01-01T00:00:00Z"
 

@@ -9,8 +9,8 @@ from moorage.admit.plugins.priority import Priority
 from moorage.admit.request import Request
 from moorage.admit.template_memo import TemplateMemo
 from moorage.model.gates import default_gates
-from moorage.model.meta import ObjectMeta
-from moorage.model.policy import PriorityClass
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.policy import PriorityClass
 
 GATES = default_gates()
 REQUEST = Request(uid="u", timestamp="2025-01-01T00:00:00Z")

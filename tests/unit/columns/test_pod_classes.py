@@ -10,9 +10,9 @@ from moorage.columns.owned_terms import TermKind
 from moorage.columns.pod_classes import label_needed
 from moorage.match.label_selector import Selector
 from moorage.match.selector_text import parse_selector
-from moorage.model.conversion import convert_view
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 
 
 def pod(labels: dict[str, str], **spec: Any) -> Pod:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from moorage.columns.resources import non_zero_requests, pod_requests, scored_requests
-from moorage.model.conversion import convert_view
-from moorage.model.pod import PodSpec
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import PodSpec
 
 MIB = 1024 * 1024
 

@@ -21,9 +21,9 @@ from moorage.match.node_selector import (
 )
 from moorage.match.requirement import Requirement, trusted_requirement
 from moorage.model.gates import default_gates
-from moorage.model.meta import ObjectMeta
-from moorage.model.node import Node
-from moorage.model.scheduling import (
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.node import Node
+from moorage.model.types.scheduling import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,

@@ -10,7 +10,7 @@ from moorage.control.pods_of import available_in, claim, concerned_owners, secon
 from moorage.control.replica_set import ReplicaSetController
 from moorage.control.world import World
 from moorage.model.kinds import KindFacts
-from moorage.model.meta import LabelSelector, LabelSelectorRequirement
+from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
 
 class Narrow(World):

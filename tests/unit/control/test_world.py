@@ -5,7 +5,7 @@ from tests.unit.control.workloads import POD, REPLICA_SET, pod, replica_set, see
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object
 from moorage.control.world import World
-from moorage.model.meta import LabelSelector, LabelSelectorRequirement
+from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
 
 def _pod(name: str, owner: str = "", node: str = "", **labels: str) -> Object:

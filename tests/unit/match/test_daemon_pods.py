@@ -6,10 +6,10 @@ import pytest
 from tests.unit.plan.planning import Plan, node, running, workload
 
 from moorage.match.daemon_pods import DaemonFit, DaemonTemplate, daemon_tolerations, pinned_affinity, pinned_to
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.node import Node
-from moorage.model.pod import PodSpec
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import PodSpec
 
 RUNS, STAYS, GOES = DaemonFit(True, True), DaemonFit(False, True), DaemonFit(False, False)
 

@@ -2,8 +2,8 @@ import pytest
 
 from moorage.match.pod_affinity import compile_pod_affinity, compile_pod_affinity_term
 from moorage.match.requirement import SelectorError
-from moorage.model.meta import LabelSelector, LabelSelectorRequirement
-from moorage.model.scheduling import (
+from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
+from moorage.model.types.scheduling import (
     Affinity,
     PodAffinity,
     PodAffinityTerm,

@@ -10,7 +10,7 @@ from moorage.match.tolerations import (
     describe_toleration,
 )
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.scheduling import Taint, Toleration
 
 ON, OFF = gates_from({"AllAlpha": True}), default_gates()
 OPERATORS = ("", "Equal", "Exists", *ORDERED_OPERATORS, "In", "lt")

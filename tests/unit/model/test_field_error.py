@@ -16,7 +16,7 @@ from moorage.model.field_error import (
     too_many,
     type_invalid,
 )
-from moorage.model.go_text import GoStruct, go_json, go_quote
+from moorage.model.go.quoting import GoStruct, go_json, go_quote
 
 
 @pytest.mark.parametrize(

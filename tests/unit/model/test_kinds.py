@@ -3,10 +3,10 @@ from io import BytesIO
 import msgspec
 import pytest
 
-from moorage.model.documents import Document, read_documents
 from moorage.model.kinds import KINDS, ConversionError, KindFacts, decode_errors, kind_of, unknown_fields, view_of
-from moorage.model.pod import Pod
-from moorage.model.shapes import struct_shape
+from moorage.model.schema.shapes import struct_shape
+from moorage.model.text.documents import Document, read_documents
+from moorage.model.types.pod import Pod
 
 
 @pytest.mark.parametrize("facts", KINDS.values(), ids=lambda facts: facts.kind)

@@ -3,10 +3,10 @@
 from typing import Any
 
 from moorage.columns.cluster import Cluster
-from moorage.model.conversion import convert_view
 from moorage.model.gates import GateSet, default_gates
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.plugin import Plugin

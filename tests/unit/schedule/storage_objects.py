@@ -4,14 +4,14 @@ from typing import Any
 
 from tests.unit.schedule.clusters import pod
 
-from moorage.columns.claims import BIND_COMPLETED
 from moorage.columns.cluster import Cluster
-from moorage.columns.csi_migration import MIGRATED_PLUGINS
-from moorage.columns.storage import StorageObject
-from moorage.model.conversion import convert_view
-from moorage.model.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
-from moorage.model.pod import Pod
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.columns.volumes.storage import StorageObject
+from moorage.match.volumes.claims import BIND_COMPLETED
+from moorage.match.volumes.csi_migration import MIGRATED_PLUGINS
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 Raw = dict[str, Any]
 HOST = "kubernetes.io/hostname"

@@ -7,7 +7,7 @@ from tests.unit.schedule.configurations import configuration, named, profile_fie
 
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.default_selector import DefaultSelectors

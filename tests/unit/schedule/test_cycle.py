@@ -7,10 +7,10 @@ import pytest
 from tests.unit.schedule.clusters import Raw, cluster_of, node, requests
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Action, Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.default_profile import default_profile

@@ -6,8 +6,8 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.match.label_selector import NOTHING
 from moorage.match.selector_text import parse_selector
-from moorage.model.conversion import convert_view
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
 from moorage.schedule.default_selector import DefaultSelectors
 
 

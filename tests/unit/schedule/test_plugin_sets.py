@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.schedule.configurations import Raw, named, problems, profile, profile_fields
 
-from moorage.model.conversion import convert_view
+from moorage.model.schema.conversion import convert_view
 from moorage.schedule.configuration_views import Plugin, Plugins, PluginSet
 from moorage.schedule.extension_points import Point
 from moorage.schedule.plugin_sets import Asked, asked_plugins, merge_plugin_sets

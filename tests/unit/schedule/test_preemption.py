@@ -6,10 +6,10 @@ import pytest
 from tests.unit.schedule.clusters import Raw, cluster_of, node, requests
 
 from moorage.columns.cluster import Cluster
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.disruption_budgets import DisruptionBudgets

@@ -8,8 +8,8 @@ from tests.unit.schedule.clusters import Raw, cluster_of, node, pod, requests
 
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.events import Event, EventKind, node_events, own_events, pod_events

@@ -9,12 +9,12 @@ import pytest
 
 from moorage.admit.binding import bind_pod
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import convert_view
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
-from moorage.model.meta import ObjectMeta, ObjectReference
-from moorage.model.pod import Pod
-from moorage.model.subresource import Binding
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import ObjectMeta, ObjectReference
+from moorage.model.types.pod import Pod
+from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
 from moorage.serve.bootstrap import bootstrap
 from moorage.serve.objects import decode, meaning_of

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from moorage.admit.service_addresses import NotAllocated
-from moorage.model.service import Service, ServicePort, ServiceSpec
+from moorage.model.types.service import Service, ServicePort, ServiceSpec
 from moorage.serve.service_allocator import ServiceAllocator
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, play, refused
 
 from moorage.model.api_error import ApiError
-from moorage.model.subresource import DeleteOptions
+from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.objects import name_in
 from moorage.serve.options import ListOptions

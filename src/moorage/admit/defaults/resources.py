@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from moorage.admit.raw import Raw, items
-from moorage.model.go_text import go_json
+from moorage.model.go.quoting import go_json
 from moorage.model.quantity import Quantity, parse_quantity
 
 _MILLI = -3

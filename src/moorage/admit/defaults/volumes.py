@@ -8,7 +8,7 @@ and `cluster`.
 from moorage.admit.defaults.containers import default_field_reference, default_pull_policy
 from moorage.admit.defaults.resources import round_up_lists
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
-from moorage.model.volume import VolumeSource
+from moorage.model.types.storage.volume import VolumeSource
 
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600

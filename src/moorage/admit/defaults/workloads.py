@@ -7,7 +7,7 @@ pkg/apis/batch/v1/defaults.go. Next: `moorage.admit.registry`, the table of kind
 from moorage.admit.defaults.pod import default_pod_spec
 from moorage.admit.defaults.storage import default_claim
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
-from moorage.model.view import INT32_MAX
+from moorage.model.types.view import INT32_MAX
 
 _HISTORY = 10
 _BACKOFF = 6

@@ -10,11 +10,11 @@ import msgspec
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
-from moorage.model.base64_text import decode_base64
-from moorage.model.config import ConfigMap, Secret
 from moorage.model.field_error import FieldError, forbidden, invalid, required, too_long
+from moorage.model.go.base64_text import decode_base64
 from moorage.model.names import byte_length, config_key_errors
-from moorage.model.service import ServiceAccount
+from moorage.model.types.config import ConfigMap, Secret
+from moorage.model.types.service import ServiceAccount
 
 LARGEST = 1024 * 1024
 IMMUTABLE_WHEN_SET = "field is immutable when `immutable` is set"

@@ -8,7 +8,7 @@ from moorage.admit.kinds.fields import validate_immutable, validate_not_negative
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.model.field_error import FieldError, required
-from moorage.model.workload import ControllerRevision
+from moorage.model.types.workload import ControllerRevision
 
 
 def validate_controller_revision(revision: ControllerRevision, options: ValidationOptions) -> list[FieldError]:

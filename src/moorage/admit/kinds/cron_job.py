@@ -16,7 +16,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.model.cron_schedule import schedule_error
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required
 from moorage.model.names import byte_length
-from moorage.model.workload import CronJob, CronJobSpec
+from moorage.model.types.workload import CronJob, CronJobSpec
 
 _LONGEST_NAME = 52
 _POLICIES = ("Allow", "Forbid", "Replace")

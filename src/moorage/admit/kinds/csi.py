@@ -14,17 +14,6 @@ from moorage.admit.plain import as_manifest
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.pod.volume_backends import validate_csi_driver_name
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
-from moorage.model.csi import (
-    CSIDriver,
-    CSIDriverSpec,
-    CSINode,
-    CSINodeDriver,
-    CSIStorageCapacity,
-    TokenRequest,
-    VolumeAttachment,
-    VolumeAttachmentStatus,
-    VolumeError,
-)
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
@@ -36,7 +25,18 @@ from moorage.model.field_error import (
     too_long,
 )
 from moorage.model.names import byte_length
-from moorage.model.view import INT32_MAX
+from moorage.model.types.storage.csi import (
+    CSIDriver,
+    CSIDriverSpec,
+    CSINode,
+    CSINodeDriver,
+    CSIStorageCapacity,
+    TokenRequest,
+    VolumeAttachment,
+    VolumeAttachmentStatus,
+    VolumeError,
+)
+from moorage.model.types.view import INT32_MAX
 
 ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 _LONGEST_NODE_ID = 192

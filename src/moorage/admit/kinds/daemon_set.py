@@ -26,8 +26,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import validate_pod_template
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required
-from moorage.model.go_text import GoStruct
-from moorage.model.workload import DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet
+from moorage.model.go.quoting import GoStruct
+from moorage.model.types.workload import DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet
 
 _STRATEGIES = ("RollingUpdate", "OnDelete")
 

@@ -23,8 +23,8 @@ from moorage.admit.metadata import validate_object_meta, validate_object_meta_up
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import validate_pod_template
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.go_text import GoStruct
-from moorage.model.workload import (
+from moorage.model.go.quoting import GoStruct
+from moorage.model.types.workload import (
     Deployment,
     DeploymentSpec,
     DeploymentStrategy,

@@ -11,8 +11,8 @@ from moorage.admit.metadata import validate_object_meta, validate_object_meta_up
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
-from moorage.model.go_text import GoStruct
-from moorage.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
+from moorage.model.go.quoting import GoStruct
+from moorage.model.types.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
 
 BOTH_SET = "minAvailable and maxUnavailable cannot be both set"
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")

@@ -11,11 +11,11 @@ from moorage.admit.metadata import validate_object_meta, validate_object_meta_up
 from moorage.admit.options import ValidationOptions
 from moorage.admit.plain import as_manifest
 from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.model.event import Event, EventSeries
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.lease import Lease, LeaseSpec
 from moorage.model.names import byte_length
-from moorage.model.reported_event import Event as ReportedEvent
+from moorage.model.types.event import Event, EventSeries
+from moorage.model.types.lease import Lease, LeaseSpec
+from moorage.model.types.reported_event import Event as ReportedEvent
 
 OTHER_NAMESPACE = "does not match event.namespace"
 MUST_BE_UNSET = "needs to be unset"

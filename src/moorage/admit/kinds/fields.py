@@ -8,9 +8,9 @@ from typing import Any
 
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, NOT_NEGATIVE
 from moorage.model.field_error import AsJSON, FieldError, invalid
-from moorage.model.go_text import GoStruct
-from moorage.model.meta import LabelSelector, LabelSelectorRequirement
+from moorage.model.go.quoting import GoStruct
 from moorage.model.names import percent_errors
+from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
 OVER_100_PERCENT = "must not be greater than 100%"
 

@@ -21,9 +21,9 @@ from moorage.model.field_error import (
     too_long,
     too_many,
 )
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
-from moorage.model.workload import (
+from moorage.model.types.workload import (
     JobSpec,
     PodFailurePolicyOnExitCodesRequirement,
     PodFailurePolicyOnPodConditionsPattern,

@@ -14,8 +14,8 @@ from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.scheduling.taints import validate_taints
 from moorage.admit.scheduling.topology_spread import MUST_BE_POSITIVE
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, internal_error, invalid
-from moorage.model.go_text import GoStruct, go_quote
-from moorage.model.node import Node
+from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.types.node import Node
 
 NO_DUAL_STACK = "invalid PodCIDRs. failed to check with dual stack with error"
 ONE_CIDR_A_FAMILY = "may specify no more than one CIDR for each IP family"

@@ -27,10 +27,10 @@ from moorage.admit.pod.annotations import validate_pod_annotations
 from moorage.admit.pod.volume_claims import validate_claim_spec
 from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.go_text import GoStruct
+from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
-from moorage.model.pod import PersistentVolumeClaimVolumeSource, PodTemplateSpec, Volume
-from moorage.model.workload import RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec
+from moorage.model.types.pod import PersistentVolumeClaimVolumeSource, PodTemplateSpec, Volume
+from moorage.model.types.workload import RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec
 
 MAY_NOT_CHANGE = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "

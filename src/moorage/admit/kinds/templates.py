@@ -10,8 +10,8 @@ from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.meta import LabelSelector
-from moorage.model.pod import PodTemplateSpec
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.pod import PodTemplateSpec
 
 NOT_SELECTED = "`selector` does not match template `labels`"
 

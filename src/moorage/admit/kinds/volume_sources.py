@@ -16,8 +16,9 @@ from moorage.admit.pod import volume_backends as backends
 from moorage.admit.pod.paths import validate_no_backsteps
 from moorage.admit.pod.volume_files import validate_host_path
 from moorage.model.field_error import FieldError, forbidden, invalid, required
-from moorage.model.meta import SecretReference
-from moorage.model.persistent_volume_source import (
+from moorage.model.types.meta import SecretReference
+from moorage.model.types.storage.persistent_volume import PersistentVolumeSpec
+from moorage.model.types.storage.persistent_volume_source import (
     AzureFilePersistentVolumeSource,
     CinderPersistentVolumeSource,
     CSIPersistentVolumeSource,
@@ -27,7 +28,6 @@ from moorage.model.persistent_volume_source import (
     LocalVolumeSource,
     StorageOSPersistentVolumeSource,
 )
-from moorage.model.storage import PersistentVolumeSpec
 
 ONLY_ONE = "may not specify more than 1 volume type"
 NEEDS_ONE = "must specify a volume type"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw
-from moorage.columns.claims import claim_class
-from moorage.model.conversion import convert_view
-from moorage.model.storage import PersistentVolumeClaim, StorageClass
+from moorage.match.volumes.claims import claim_class
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim, StorageClass
 
 _NOT_BOUND = "Only bound persistent volume claims can be expanded"
 _NOT_ALLOWED = (

@@ -12,8 +12,8 @@ from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
 from moorage.model.api_error import forbidden
 from moorage.model.kinds import KINDS
-from moorage.model.meta import ObjectMeta
-from moorage.model.policy import PriorityClass
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.policy import PriorityClass
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 

@@ -16,7 +16,7 @@ from moorage.admit.pod.claims import MIRROR_POD_ANNOTATION
 from moorage.admit.pod.profiles import APPARMOR_CONTAINER_PREFIX, validate_profile_annotations
 from moorage.admit.scheduling import validate_tolerations
 from moorage.model.field_error import FieldError, forbidden, invalid
-from moorage.model.pod import Pod, PodSpec, Toleration
+from moorage.model.types.pod import Pod, PodSpec, Toleration
 
 DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 TOLERATIONS_ANNOTATION = "scheduler.alpha.kubernetes.io/tolerations"

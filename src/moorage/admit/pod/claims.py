@@ -6,9 +6,9 @@ validatePodResourceClaims, gatherPodResourceClaimNames. Next: `resources` checks
 
 from moorage.admit.dns_names import validate_dns_label, validate_dns_subdomain
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, required
-from moorage.model.go_text import GoStruct
-from moorage.model.meta import ObjectMeta
-from moorage.model.pod import PodResourceClaim
+from moorage.model.go.quoting import GoStruct
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import PodResourceClaim
 
 MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror"
 _NO_CLAIMS = frozenset[str]()

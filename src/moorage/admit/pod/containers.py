@@ -30,7 +30,6 @@ from moorage.admit.pod.restarts import (
 from moorage.admit.pod.security import validate_security_context
 from moorage.admit.pod.visiting import AnyContainer
 from moorage.admit.pod.volume_mounts import validate_volume_devices, validate_volume_mounts
-from moorage.model.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
@@ -41,7 +40,8 @@ from moorage.model.field_error import (
     not_supported,
     required,
 )
-from moorage.model.pod import Container, PodOS, PodSpec, ResourceRequirements, Volume
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.types.pod import Container, PodOS, PodSpec, ResourceRequirements, Volume
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

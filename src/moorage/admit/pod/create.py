@@ -12,7 +12,7 @@ from moorage.admit.pod.containers import validate_images_for_pod
 from moorage.admit.pod.profiles import validate_profiles_agree
 from moorage.admit.pod.spec import validate_pod_spec
 from moorage.model.field_error import FieldError, forbidden
-from moorage.model.pod import Pod, PodSpec
+from moorage.model.types.pod import Pod, PodSpec
 
 _TOKEN_WITHOUT_ACCOUNT = "must not be specified when serviceAccountName is not set"
 

@@ -7,7 +7,7 @@ Next: `environment` and `volume_files`.
 
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import FieldError, invalid, not_supported, required
-from moorage.model.pod import ObjectFieldSelector, ResourceFieldSelector
+from moorage.model.types.pod import ObjectFieldSelector, ResourceFieldSelector
 
 FIELDS_FOR_ENVIRONMENT = (
     "metadata.name",

@@ -12,7 +12,7 @@ from moorage.admit.pod.visiting import all_containers, containers_with_paths
 from moorage.admit.remembered_names import remember
 from moorage.model.field_error import FieldError, invalid, not_found, required
 from moorage.model.names import config_key_errors, relaxed_environment_name_errors
-from moorage.model.pod import (
+from moorage.model.types.pod import (
     ConfigMapEnvSource,
     ConfigMapKeySelector,
     EnvFromSource,

@@ -8,7 +8,7 @@ from moorage.admit.metadata import NOT_NEGATIVE
 from moorage.admit.pod.ports import validate_port_number_or_name
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import http_header_name_errors
-from moorage.model.pod import (
+from moorage.model.types.pod import (
     ExecAction,
     HTTPGetAction,
     Lifecycle,

@@ -8,7 +8,7 @@ from moorage.admit.dns_names import validate_dns_subdomain
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.names import byte_length, dns1123_subdomain_with_underscore_errors
-from moorage.model.pod import HostAlias, PodDNSConfig, PodSpec
+from moorage.model.types.pod import HostAlias, PodDNSConfig, PodSpec
 
 _POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _NAMESERVERS_LIMIT = 3

@@ -11,8 +11,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.resource_names import resource_rules
 from moorage.admit.pod.resources import validate_resource_requirements
 from moorage.model.field_error import FieldError, forbidden, invalid
-from moorage.model.pod import PodSpec, ResourceRequirements
 from moorage.model.quantity import Quantity, QuantityError
+from moorage.model.types.pod import PodSpec, ResourceRequirements
 
 
 def validate_pod_resources(

@@ -12,9 +12,9 @@ from moorage.admit.pod.go_space import trim_space
 from moorage.admit.pod.paths import validate_descending_path
 from moorage.admit.pod.visiting import all_containers, containers_with_paths
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required, too_long
-from moorage.model.go_text import GoStruct, go_quote
+from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length
-from moorage.model.pod import AppArmorProfile, PodSpec, SeccompProfile
+from moorage.model.types.pod import AppArmorProfile, PodSpec, SeccompProfile
 
 SECCOMP_POD_ANNOTATION = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"

@@ -15,9 +15,9 @@ from moorage.admit.pod.signers import (
 from moorage.admit.pod.volume_files import validate_downward_file, validate_key_to_path, validate_mode
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.go_text import GoStruct
-from moorage.model.meta import LabelSelector
-from moorage.model.pod import (
+from moorage.model.go.quoting import GoStruct
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.pod import (
     ClusterTrustBundleProjection,
     ConfigMapProjection,
     PodCertificateProjection,

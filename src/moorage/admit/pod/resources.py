@@ -22,8 +22,8 @@ from moorage.model.field_error import (
     not_supported,
     required,
 )
-from moorage.model.pod import ResourceClaim, ResourceRequirements
 from moorage.model.quantity import Quantity
+from moorage.model.types.pod import ResourceClaim, ResourceRequirements
 
 _LIMIT_NEEDED = "Limit must be set for non overcommitable resources"
 _HUGE_PAGES_ALONE = "HugePages require cpu or memory"

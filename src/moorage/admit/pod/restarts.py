@@ -6,7 +6,7 @@ RestartAllContainersOnContainerExits on as in 1.36. Next: `containers`.
 """
 
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required, too_many
-from moorage.model.pod import ContainerResizePolicy, ContainerRestartRule
+from moorage.model.types.pod import ContainerResizePolicy, ContainerRestartRule
 
 _POLICIES = ("Always", "Never", "OnFailure")
 _ACTIONS = ("Restart", "RestartAllContainers")

@@ -13,9 +13,9 @@ from moorage.admit.pod.profiles import validate_apparmor_profile, validate_secco
 from moorage.admit.pod.visiting import containers_with_paths
 from moorage.admit.pod.windows import validate_windows_options
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
-from moorage.model.go_text import GoStruct
+from moorage.model.go.quoting import GoStruct
 from moorage.model.names import byte_length, in_range_errors
-from moorage.model.pod import PodSecurityContext, PodSpec, SecurityContext, Sysctl
+from moorage.model.types.pod import PodSecurityContext, PodSpec, SecurityContext, Sysctl
 
 _HIGHEST_ID = 2**31 - 1
 _PROC_MOUNTS = ("Default", "Unmasked")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT, NameRule
 from moorage.model.field_error import FieldError, invalid, required, too_long
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
 
 _DOMAIN_LIMIT = 253

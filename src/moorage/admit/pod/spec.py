@@ -35,9 +35,9 @@ from moorage.admit.scheduling import (
     validate_topology_spread_constraints,
 )
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required
-from moorage.model.meta import ObjectMeta
 from moorage.model.names import in_range_errors
-from moorage.model.pod import (
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import (
     PodReadinessGate,
     PodSchedulingGate,
     PodSchedulingGroup,

@@ -12,7 +12,7 @@ from moorage.admit.pod.profiles import validate_profiles_agree
 from moorage.admit.pod.spec import validate_pod_spec
 from moorage.admit.scheduling import validate_labels
 from moorage.model.field_error import FieldError, forbidden
-from moorage.model.pod import PodTemplateSpec
+from moorage.model.types.pod import PodTemplateSpec
 
 
 def validate_pod_template(template: PodTemplateSpec, path: str, options: ValidationOptions) -> list[FieldError]:

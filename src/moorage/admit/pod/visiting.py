@@ -7,7 +7,7 @@ VisitContainersWithPath (pkg/apis/core/pods). Next: the rules that look at every
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from moorage.model.pod import Container, EphemeralContainer, PodSpec
+from moorage.model.types.pod import Container, EphemeralContainer, PodSpec
 
 AnyContainer: TypeAlias = Container | EphemeralContainer
 

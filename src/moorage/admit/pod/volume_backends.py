@@ -14,7 +14,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.paths import validate_descending_path
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
 from moorage.model.names import byte_length, dns1123_subdomain_errors, in_range_errors
-from moorage.model.pod import (
+from moorage.model.types.pod import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,
     AzureFileVolumeSource,

@@ -10,9 +10,9 @@ from moorage.admit.metadata import validate_annotations
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.go_text import GoStruct
-from moorage.model.meta import ObjectMeta, TypedLocalObjectReference, TypedObjectReference
-from moorage.model.pod import EphemeralVolumeSource, PersistentVolumeClaimSpec
+from moorage.model.go.quoting import GoStruct
+from moorage.model.types.meta import ObjectMeta, TypedLocalObjectReference, TypedObjectReference
+from moorage.model.types.pod import EphemeralVolumeSource, PersistentVolumeClaimSpec
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")

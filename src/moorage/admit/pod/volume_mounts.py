@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from moorage.admit.pod.paths import has_backsteps, validate_descending_path
 from moorage.admit.pod.visiting import AnyContainer
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_found, not_supported, required
-from moorage.model.pod import Volume, VolumeMount
+from moorage.model.types.pod import Volume, VolumeMount
 
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE_MODES = ("Disabled", "Enabled", "IfPossible")

@@ -18,10 +18,10 @@ from moorage.admit.pod.containers import validate_pull_policy
 from moorage.admit.pod.projections import validate_projected
 from moorage.admit.pod.volume_claims import validate_ephemeral
 from moorage.model.field_error import FieldError, duplicate, forbidden, invalid, required
-from moorage.model.go_text import go_quote
-from moorage.model.meta import ObjectMeta
+from moorage.model.go.quoting import go_quote
 from moorage.model.names import dns1123_subdomain_errors
-from moorage.model.pod import ImageVolumeSource, Volume, VolumeSource
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import ImageVolumeSource, Volume, VolumeSource
 
 _SEVERAL = "may not specify more than 1 volume type"
 _CREATED_CLAIM = "must not reference a PVC that gets created for an ephemeral volume"

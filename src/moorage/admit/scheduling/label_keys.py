@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import FieldError, forbidden, invalid
-from moorage.model.meta import LabelSelector
+from moorage.model.types.meta import LabelSelector
 
 NEEDS_A_SELECTOR = "must not be specified when labelSelector is not set"
 IN_SELECTOR_TOO = "exists in both matchLabelKeys and labelSelector"

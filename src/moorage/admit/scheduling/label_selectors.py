@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
-from moorage.model.meta import LabelSelector, LabelSelectorRequirement
 from moorage.model.names import label_key_errors, label_value_errors
+from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
 NEEDS_VALUES = "must be specified when `operator` is 'In' or 'NotIn'"
 TAKES_NO_VALUES = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"

@@ -17,7 +17,7 @@ from moorage.admit.scheduling.label_selectors import (
 from moorage.match.semver import SemverError, parse_tolerant
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.names import dns1123_subdomain_errors, label_value_errors
-from moorage.model.scheduling import (
+from moorage.model.types.scheduling import (
     NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,

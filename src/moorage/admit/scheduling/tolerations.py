@@ -16,7 +16,7 @@ from moorage.match.numeric import canonical_int64_errors
 from moorage.match.semver import SemverError, parse_tolerant
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported
 from moorage.model.names import label_value_errors
-from moorage.model.scheduling import Toleration
+from moorage.model.types.scheduling import Toleration
 
 EMPTY_KEY_NEEDS_EXISTS = (
     'operator must be Exists when `key` is empty, which means "match all values and all keys"'  # ends in a quotation

@@ -22,9 +22,9 @@ from moorage.control.replica_set_status import update_of_status
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
-from moorage.model.go_text import go_quote
-from moorage.model.job import CronJobSpec
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.types.job import CronJobSpec
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 
 CRON_JOB, JOB = KINDS["batch/v1", "CronJob"], KINDS["batch/v1", "Job"]

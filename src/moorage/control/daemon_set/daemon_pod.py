@@ -9,7 +9,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.pods_of import ready_condition, seconds_of
 from moorage.match.daemon_pods import pinned_to
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 
 REVISION_HASH = "controller-revision-hash"
 TEMPLATE_GENERATION_LABEL = "pod-template-generation"

@@ -7,8 +7,8 @@ ours. Next: `tracker`.
 from moorage.control.toleration_reader import TolerationReader
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.pod import PodSpec
+from moorage.model.types.node import Node
+from moorage.model.types.pod import PodSpec
 from moorage.telemetry.metrics import Metrics
 
 

@@ -13,7 +13,7 @@ from moorage.control.actions import Raw
 from moorage.control.daemon_set.daemon_pod import REVISION_HASH, TEMPLATE_GENERATION_LABEL
 from moorage.control.pods_of import pod_from_template
 from moorage.match.daemon_pods import daemon_tolerations, pinned_affinity
-from moorage.model.workload import DaemonSet
+from moorage.model.types.workload import DaemonSet
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 

@@ -12,7 +12,7 @@ from moorage.control.daemon_set.daemon_pod import DaemonPod
 from moorage.control.daemon_set.on_node import Stage
 from moorage.control.daemon_set.tracker import Tracker
 from moorage.control.deployment.bounds import ROLLING_UPDATE, scaled
-from moorage.model.workload import DaemonSetUpdateStrategy
+from moorage.model.types.workload import DaemonSetUpdateStrategy
 
 
 class Step(NamedTuple):

@@ -12,8 +12,8 @@ from moorage.control.daemon_set.daemon_pod import DaemonPod, daemon_pod
 from moorage.control.daemon_set.on_node import Counts, Stage, Verdict, Wishes, judge_node
 from moorage.control.pods_of import selects
 from moorage.match.daemon_pods import DaemonFit, DaemonTemplate
-from moorage.model.meta import LabelSelector
-from moorage.model.node import Node
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.node import Node
 
 
 class Tracker:

@@ -7,7 +7,7 @@ Next: `rolling`.
 import re
 from typing import NamedTuple
 
-from moorage.model.workload import Deployment
+from moorage.model.types.workload import Deployment
 
 ROLLING_UPDATE = "RollingUpdate"
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")

@@ -38,7 +38,7 @@ from moorage.control.replica_set_status import update_of_status
 from moorage.control.world import World, controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.workload import Deployment
+from moorage.model.types.workload import Deployment
 
 DEPLOYMENT = KINDS["apps/v1", "Deployment"]
 _ALL_HISTORY = 2**31 - 1

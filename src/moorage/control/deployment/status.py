@@ -19,7 +19,7 @@ from moorage.control.deployment.conditions import (
 )
 from moorage.control.deployment.family import Family
 from moorage.control.pods_of import seconds_of
-from moorage.model.workload import Deployment
+from moorage.model.types.workload import Deployment
 
 _NEVER = 2**31 - 1
 

@@ -12,8 +12,8 @@ import json
 
 from moorage.client.protocol import Object
 from moorage.control.actions import Raw
-from moorage.model.pod import PodTemplateSpec
 from moorage.model.template_identity import telling_part
+from moorage.model.types.pod import PodTemplateSpec
 
 HASH_LABEL = "pod-template-hash"
 #: No vowels, so that no words come out, and nothing that is easily mistaken.

@@ -21,9 +21,9 @@ from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import LabelSelector
-from moorage.model.pod import Pod
-from moorage.model.pod_status import PodCondition
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import PodCondition
 
 BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 #: Seconds for which a pod may be the target of a disruption without being deleted.

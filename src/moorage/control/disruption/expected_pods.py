@@ -13,8 +13,8 @@ from moorage.client.protocol import Object
 from moorage.control.deployment.bounds import scaled
 from moorage.control.world import World, controller_of
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import OwnerReference
-from moorage.model.policy import PodDisruptionBudgetSpec
+from moorage.model.types.meta import OwnerReference
+from moorage.model.types.policy import PodDisruptionBudgetSpec
 
 DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
 STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]

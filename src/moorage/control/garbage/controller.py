@@ -32,7 +32,7 @@ from moorage.control.registry import Surroundings
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import OwnerReference
+from moorage.model.types.meta import OwnerReference
 
 States = Mapping[OwnerReference, OwnerState]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.world import World
 from moorage.model.kinds import KindFacts
-from moorage.model.meta import OwnerReference
+from moorage.model.types.meta import OwnerReference
 
 
 class Place(NamedTuple):

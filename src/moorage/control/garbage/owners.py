@@ -15,7 +15,7 @@ from moorage.control.actions import Answers, Question
 from moorage.control.garbage.graph import OwnerGraph
 from moorage.control.world import World
 from moorage.model.kinds import KINDS
-from moorage.model.meta import ObjectMeta, OwnerReference
+from moorage.model.types.meta import ObjectMeta, OwnerReference
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 _MOST_ABSENT = 500

@@ -8,8 +8,8 @@ controller, which starts anew after a restart. Next: `sizing`.
 from collections.abc import Iterable
 
 from moorage.control.job.pods import all_failures, finished_at, is_failed, is_tracked
-from moorage.model.job import JobSpec
-from moorage.model.pod import Pod
+from moorage.model.types.job import JobSpec
+from moorage.model.types.pod import Pod
 
 FIRST_SECONDS, MOST_SECONDS = 10.0, 600.0
 #: After so many failures the wait does not get longer.

@@ -26,9 +26,9 @@ from moorage.control.replica_set import namespace_is_terminating
 from moorage.control.replica_set_status import update_of_status
 from moorage.control.world import World, controller_of
 from moorage.model.api_error import ApiError
-from moorage.model.conversion import convert_view
-from moorage.model.job import JobStatus
 from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.job import JobStatus
 from moorage.telemetry.metrics import Metrics
 
 JOB = KINDS["batch/v1", "Job"]

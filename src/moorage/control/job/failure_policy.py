@@ -6,9 +6,9 @@ Next: `situation`.
 
 from typing import NamedTuple
 
-from moorage.model.job import PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement
-from moorage.model.pod import Pod
-from moorage.model.pod_status import ContainerStatus
+from moorage.model.types.job import PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement
+from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import ContainerStatus
 
 IGNORE, FAIL_JOB, FAIL_INDEX = "Ignore", "FailJob", "FailIndex"
 

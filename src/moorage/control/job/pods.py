@@ -8,8 +8,8 @@ backoff utilities. Next: `situation`.
 from moorage.client.protocol import Object
 from moorage.control.actions import Patch
 from moorage.control.pods_of import POD, seconds_of
-from moorage.model.job import JobSpec
-from moorage.model.pod import Pod
+from moorage.model.types.job import JobSpec
+from moorage.model.types.pod import Pod
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"

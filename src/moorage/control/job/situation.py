@@ -20,8 +20,8 @@ from moorage.control.job.pods import (
     valid_index,
 )
 from moorage.control.pods_of import is_active, is_terminating, ready_condition
-from moorage.model.job import JobSpec, JobStatus
-from moorage.model.pod import Pod
+from moorage.model.types.job import JobSpec, JobStatus
+from moorage.model.types.pod import Pod
 
 OWN_NAME = "kubernetes.io/job-controller"
 

@@ -5,7 +5,7 @@ matchSuccessPolicy. Next: `ending`.
 """
 
 from moorage.control.job.indexes import Indexes, parse_indexes
-from moorage.model.job import SuccessPolicy
+from moorage.model.types.job import SuccessPolicy
 
 
 def fulfilled_rule(policy: SuccessPolicy | None, completions: int, succeeded: Indexes) -> int | None:

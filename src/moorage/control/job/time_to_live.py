@@ -12,8 +12,8 @@ from moorage.control.pods_of import seconds_of
 from moorage.control.registry import Surroundings
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.job import Job
 from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.types.job import Job
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 
 JOB = KINDS["batch/v1", "Job"]

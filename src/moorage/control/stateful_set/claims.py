@@ -12,7 +12,7 @@ from moorage.control.actions import Raw
 from moorage.control.pods_of import controller_reference
 from moorage.control.stateful_set.members import ordinal_of, wanted_ordinals
 from moorage.model.kinds import KINDS
-from moorage.model.workload import StatefulSet
+from moorage.model.types.workload import StatefulSet
 
 CLAIM = KINDS["v1", "PersistentVolumeClaim"]
 _RETAIN, _DELETE = "Retain", "Delete"

@@ -50,7 +50,7 @@ from moorage.control.stateful_set.status import stateful_set_status
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.workload import StatefulSet
+from moorage.model.types.workload import StatefulSet
 
 STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
 _REVISION_HASH = "controller.kubernetes.io/hash"

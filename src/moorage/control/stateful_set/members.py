@@ -7,8 +7,8 @@ import re
 
 from moorage.client.protocol import Object
 from moorage.control.pods_of import available_in, ready_condition
-from moorage.model.pod import Pod
-from moorage.model.workload import StatefulSet
+from moorage.model.types.pod import Pod
+from moorage.model.types.workload import StatefulSet
 
 REVISION_LABEL = "controller-revision-hash"
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from moorage.client.protocol import Object
 from moorage.control.deployment.bounds import scaled
 from moorage.control.stateful_set.members import is_leaving, is_unavailable, revision_name
-from moorage.model.workload import StatefulSet
+from moorage.model.types.workload import StatefulSet
 
 
 def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revision: str, now: float) -> list[Object]:

@@ -10,7 +10,7 @@ from moorage.client.protocol import Object
 from moorage.control.actions import Raw
 from moorage.control.pods_of import available_in
 from moorage.control.stateful_set.members import is_leaving, is_running_and_ready, replicas_of, revision_name
-from moorage.model.workload import StatefulSet
+from moorage.model.types.workload import StatefulSet
 
 
 def stateful_set_status(

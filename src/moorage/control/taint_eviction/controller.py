@@ -23,8 +23,8 @@ from moorage.control.world import World
 from moorage.match.taint_eviction import NO_EXECUTE, When
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 _REASON = "TaintManagerEviction"

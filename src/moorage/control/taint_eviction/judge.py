@@ -11,8 +11,8 @@ from moorage.control.toleration_reader import TolerationReader
 from moorage.match.taint_eviction import Eviction, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.pod import Pod
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.pod import Pod
+from moorage.model.types.scheduling import Taint, Toleration
 from moorage.telemetry.metrics import Metrics
 
 _REMEMBERED = 4096

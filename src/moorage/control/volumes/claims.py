@@ -12,9 +12,6 @@ from collections.abc import Sequence
 
 from moorage.client.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.columns.claims import BIND_COMPLETED, SELECTED_NODE, claim_class
-from moorage.columns.default_class import default_class
-from moorage.columns.volume_matching import is_reserved_for, why_not_requested
 from moorage.control.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
 from moorage.control.volumes.expansion import expand
 from moorage.control.volumes.pod_uses import PodUses, is_over
@@ -31,8 +28,11 @@ from moorage.control.volumes.written import (
     claim_status,
 )
 from moorage.control.world import World
-from moorage.model.go_text import go_quote
-from moorage.model.storage import PersistentVolumeClaim
+from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE, claim_class
+from moorage.match.volumes.default_class import default_class
+from moorage.match.volumes.volume_matching import is_reserved_for, why_not_requested
+from moorage.model.go.quoting import go_quote
+from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
 
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _DELAYED = "WaitForFirstConsumer"

@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from moorage.client.protocol import Object
-from moorage.columns.claims import BIND_COMPLETED, claim_class, volume_class
-from moorage.columns.default_class import is_default
 from moorage.control.actions import Action, Answers, Plan, Question
 from moorage.control.registry import Surroundings
 from moorage.control.volumes.claims import ClaimSync
@@ -21,9 +19,11 @@ from moorage.control.volumes.shelf import Shelf, claim_of
 from moorage.control.volumes.volumes import VolumeSync
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
 from moorage.control.world import World
+from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_class
+from moorage.match.volumes.default_class import is_default
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.storage import PersistentVolume, StorageClass
+from moorage.model.types.storage.persistent_volume import PersistentVolume, StorageClass
 
 _POD = KINDS["v1", "Pod"]
 _PLUGINS = {

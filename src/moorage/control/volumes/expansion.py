@@ -11,7 +11,7 @@ from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, Action, Patch, Report, Update
 from moorage.control.volumes.provisioning import Provisioner, Provisioning, Saying
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME, changed
-from moorage.model.storage import PersistentVolumeClaim
+from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
 
 _STORAGE = "storage"
 _SOMEBODY_ELSE = Saying(NORMAL, "ExternalExpanding", "waiting for an external controller to expand this PVC")

@@ -6,10 +6,10 @@ whether somebody needs it.
 """
 
 from moorage.client.protocol import Object
-from moorage.columns.claims import claims_of
 from moorage.control.world import controller_of
-from moorage.model.pod import Pod
-from moorage.model.storage import PersistentVolumeClaim
+from moorage.match.volumes.claims import claims_of
+from moorage.model.types.pod import Pod
+from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
 
 
 class PodUses:

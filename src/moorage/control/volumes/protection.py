@@ -17,7 +17,7 @@ from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
 from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.meta import ObjectMeta
+from moorage.model.types.meta import ObjectMeta
 
 _POD = KINDS["v1", "Pod"]
 CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"

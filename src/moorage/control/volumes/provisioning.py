@@ -15,13 +15,18 @@ from typing import NamedTuple
 
 from moorage.client.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.columns.claims import SELECTED_NODE, claim_class
 from moorage.control.actions import NORMAL, WARNING, Action, Create, Raw, Report, Update
 from moorage.control.volumes.written import BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
 from moorage.control.world import World
-from moorage.model.go_text import go_quote
+from moorage.match.volumes.claims import SELECTED_NODE, claim_class
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
+from moorage.model.types.storage.persistent_volume import (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    TopologySelectorTerm,
+)
 
 NODE, STORAGE_CLASS = KINDS["v1", "Node"], KINDS["storage.k8s.io/v1", "StorageClass"]
 SIMULATED = "moorage.dev/simulated"

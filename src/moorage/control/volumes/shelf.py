@@ -10,11 +10,11 @@ pkg/controller/volume/persistentvolume/index.go. Next: `claims` and `volumes` de
 from bisect import bisect_left, insort
 
 from moorage.client.protocol import Object
-from moorage.columns.claims import BIND_COMPLETED, claim_class, volume_class
-from moorage.columns.volume_matching import ClaimMatcher, preference
 from moorage.control.volumes.written import VOLUME
 from moorage.control.world import World
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_class
+from moorage.match.volumes.volume_matching import ClaimMatcher, preference
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
 
 _Preference = tuple[int, int, str]
 

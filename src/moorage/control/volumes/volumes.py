@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from moorage.client.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.columns.volume_matching import same_mode
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
 from moorage.control.volumes.claims import VOLUME_MISMATCH
 from moorage.control.volumes.provisioning import PROVISIONED_BY, Provisioner
@@ -28,8 +27,9 @@ from moorage.control.volumes.written import (
     volume_phase,
 )
 from moorage.control.world import World
-from moorage.model.go_text import go_quote
-from moorage.model.storage import PersistentVolume
+from moorage.match.volumes.volume_matching import same_mode
+from moorage.model.go.quoting import go_quote
+from moorage.model.types.storage.persistent_volume import PersistentVolume
 
 _NO_PLUGIN = "no deletable volume plugin matched"
 #: Of the volume controller and of external provisioners.

@@ -10,11 +10,11 @@ from typing import Any
 
 from moorage.client.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.columns.claims import BIND_COMPLETED
-from moorage.columns.volume_matching import is_reserved_for
 from moorage.control.actions import Action, Patch, Raw, Update
+from moorage.match.volumes.claims import BIND_COMPLETED
+from moorage.match.volumes.volume_matching import is_reserved_for
 from moorage.model.kinds import KINDS
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
 
 VOLUME, CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"

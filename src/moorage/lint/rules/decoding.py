@@ -12,14 +12,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from moorage.lint.subject import Complaint
-from moorage.model.decode_error import DecodeError, Problem
 from moorage.model.kinds import KINDS, unknown_fields
+from moorage.model.text.decode_error import DecodeError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from moorage.model.documents import Document
     from moorage.model.kinds import KindFacts, TypeProblem
+    from moorage.model.text.documents import Document
 
 _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
 UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})

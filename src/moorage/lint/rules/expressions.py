@@ -18,13 +18,13 @@ import msgspec
 
 from moorage.lint.subject import Complaint, PodPart
 from moorage.model.names import label_key_errors, label_value_errors
-from moorage.model.scheduling import Taint
+from moorage.model.types.scheduling import Taint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from moorage.match.cel.parse.syntax import Node
     from moorage.match.cel.program import Program
-    from moorage.match.cel.syntax import Node
 
 COST_LIMIT = 1_000_000
 _NEAR_THE_LIMIT = COST_LIMIT // 4
@@ -75,8 +75,8 @@ def _compiled(expression: str) -> tuple[Program, Node] | None:
     """The program and its syntax tree, None if the API server refuses the expression: the rejection says why."""
     # Few pods have expressions: CEL is imported when the first one occurs.
     from moorage.match.cel import compile_expression, taint_environment
-    from moorage.match.cel.parser import parse
-    from moorage.match.cel.syntax import Source
+    from moorage.match.cel.parse.parser import parse
+    from moorage.match.cel.parse.syntax import Source
 
     if len(expression) > _LONGEST:
         return None

@@ -21,8 +21,8 @@ from moorage.match.requirement import SelectorError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moorage.model.meta import LabelSelector
-    from moorage.model.scheduling import PodAffinityTerm
+    from moorage.model.types.meta import LabelSelector
+    from moorage.model.types.scheduling import PodAffinityTerm
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -15,7 +15,7 @@ from moorage.lint.facts import PlacedComplaint
 from moorage.lint.subject import Complaint
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.tolerations import compile_tolerations
-from moorage.model.scheduling import Taint, TopologySpreadConstraint
+from moorage.model.types.scheduling import Taint, TopologySpreadConstraint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from moorage.lint.rules.rollout import Deadlock
     from moorage.lint.subject import PodPart, Subject
     from moorage.model.gates import GateSet
-    from moorage.model.node import Node
-    from moorage.model.pod import PodSpec
+    from moorage.model.types.node import Node
+    from moorage.model.types.pod import PodSpec
 
 _HOSTNAME = "kubernetes.io/hostname"
 _UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

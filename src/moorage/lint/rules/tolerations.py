@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from moorage.match.tolerations import TolerationMatcher
-    from moorage.model.scheduling import Taint, Toleration
+    from moorage.model.types.scheduling import Taint, Toleration
 
 #: Whether a toleration is of use does not depend on which gates happen to be on.
 _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})

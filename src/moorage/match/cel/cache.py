@@ -16,7 +16,7 @@ from moorage.match.cel.environment import TAINT_ENVIRONMENT, Environment
 from moorage.match.cel.program import Program, compile_expression
 
 if TYPE_CHECKING:
-    from moorage.match.cel.syntax import Issue
+    from moorage.match.cel.parse.syntax import Issue
 
 DEFAULT_CAPACITY = 1024
 

@@ -15,20 +15,10 @@ from functools import cached_property
 
 from moorage.match.cel import types
 from moorage.match.cel.functions import Function
-from moorage.match.cel.libraries import (
-    authz,
-    cidr,
-    ip,
-    kubernetes_lists,
-    lists,
-    named_format,
-    quantity,
-    regex,
-    semver,
-    sets,
-    strings,
-    urls,
-)
+from moorage.match.cel.libraries import authz, quantity, semver
+from moorage.match.cel.libraries.collections import kubernetes_lists, lists, sets
+from moorage.match.cel.libraries.network import cidr, ip, urls
+from moorage.match.cel.libraries.text import named_format, regex, strings
 from moorage.match.cel.standard import STANDARD_FUNCTIONS
 
 

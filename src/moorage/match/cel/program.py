@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.checker import check
-from moorage.match.cel.compiler import Compiler
-from moorage.match.cel.cost_estimate import estimate_cost
+from moorage.match.cel.check.checker import check
+from moorage.match.cel.check.cost_estimate import estimate_cost
+from moorage.match.cel.check.validators import validate_literals
+from moorage.match.cel.evaluate.compiler import Compiler
+from moorage.match.cel.evaluate.steps import COST, COST_LIMIT, FIRST_SLOT, Run, State
 from moorage.match.cel.functions import Interval
-from moorage.match.cel.parser import parse
+from moorage.match.cel.parse.parser import parse
+from moorage.match.cel.parse.syntax import NO_POSITION, Issue, Node, Source, children
 from moorage.match.cel.stack import make_room
-from moorage.match.cel.steps import COST, COST_LIMIT, FIRST_SLOT, Run, State
-from moorage.match.cel.syntax import NO_POSITION, Issue, Node, Source, children
 from moorage.match.cel.types import ANY, BOOL, DYN
-from moorage.match.cel.validators import validate_literals
 from moorage.match.cel.values import CelError
 
 if TYPE_CHECKING:

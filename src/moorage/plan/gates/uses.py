@@ -14,9 +14,9 @@ from moorage.model.gates import (
     TAINT_TOLERATION_COMPARISON_OPERATORS,
     Gate,
 )
-from moorage.model.pod import PodSpec
-from moorage.model.scheduling import NodeSelectorTerm, PodAffinityTerm
-from moorage.model.storage import PersistentVolume
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.scheduling import NodeSelectorTerm, PodAffinityTerm
+from moorage.model.types.storage.persistent_volume import PersistentVolume
 
 _NUMERIC = frozenset({"Lt", "Gt"})
 _SEMVER = frozenset({"SemverLt", "SemverGt", "SemverEq"})

@@ -6,7 +6,7 @@ other finds it gone. Kubernetes: the scheduler cache's assumed pods. Differs: th
 Next: `pod_feed`, which hears of pods, and `binder`, which talks to the API server.
 """
 
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind
 
 

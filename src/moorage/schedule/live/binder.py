@@ -18,9 +18,9 @@ from functools import partial
 
 from moorage.client.errands import Errands
 from moorage.client.protocol import Client, Unreachable
-from moorage.columns.storage import VolumeDecision
+from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
-from moorage.model.pod_status import PodCondition
+from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.actions import POD_SCHEDULED, Action, Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.diagnosis import event_note

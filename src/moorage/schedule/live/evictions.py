@@ -12,7 +12,7 @@ from moorage.client.errands import Errands
 from moorage.client.protocol import Client, Unreachable
 from moorage.columns.cluster import PodRecord
 from moorage.model.api_error import ApiError
-from moorage.model.pod_status import PodCondition
+from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.actions import NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.live.pod_status import POD, PodStatusWriter

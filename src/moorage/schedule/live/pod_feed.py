@@ -10,8 +10,8 @@ Kubernetes: eventhandlers.go and the scheduler cache. Next: `schedule.cycle`; `b
 from operator import attrgetter
 
 from moorage.columns.cluster import PodRecord
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.live.shape_memo import ShapeMemo

@@ -16,8 +16,8 @@ from moorage.client.errands import Errands
 from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.model.pod import Pod
-from moorage.model.pod_status import PodCondition
+from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.queue import SchedulingQueue
 from moorage.telemetry.logs import get_logger
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from moorage.client.events import NORMAL, WARNING
 from moorage.client.protocol import Object, Raw
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 from moorage.schedule.actions import FAILED_SCHEDULING
 
 

@@ -8,10 +8,10 @@ Next: `pod_feed`.
 
 from collections.abc import Mapping
 
-from moorage.columns.claims import claims_of
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape, controller_of
-from moorage.model.pod import Pod, PodSpec
+from moorage.match.volumes.claims import claims_of
+from moorage.model.types.pod import Pod, PodSpec
 
 _KEPT = 4096
 

@@ -9,14 +9,14 @@ Kubernetes: eventhandlers.go. Next: `schedule.cycle`; `volume_binder` waits for 
 from collections.abc import Callable
 from typing import Any
 
-from moorage.columns.claims import ClaimKey
 from moorage.match.label_selector import compile_label_selector, compile_label_set
 from moorage.match.requirement import SelectorError
-from moorage.model.csi import CSIDriver, CSIStorageCapacity
-from moorage.model.namespace import Namespace
-from moorage.model.policy import PodDisruptionBudget
+from moorage.match.volumes.claims import ClaimKey
 from moorage.model.quantity import Quantity
-from moorage.model.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.namespace import Namespace
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.model.types.storage.csi import CSIDriver, CSIStorageCapacity
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.events import Event, EventKind

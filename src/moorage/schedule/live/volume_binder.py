@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from moorage.client.protocol import Client, Object, Raw, Unreachable
-from moorage.columns.claims import BIND_COMPLETED, SELECTED_NODE
 from moorage.columns.cluster import Cluster
-from moorage.columns.storage import VolumeDecision
+from moorage.columns.volumes.storage import VolumeDecision
 from moorage.match.node_selector import compile_node_selector
+from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
-from moorage.model.storage import PersistentVolume
+from moorage.model.types.storage.persistent_volume import PersistentVolume
 from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 

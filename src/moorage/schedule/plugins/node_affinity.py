@@ -30,9 +30,9 @@ from moorage.match.node_selector import (
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import GateSet
-from moorage.model.node import Node
-from moorage.model.scheduling import NodeAffinity as NodeAffinityView
-from moorage.model.scheduling import NodeSelector
+from moorage.model.types.node import Node
+from moorage.model.types.scheduling import NodeAffinity as NodeAffinityView
+from moorage.model.types.scheduling import NodeSelector
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.requeue import on

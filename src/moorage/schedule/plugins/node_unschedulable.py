@@ -12,7 +12,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.scheduling import Taint
+from moorage.model.types.scheduling import Taint
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.requeue import on

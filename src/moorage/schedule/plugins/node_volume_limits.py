@@ -10,11 +10,11 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.attachments import NO_LIMIT
-from moorage.columns.claims import ClaimState, claims_of, inline_attachables
 from moorage.columns.cluster import Cluster
-from moorage.columns.csi_migration import Attachable
 from moorage.columns.shape import Shape
+from moorage.columns.volumes.attachments import NO_LIMIT
+from moorage.match.volumes.claims import ClaimState, claims_of, inline_attachables
+from moorage.match.volumes.csi_migration import Attachable
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.plugins.volume_binding import is_own_claim, not_found

@@ -25,7 +25,7 @@ from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.requirement import SelectorError
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
-from moorage.model.scheduling import TopologySpreadConstraint
+from moorage.model.types.scheduling import TopologySpreadConstraint
 from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
 from moorage.schedule.plugins.spread_domains import HOSTNAME, BalancedDomains, Constraint, Constraints, SpreadWant

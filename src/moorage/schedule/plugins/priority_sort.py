@@ -5,7 +5,7 @@ Kubernetes: pkg/scheduler/framework/plugins/queuesort. Differs: pods that came a
 which they came, so that the same input gives the same plan.
 """
 
-from moorage.model.pod import PodSpec
+from moorage.model.types.pod import PodSpec
 
 QueuePosition = tuple[int, float, int]
 

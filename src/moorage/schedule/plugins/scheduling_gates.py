@@ -3,7 +3,7 @@
 Kubernetes: pkg/scheduler/framework/plugins/schedulinggates, and the condition that the API server gives such a pod.
 """
 
-from moorage.model.pod import PodSpec
+from moorage.model.types.pod import PodSpec
 from moorage.schedule.verdict import Verdict, unresolvable
 
 CONDITION_REASON = "SchedulingGated"

@@ -8,8 +8,8 @@ count or not.
 from moorage.columns.cluster import Cluster
 from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
-from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugins.spread_domains import Constraint, SpreadWant
 from moorage.schedule.requeue import on

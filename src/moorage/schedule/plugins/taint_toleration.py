@@ -18,7 +18,7 @@ from moorage.columns.shape import Shape
 from moorage.columns.taint_sets import TaintSet
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.scheduling import Taint, Toleration
+from moorage.model.types.scheduling import Taint, Toleration
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.requeue import on

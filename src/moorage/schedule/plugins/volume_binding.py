@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from moorage.columns.claims import ClaimFacts, ClaimState
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
-from moorage.columns.storage import VolumeDecision
+from moorage.columns.volumes.storage import VolumeDecision
+from moorage.match.volumes.claims import ClaimFacts, ClaimState
 from moorage.model.gates import GateSet
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared

@@ -9,10 +9,10 @@ from collections import Counter
 
 import numpy as np
 
-from moorage.columns.claims import ClaimKey, ClaimState, claims_of
 from moorage.columns.cluster import Cluster
-from moorage.columns.inline_disks import Disk, inline_disks
 from moorage.columns.shape import Shape
+from moorage.columns.volumes.inline_disks import Disk, inline_disks
+from moorage.match.volumes.claims import ClaimKey, ClaimState, claims_of
 from moorage.schedule.events import Event, EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.plugins.volume_binding import is_own_claim, not_found

@@ -9,12 +9,12 @@ from collections import Counter
 import msgspec
 import numpy as np
 
-from moorage.columns.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
 from moorage.columns.cluster import Cluster
-from moorage.columns.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
 from moorage.columns.label_column import ABSENT
 from moorage.columns.shape import Shape
-from moorage.model.storage import PersistentVolume
+from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
+from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
+from moorage.model.types.storage.persistent_volume import PersistentVolume
 from moorage.schedule.events import EventKind
 from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.plugins.volume_binding import is_own_claim, not_found

@@ -1,6 +1,6 @@
 """How finely values are owned: a schema, prepared for the walks of this package.
 
-In: `moorage.model.schema`. Out: a `Grain` per type, made when first asked for. It says whether an object or a list is
+In: `moorage.model.schema.merge_schema`. Out: a `Grain` per type, made when first asked for. It says whether an object or a list is
 taken apart, by which keys, and what Go would leave out of a document or always write: the API server's own objects are
 structs, so a field that was never set may be there (`resources: {}`) and one that was set may not (`hostNetwork:
 false`). Kubernetes: the schema of structured-merge-diff, and the `omitempty` marks of k8s.io/api. Next: `ownership`.
@@ -12,8 +12,17 @@ from typing import Any, Final
 import msgspec
 
 from moorage.model.kinds import KindFacts
-from moorage.model.schema import UNTYPED, ListType, MapType, Scalar, SchemaType, StructType, Untyped, schema_of
-from moorage.model.view import View
+from moorage.model.schema.merge_schema import (
+    UNTYPED,
+    ListType,
+    MapType,
+    Scalar,
+    SchemaType,
+    StructType,
+    Untyped,
+    schema_of,
+)
+from moorage.model.types.view import View
 from moorage.serve.apply.path_elements import key_element, value_element
 
 _CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")

@@ -8,7 +8,7 @@ typed/validate. Next: `applying`.
 import json
 from typing import Any
 
-from moorage.model.schema import Scalar
+from moorage.model.schema.merge_schema import Scalar
 from moorage.serve.apply.grain import Grain
 from moorage.serve.apply.path_elements import render_element
 

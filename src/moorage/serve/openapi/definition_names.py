@@ -6,7 +6,7 @@ the ones that every Kubernetes cluster uses. Kubernetes: the import path of the 
 
 from typing import Final
 
-from moorage.model.view import View
+from moorage.model.types.view import View
 
 _CORE = "io.k8s.api.core.v1"
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"

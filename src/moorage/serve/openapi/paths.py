@@ -9,8 +9,8 @@ responses and parameters are told briefly, and lists of several kinds share no d
 from typing import Any
 
 from moorage.model.kinds import KindFacts
-from moorage.model.subresource import Binding, DeleteOptions, Eviction, Scale
-from moorage.model.view import View
+from moorage.model.types.subresource import Binding, DeleteOptions, Eviction, Scale
+from moorage.model.types.view import View
 from moorage.serve.discovery_table import RESOURCES, STANDARD_VERBS
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.definitions import Definitions, group_version_kind

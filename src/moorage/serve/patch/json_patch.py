@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.go_text import go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.serve.patch.patch_error import (
     BAD_REQUEST,
     MOST_LEVELS,

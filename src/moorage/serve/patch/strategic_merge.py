@@ -10,8 +10,8 @@ objects and replaced as lists. Next: `element_order`, which says how a merged li
 from collections.abc import Hashable
 from typing import Any
 
-from moorage.model.go_text import go_quote
-from moorage.model.schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
+from moorage.model.go.quoting import go_quote
+from moorage.model.schema.merge_schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.serve.patch.element_order import in_order, missing_merge_key, wrong_type
 from moorage.serve.patch.go_values import go_string, go_value, token
 from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, json_type_name, too_deep

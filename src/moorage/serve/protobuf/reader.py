@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.model.kinds import KindFacts
-from moorage.model.shapes import (
+from moorage.model.schema.shapes import (
     AnyShape,
     BytesShape,
     IntOrStringShape,
@@ -27,7 +27,7 @@ from moorage.model.shapes import (
     TimeShape,
     struct_shape,
 )
-from moorage.model.view import View
+from moorage.model.types.view import View
 from moorage.serve.protobuf.field_numbers import FIELD_NUMBERS
 from moorage.serve.protobuf.wire import WireError, as_bytes, as_double, as_signed, as_text, read_fields
 

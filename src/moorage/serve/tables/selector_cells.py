@@ -8,8 +8,8 @@ from typing import Any
 
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
-from moorage.model.conversion import ConversionError, convert_view
-from moorage.model.meta import LabelSelector
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.meta import LabelSelector
 from moorage.serve.tables.columns import NONE
 
 

@@ -16,7 +16,7 @@ from moorage.admit.admission import Admitted
 from moorage.admit.deletion import is_finalized
 from moorage.admit.raw import copy_document
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
-from moorage.model.go_text import go_json
+from moorage.model.go.quoting import go_json
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times

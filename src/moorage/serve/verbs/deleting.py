@@ -12,9 +12,9 @@ from moorage.admit.deletion import Deletion, decide_deletion
 from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
 from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.model.api_error import ApiError, not_found, stale
-from moorage.model.conversion import convert_view
 from moorage.model.kinds import KindFacts
-from moorage.model.subresource import DeleteOptions
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
 from moorage.serve.objects import decode, encode, key_of, meaning_of, name_in
 from moorage.serve.options import ListOptions

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
-from moorage.model.documents import DuplicateField
-from moorage.model.go_text import go_quote
-from moorage.model.kept_fields import kept_part
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KindFacts
-from moorage.model.schema import StructType, schema_of
-from moorage.model.unknown_fields import unknown_fields
+from moorage.model.schema.kept_fields import kept_part
+from moorage.model.schema.merge_schema import StructType, schema_of
+from moorage.model.schema.unknown_fields import unknown_fields
+from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import (

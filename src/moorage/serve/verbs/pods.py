@@ -12,11 +12,11 @@ from moorage.admit.binding import bind_pod, bound_view, read_binding
 from moorage.admit.deletion import check_preconditions
 from moorage.admit.eviction import decide_eviction, marked_for_eviction, read_eviction, still_processed
 from moorage.model.api_error import not_found, stale
-from moorage.model.conversion import convert_view
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.pod import Pod
-from moorage.model.policy import PodDisruptionBudget
-from moorage.model.subresource import Binding, DeleteOptions
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.model.types.subresource import Binding, DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.objects import decode, encode, key_of, meaning_of, prefix_of
 from moorage.serve.verbs.deleting import delete

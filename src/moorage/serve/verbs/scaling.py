@@ -9,8 +9,8 @@ from typing import Any
 
 from moorage.admit.scaling import apply_scale, render_scale
 from moorage.model.kinds import KindFacts
-from moorage.model.schema import schema_of
-from moorage.model.subresource import Scale
+from moorage.model.schema.merge_schema import schema_of
+from moorage.model.types.subresource import Scale
 from moorage.serve.api import Api
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import check_kind

@@ -15,13 +15,13 @@ from moorage.admit.kinds.persistent_volume import validate_persistent_volume
 from moorage.admit.kinds.stateful_set import validate_stateful_set
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.pod_update import validate_pod_update
-from moorage.model.conversion import convert_view
 from moorage.model.field_error import FieldError
-from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.model.storage import PersistentVolume, StorageClass
-from moorage.model.view import View
-from moorage.model.workload import CronJob, DaemonSet, Deployment, Job, StatefulSet
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.storage.persistent_volume import PersistentVolume, StorageClass
+from moorage.model.types.view import View
+from moorage.model.types.workload import CronJob, DaemonSet, Deployment, Job, StatefulSet
 
 Raw = dict[str, Any]
 Validate = Callable[[Any, ValidationOptions], list[FieldError]]

@@ -11,8 +11,8 @@ from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.default_toleration_seconds import NOT_READY, UNREACHABLE, DefaultTolerationSeconds
 from moorage.admit.plugins.priority import Priority
 from moorage.model.gates import TAINT_TOLERATION_CEL, default_gates
-from moorage.model.meta import ObjectMeta
-from moorage.model.policy import PriorityClass
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.policy import PriorityClass
 
 GATES = default_gates().with_gate(TAINT_TOLERATION_CEL, True)
 

@@ -7,8 +7,8 @@ import msgspec
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import validate_pod
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
-from moorage.model.pod import Pod
 from moorage.model.quantity import Quantity, parse_quantity
+from moorage.model.types.pod import Pod
 
 POD = ValidationOptions(resource_is_pod=True)
 NOT_A_LABEL = dns1123_label_errors("_")[0]

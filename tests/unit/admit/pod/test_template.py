@@ -4,7 +4,7 @@ from tests.unit.admit.pod.manifests import NOT_A_KEY, Fragment, pod_view
 
 from moorage.admit.options import STRICT
 from moorage.admit.pod import validate_pod_template
-from moorage.model.pod import PodTemplateSpec
+from moorage.model.types.pod import PodTemplateSpec
 
 
 def template_errors(spec: Fragment | None = None, metadata: Fragment | None = None) -> list[str]:

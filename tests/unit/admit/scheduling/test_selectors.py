@@ -12,10 +12,10 @@ from moorage.admit.scheduling import (
     validate_taints,
     validate_topology_spread_constraints,
 )
-from moorage.model.conversion import convert_view
-from moorage.model.meta import LabelSelector
-from moorage.model.pod import PodSpec
-from moorage.model.scheduling import NodeSelector, Taint
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.scheduling import NodeSelector, Taint
 
 MERGED = ValidationOptions(
     allow_match_label_keys_in_pod_topology_spread=True,

@@ -7,7 +7,7 @@ import pytest
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling import validate_tolerations
 from moorage.admit.scheduling.tolerations import EXPRESSION_GATE_IS_OFF, EXPRESSION_STANDS_ALONE
-from moorage.model.scheduling import Toleration
+from moorage.model.types.scheduling import Toleration
 
 ALL = ValidationOptions(
     allow_taint_toleration_comparison_operators=True,

@@ -11,12 +11,12 @@ from moorage.control.daemon_set.backoff import MOST_SECONDS, FailedPods
 from moorage.control.daemon_set.on_node import Stage, Wishes, judge_node
 from moorage.control.daemon_set.tracker import Tracker
 from moorage.match.daemon_pods import DaemonTemplate, pinned_affinity
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.meta import LabelSelector
-from moorage.model.node import Node
-from moorage.model.pod import PodSpec
-from moorage.model.scheduling import Taint
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.node import Node
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.scheduling import Taint
 
 NOW = 1_767_225_700.0
 SELECTOR = LabelSelector(matchLabels={"app": "agent"})

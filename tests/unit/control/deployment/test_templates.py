@@ -5,7 +5,7 @@ import re
 from tests.unit.control.workloads import deployment, seen, template
 
 from moorage.control.deployment.templates import HASH_LABEL, is_same_template, safe_encode, template_hash
-from moorage.model.pod import PodTemplateSpec
+from moorage.model.types.pod import PodTemplateSpec
 
 
 def _view(image: str = "one", **labels: str) -> PodTemplateSpec:

@@ -11,8 +11,8 @@ from moorage.client.protocol import PatchType
 from moorage.control.pods_of import POD
 from moorage.control.stateful_set.controller import STATEFUL_SET
 from moorage.control.stateful_set.rolling import pods_to_replace
-from moorage.model.conversion import convert_view
-from moorage.model.workload import StatefulSet
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.workload import StatefulSet
 
 
 def test_from_the_highest_number_down() -> None:

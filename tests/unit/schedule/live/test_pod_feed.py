@@ -4,9 +4,9 @@ from typing import Any
 
 from tests.unit.schedule.clusters import Raw, cluster_of, node, requests
 
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.default_profile import default_profile

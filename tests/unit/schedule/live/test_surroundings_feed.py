@@ -6,10 +6,10 @@ import pytest
 from tests.unit.schedule.clusters import cluster_of, node, pod
 from tests.unit.schedule.storage_objects import attachment, capacity, csi_driver, csi_node, csi_volume
 
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates
-from moorage.model.policy import PodDisruptionBudget
-from moorage.model.workload import ReplicaSet
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.model.types.workload import ReplicaSet
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.default_selector import DefaultSelectors

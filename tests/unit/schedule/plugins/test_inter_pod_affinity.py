@@ -7,8 +7,8 @@ from tests.unit.schedule.clusters import alone, cluster_of, node, passing, place
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.model.conversion import convert_view
-from moorage.model.pod import Pod
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.plugin import Prepared
 from moorage.schedule.plugins.inter_pod_affinity import (

@@ -7,8 +7,8 @@ from tests.unit.schedule.clusters import alone, candidates_of, cluster_of, node,
 
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.scheduling import NodeAffinity as NodeAffinityView
-from moorage.model.scheduling import (
+from moorage.model.types.scheduling import NodeAffinity as NodeAffinityView
+from moorage.model.types.scheduling import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,

@@ -6,11 +6,11 @@ import pytest
 from tests.unit.schedule.clusters import alone, cluster_of, node, passing, place, pod, scores, verdicts
 
 from moorage.columns.cluster import Cluster
-from moorage.model.conversion import convert_view
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.meta import ObjectMeta
-from moorage.model.pod import Pod
-from moorage.model.scheduling import TopologySpreadConstraint
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import Pod
+from moorage.model.types.scheduling import TopologySpreadConstraint
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_selector import DefaultSelectors
 from moorage.schedule.plugins.pod_topology_spread import LABEL_REASON, SKEW_REASON, PodTopologySpread

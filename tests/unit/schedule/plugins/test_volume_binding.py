@@ -18,11 +18,11 @@ from tests.unit.schedule.storage_objects import (
     volume,
 )
 
-from moorage.columns.claims import SELECTED_NODE
 from moorage.columns.cluster import Cluster
-from moorage.columns.storage import VolumeDecision
+from moorage.columns.volumes.storage import VolumeDecision
+from moorage.match.volumes.claims import SELECTED_NODE
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.pod import Pod
+from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.default_profile import default_profile
 from moorage.schedule.diagnosis import diagnose

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS
-from moorage.model.schema import schema_of
+from moorage.model.schema.merge_schema import schema_of
 from moorage.serve.patch import PatchError, apply_strategic_merge, refusal
 
 Raw = dict[str, Any]

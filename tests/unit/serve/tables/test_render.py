@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.model.view import View
+from moorage.model.types.view import View
 from moorage.serve.tables.registry import TABLES
 from moorage.serve.tables.render import (
     IncludeObject,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from moorage.match.cel.functions import Function, Overload
-from moorage.match.cel.libraries.string_costs import argument_cost, argument_estimate
+from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
 from moorage.match.cel.types import BOOL, DOUBLE, INT, QUANTITY, STRING, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.quantity import Format, Quantity, QuantityError, parse_quantity

@@ -1,0 +1,119 @@
+"""How many volumes of each driver are attached to each node, and how many may be.
+
+In: CSINodes, VolumeAttachments, and the volumes of pods that come and go. Out: counts and limits by driver as columns.
+A volume counts once per node, however many pods there use it. Kubernetes: nodevolumelimits/csi.go, which counts the
+volumes of all pods of a node anew for each pod. Next: NodeVolumeLimits.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.slots import SlotArray, Slots
+from moorage.match.volumes.csi_migration import MIGRATED_PLUGINS, Attachable
+from moorage.model.types.storage.csi import CSINode
+
+NO_LIMIT = -1
+VolumeId = tuple[str, str]  # driver and handle
+
+
+class Attachments:
+    """Volumes by slot. What is `use`d is counted where its driver is in charge of it."""
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self._limits: dict[str, SlotArray] = {}
+        self._counts: dict[str, SlotArray] = {}
+        self._moved: dict[str, SlotArray] = {}
+        self._used: dict[VolumeId, dict[int, dict[Attachable, int]]] = {}
+        self._on: dict[int, dict[Attachable, int]] = {}
+        self._held: dict[VolumeId, dict[int, int]] = {}  # by VolumeAttachments
+
+    # -- columns ------------------------------------------------------------------------------------------------
+
+    def limits(self, driver: str) -> NDArray[np.int64]:
+        """The most volumes of a driver that each slot takes; `NO_LIMIT` where nothing is said."""
+        return self._array(self._limits, driver, NO_LIMIT).values
+
+    def counts(self, driver: str) -> NDArray[np.int64]:
+        """The volumes of a driver that each slot has."""
+        return self._array(self._counts, driver, 0).values
+
+    def moved(self, plugin: str) -> NDArray[np.int64]:
+        """1 for each slot on which a driver took over from an in-tree plugin."""
+        return self._array(self._moved, plugin, 0).values
+
+    def _array(self, arrays: dict[str, SlotArray], name: str, fill: int) -> SlotArray:
+        array = arrays.get(name)
+        if array is None:
+            array = arrays[name] = self._slots.array(np.int64, fill)
+        return array
+
+    def matters(self, volume: Attachable, new: int) -> bool:
+        """Whether a pod that brings so many volumes can tell, by what fits, where this one is attached already."""
+        slots = self._used.get((volume.driver, volume.handle))
+        if slots is None:
+            return False
+        limits, counts = self.limits(volume.driver), self.counts(volume.driver)
+        return any(limits[slot] != NO_LIMIT and counts[slot] + new > limits[slot] for slot in slots)
+
+    def slots_with(self, volume: Attachable) -> list[int]:
+        """The slots on which a pod's use of the volume is counted."""
+        volume_id = (volume.driver, volume.handle)
+        return [slot for slot in self._used.get(volume_id, ()) if self.is_counted(volume_id, slot)]
+
+    # -- events -------------------------------------------------------------------------------------------------
+
+    def use(self, volume: Attachable, slot: int, by: int) -> None:
+        """A pod that uses the volume came to a slot (1) or left it (-1)."""
+        volume_id = (volume.driver, volume.handle)
+        before = self.is_counted(volume_id, slot)
+        slots = self._used.setdefault(volume_id, {})
+        ways = slots.setdefault(slot, {})
+        here = self._on.setdefault(slot, {})
+        pods = ways.get(volume, 0) + by
+        if pods:
+            ways[volume] = here[volume] = pods
+        else:
+            del ways[volume], here[volume]
+            if not ways:
+                del slots[slot]
+                if not slots:
+                    del self._used[volume_id]
+        self._recount(volume_id, slot, before)
+
+    def hold(self, volume_id: VolumeId, slot: int, by: int) -> None:
+        """A VolumeAttachment says that the volume is attached; it may be still there when no pod uses it."""
+        held = self._held.setdefault(volume_id, {})
+        counted = self.is_counted(volume_id, slot)
+        before = counted or slot in held
+        held[slot] = held.get(slot, 0) + by
+        if not held[slot]:
+            del held[slot]
+        self.counts(volume_id[0])[slot] += (counted or slot in held) - before
+
+    def set_node(self, slot: int, csi_node: CSINode | None) -> None:
+        """What a node's drivers can do; None if that is not known."""
+        limits = {
+            driver.name: driver.allocatable.count
+            for driver in (csi_node.spec.drivers if csi_node is not None else ())
+            if driver.allocatable is not None and driver.allocatable.count is not None
+        }
+        for driver in limits.keys() | self._limits.keys():
+            self.limits(driver)[slot] = limits.get(driver, NO_LIMIT)
+        annotation = csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "") if csi_node is not None else ""
+        plugins = set(annotation.split(",")) - {""}
+        used = list(self._on.get(slot, {}).items())
+        for volume, pods in used:
+            self.use(volume, slot, -pods)
+        for plugin in plugins | self._moved.keys():
+            self.moved(plugin)[slot] = plugin in plugins
+        for volume, pods in used:
+            self.use(volume, slot, pods)
+
+    def is_counted(self, volume_id: VolumeId, slot: int) -> bool:
+        ways = self._used.get(volume_id, {}).get(slot, ())
+        return any(not volume.plugin or self.moved(volume.plugin)[slot] for volume in ways)
+
+    def _recount(self, volume_id: VolumeId, slot: int, before: bool) -> None:
+        if slot not in self._held.get(volume_id, ()):
+            self.counts(volume_id[0])[slot] += self.is_counted(volume_id, slot) - before

@@ -1,0 +1,370 @@
+"""Tree → checked tree: every node gets its type, every call the overloads that fit.
+
+In come a parsed tree and an environment; out come issues, with cel-go's texts and places, or none, and the tree is
+filled in.
+
+Kubernetes: cel-go checker/checker.go, checker/env.go. Differs: no messages can be built, so a message literal ends in
+an issue.
+Next on the path: validators.py, then cost_estimate.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.match.cel.check.unify import Bindings, assign, assign_all, most_general, substitute
+from moorage.match.cel.parse.syntax import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+    qualified_name,
+)
+from moorage.match.cel.types import (
+    BOOL,
+    DYN,
+    ERROR,
+    INT,
+    Kind,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+    type_of,
+    type_param,
+)
+from moorage.match.cel.values import type_of_value
+
+if TYPE_CHECKING:
+    from moorage.match.cel.environment import Environment
+    from moorage.match.cel.functions import Function, Overload
+
+
+def check(root: Node, environment: Environment) -> list[tuple[int, str]]:
+    """Fill in types and overloads; returns (offset, message) for everything that is wrong."""
+    checker = _Checker(environment)
+    checker.check(root)
+    for node in checker.visited:
+        if node.type.has_type_param:
+            node.type = substitute(checker.bindings, node.type, free_to_dyn=True)
+    return checker.issues
+
+
+def _is_optional(type_: Type) -> bool:
+    return type_.kind is Kind.OPAQUE and type_.name == "optional_type"
+
+
+class _Checker:
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.bindings: Bindings = {}
+        self.scopes: list[dict[str, Type]] = []
+        self.issues: list[tuple[int, str]] = []
+        self.visited: list[Node] = []
+        self.free_variables = 0
+
+    def report(self, position: int, message: str) -> None:
+        self.issues.append((position, message))
+
+    def check(self, node: Node) -> Type:
+        """The type of a node, after checking all below it."""
+        if isinstance(node, Literal):
+            node.type = type_of_value(node.value)
+            return node.type
+        if isinstance(node, Ident):
+            type_ = self.ident(node)
+        elif isinstance(node, Select):
+            type_ = self.select(node)
+        elif isinstance(node, Call):
+            type_ = self.call(node)
+        elif isinstance(node, ListLiteral):
+            type_ = self.list_literal(node)
+        elif isinstance(node, MapLiteral):
+            type_ = self.map_literal(node)
+        elif isinstance(node, Comprehension):
+            type_ = self.comprehension(node)
+        else:
+            assert isinstance(node, StructLiteral)
+            type_ = self.struct_literal(node)
+        node.type = type_
+        self.visited.append(node)
+        return type_
+
+    # -- names
+
+    def lookup(self, name: str) -> Ident | None:
+        """What a (possibly qualified) name stands for: a variable of a macro, a declared one, or a type."""
+        if not name.startswith("."):
+            for scope in reversed(self.scopes):
+                if name in scope:
+                    return _resolved(name, scope[name], None)
+        for candidate in self.environment.candidates(name):
+            variable = self.environment.variables.get(candidate)
+            if variable is not None:
+                return _resolved(candidate, variable, None)
+            denoted = self.environment.type_names.get(candidate)
+            if denoted is not None:
+                return _resolved(candidate, type_of(denoted), denoted)
+        return None
+
+    def undeclared(self, position: int, name: str) -> Type:
+        container = self.environment.container
+        self.report(position, f"undeclared reference to '{name}' (in container '{container}')")
+        return ERROR
+
+    def ident(self, node: Ident) -> Type:
+        found = self.lookup(node.name)
+        if found is None:
+            return self.undeclared(node.position, node.name)
+        node.name = found.name
+        node.denotes = found.denotes
+        return found.type
+
+    def select(self, node: Select) -> Type:
+        if not node.test_only:
+            name = qualified_name(node)
+            found = None if name is None else self.lookup(name)
+            if found is not None:
+                found.position = node.position
+                node.variable = found
+                return found.type
+        type_ = self.field(node, node.operand, node.field, optional=False)
+        return BOOL if node.test_only else substitute(self.bindings, type_)
+
+    def field(self, node: Node, operand: Node, field: str, optional: bool) -> Type:
+        operand_type = substitute(self.bindings, self.check(operand))
+        target = operand_type.parameters[0] if _is_optional(operand_type) else operand_type
+        result = ERROR
+        if target.kind is Kind.MAP:
+            result = target.parameters[1]
+        elif target.kind is Kind.STRUCT:
+            fields = self.environment.objects.get(target.name)
+            if fields is None:
+                self.report(node.position, f"unexpected failed resolution of '{target.name}'")
+            elif field not in fields:
+                self.report(node.position, f"undefined field '{field}'")
+            else:
+                result = fields[field].type
+        elif target.kind is Kind.TYPE_PARAM:
+            self.assignable(DYN, target)
+            result = DYN
+        else:
+            if not target.is_dyn and target.kind is not Kind.ERROR:
+                self.report(node.position, f"type '{target}' does not support field selection")
+            result = DYN
+        return optional_of(result) if optional or target is not operand_type else result
+
+    # -- calls
+
+    def call(self, node: Call) -> Type:
+        if node.function == "_?._":
+            field = node.args[1]
+            assert isinstance(field, Literal)
+            field.type = type_of_value(field.value)
+            result = self.field(node, node.args[0], field.value, optional=True)
+            node.overloads = self.environment.functions["_?._"].overloads
+            return substitute(self.bindings, result)
+        for arg in node.args:
+            self.check(arg)
+        if node.target is None:
+            function = self.environment.function(node.function)
+            if function is None:
+                return self.undeclared(node.position, node.function)
+            node.function = function.name
+            return self.resolve(node, function)
+        prefix = qualified_name(node.target)
+        if prefix is not None:
+            function = self.environment.function(f"{prefix}.{node.function}")
+            if function is not None:
+                node.function = function.name
+                node.target = None
+                return self.resolve(node, function)
+        self.check(node.target)
+        function = self.environment.function(node.function)
+        if function is None:
+            return self.undeclared(node.position, node.function)
+        return self.resolve(node, function)
+
+    def resolve(self, node: Call, function: Function) -> Type:
+        """Find the overloads that accept the arguments; their common result type, or dyn."""
+        args = node.args if node.target is None else [node.target, *node.args]
+        types = [arg.type for arg in args]
+        if function.name in ("_&&_", "_||_"):
+            return self.logical(node, function, types)
+        member = node.target is not None
+        result: Type | None = None
+        fitting: list[Overload] = []
+        for overload in function.overloads:
+            if overload.member is not member or len(overload.params) != len(types):
+                continue
+            params, overload_result = self.instantiate(overload)
+            bindings = assign_all(self.bindings, types, params)
+            if bindings is None:
+                continue
+            self.bindings = bindings
+            fitting.append(overload)
+            this = substitute(bindings, overload_result)
+            if result is None:
+                result = this
+            elif not result.is_dyn and this != result:
+                result = DYN
+        if result is None:
+            shown = [str(substitute(self.bindings, type_, free_to_dyn=True)) for type_ in types]
+            signature = f"{shown[0]}.({', '.join(shown[1:])})" if member else f"({', '.join(shown)})"
+            self.report(node.position, f"found no matching overload for '{function.name}' applied to '{signature}'")
+            return ERROR
+        node.overloads = tuple(fitting)
+        return result
+
+    def logical(self, node: Call, function: Function, types: list[Type]) -> Type:
+        before = len(self.issues)
+        for arg, type_ in zip(node.args, types, strict=True):
+            if not self.assignable(type_, BOOL):
+                self.report(arg.position, f"expected type 'bool' but found '{type_}'")
+        node.overloads = function.overloads
+        return BOOL if len(self.issues) == before else ERROR
+
+    def instantiate(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
+        """The overload's types with fresh type variables."""
+        fresh: Bindings = {}
+        for type_ in overload.params:
+            if type_.has_type_param:
+                self.collect(type_, fresh)
+        if overload.result.has_type_param:
+            self.collect(overload.result, fresh)
+        if not fresh:
+            return overload.params, overload.result
+        return tuple(substitute(fresh, type_) for type_ in overload.params), substitute(fresh, overload.result)
+
+    def collect(self, type_: Type, fresh: Bindings) -> None:
+        if type_.kind is Kind.TYPE_PARAM:
+            if type_.name not in fresh:
+                fresh[type_.name] = self.new_variable()
+            return
+        for parameter in type_.parameters:
+            self.collect(parameter, fresh)
+
+    def new_variable(self) -> Type:
+        name = f"_var{self.free_variables}"
+        self.free_variables += 1
+        return type_param(name)
+
+    def assignable(self, given: Type, wanted: Type) -> bool:
+        bindings = assign(self.bindings, given, wanted)
+        if bindings is None:
+            return False
+        self.bindings = bindings
+        return True
+
+    # -- literals
+
+    def join(self, previous: Type | None, current: Type) -> Type:
+        """The type of elements seen so far, including one more; validators.py may yet object to a mixture."""
+        if previous is None:
+            return current
+        return most_general(previous, current) if self.assignable(previous, current) else DYN
+
+    def unwrapped(self, node: Node, type_: Type) -> Type:
+        """The value type of an element written with `?`, which must be optional."""
+        if _is_optional(type_):
+            return type_.parameters[0]
+        if not type_.is_dyn:
+            self.report(node.position, f"expected type '{optional_of(type_)}' but found '{type_}'")
+        return type_
+
+    def list_literal(self, node: ListLiteral) -> Type:
+        elements: Type | None = None
+        for index, element in enumerate(node.elements):
+            type_ = self.check(element)
+            if index in node.optional:
+                type_ = self.unwrapped(element, type_)
+            elements = self.join(elements, type_)
+        return list_of(self.new_variable() if elements is None else elements)
+
+    def map_literal(self, node: MapLiteral) -> Type:
+        keys: Type | None = None
+        values: Type | None = None
+        for entry in node.entries:
+            keys = self.join(keys, self.check(entry.key))
+            type_ = self.check(entry.value)
+            if entry.optional:
+                type_ = self.unwrapped(entry.value, type_)
+            values = self.join(values, type_)
+        if keys is None or values is None:
+            keys, values = self.new_variable(), self.new_variable()
+        return map_of(keys, values)
+
+    def struct_literal(self, node: StructLiteral) -> Type:
+        found = self.lookup(node.name)
+        if found is None:
+            return self.undeclared(node.position, node.name)
+        result = ERROR
+        if found.denotes is None:
+            self.report(node.position, f"'{found.type}' is not a type")
+        elif found.denotes.kind is Kind.STRUCT:
+            result = found.denotes
+        else:
+            self.report(node.position, f"'{found.denotes.name}' is not a message type")
+        declared = self.environment.objects.get(result.name, {})
+        for field in node.fields:
+            type_ = self.check(field.value)
+            if field.optional:
+                type_ = self.unwrapped(field.value, type_)
+            wanted = declared.get(field.name)
+            if wanted is None:
+                self.report(field.position, f"undefined field '{field.name}'")
+            elif not self.assignable(wanted.type, type_):
+                message = f"expected type of field '{field.name}' is '{wanted.type}' but provided type is '{type_}'"
+                self.report(field.position, message)
+        return result
+
+    # -- macros
+
+    def comprehension(self, node: Comprehension) -> Type:
+        self.check(node.range)
+        accumulator = self.check(node.init)
+        range_ = substitute(self.bindings, node.range.type)
+        variable, variable2 = DYN, DYN
+        if range_.kind is Kind.LIST:
+            variable = variable2 = range_.parameters[0]
+            if node.variable2:
+                variable = INT
+        elif range_.kind is Kind.MAP:
+            variable, variable2 = range_.parameters
+        elif range_.kind in (Kind.DYN, Kind.ERROR, Kind.TYPE_PARAM):
+            self.assignable(DYN, range_)
+        else:
+            message = (
+                f"expression of type '{range_}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            )
+            self.report(node.range.position, message)
+            variable = variable2 = ERROR
+        self.scopes.append({node.accumulator: accumulator})
+        loop = {node.variable: variable}
+        if node.variable2:
+            loop[node.variable2] = variable2
+        self.scopes.append(loop)
+        self.check(node.condition)
+        self.require(node.condition, BOOL)
+        self.check(node.step)
+        self.require(node.step, accumulator)
+        self.scopes.pop()
+        self.check(node.result)
+        self.scopes.pop()
+        return substitute(self.bindings, node.result.type)
+
+    def require(self, node: Node, wanted: Type) -> None:
+        if not self.assignable(wanted, node.type):
+            self.report(node.position, f"expected type '{wanted}' but found '{node.type}'")
+
+
+def _resolved(name: str, type_: Type, denotes: Type | None) -> Ident:
+    ident = Ident(0, name)
+    ident.type = type_
+    ident.denotes = denotes
+    return ident

@@ -1,0 +1,365 @@
+"""Checked tree → what evaluating it costs at least and at most.
+
+In come a checked tree and its environment (which knows how large the fields of objects may be); out comes an
+`Interval`. Admission compares its upper end with the limit before an expression is ever run.
+
+Kubernetes: cel-go checker/cost.go with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes
+has it.
+Next on the path: compiler.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from moorage.match.cel import functions as rows
+from moorage.match.cel.functions import (
+    MAX_COST,
+    ONE,
+    STRING_FACTOR,
+    UNKNOWN_SIZE,
+    ZERO,
+    CallEstimate,
+    Interval,
+    fixed,
+)
+from moorage.match.cel.parse.syntax import (
+    ACCUMULATOR,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+)
+from moorage.match.cel.types import Kind, Type
+from moorage.match.cel.values import CelMap
+
+if TYPE_CHECKING:
+    from moorage.match.cel.environment import Environment
+    from moorage.match.cel.functions import Overload
+
+_LIST_COST = fixed(10)
+_MAP_COST = fixed(30)
+_STRUCT_COST = fixed(40)
+_SCALARS = frozenset((Kind.BOOL, Kind.DOUBLE, Kind.DURATION, Kind.INT, Kind.TIMESTAMP, Kind.UINT))
+_SELECTABLE = frozenset((Kind.MAP, Kind.STRUCT, Kind.TYPE_PARAM))
+
+Path = tuple[str, ...]
+
+
+class _EntrySize(NamedTuple):
+    """Sizes of the keys (or indices) and values of a container."""
+
+    kind: Kind
+    key: Interval
+    value: Interval
+
+
+class _Local(NamedTuple):
+    """What is known of a macro's variable."""
+
+    path: Path
+    size: Interval | None
+    entry: _EntrySize | None
+
+
+def estimate_cost(root: Node, environment: Environment) -> Interval:
+    """The least and the greatest cost of evaluating a checked tree."""
+    return _Estimator(environment).cost(root)
+
+
+def _is_scalar(type_: Type) -> bool:
+    if type_.kind is Kind.OPAQUE and type_.name == "optional_type":
+        return _is_scalar(type_.parameters[0])
+    return type_.kind in _SCALARS
+
+
+def _union(first: _EntrySize | None, second: _EntrySize | None) -> _EntrySize | None:
+    if first is None or second is None:
+        return None
+    return _EntrySize(first.kind, first.key.union(second.key), first.value.union(second.value))
+
+
+class _Estimator:
+    """Implements functions.EstimateContext for the rows' own estimates."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.locals: dict[str, list[_Local]] = {}
+        # By identity of the node: its path from a variable, its size, its elements' sizes.
+        self.paths: dict[int, Path] = {}
+        self.sizes: dict[int, Interval] = {}
+        self.entry_sizes: dict[int, _EntrySize] = {}
+
+    # -- what rows ask
+
+    def size(self, node: rows.Node) -> Interval:
+        """Size of an argument."""
+        if node.size is not None:
+            return node.size
+        return self.declared_size(node.path) or UNKNOWN_SIZE
+
+    def element(self, node: rows.Node) -> rows.Node | None:
+        """Element of a list argument."""
+        if not node.type.parameters:
+            return None
+        return rows.Node(node.type.parameters[0], path=None if node.path is None else (*node.path, "@items"))
+
+    def declared_size(self, path: Path | None) -> Interval | None:
+        """What the environment declares of the value at a path."""
+        if not path:
+            return None
+        type_ = self.environment.variables.get(path[0])
+        if type_ is None or type_.name not in self.environment.objects:
+            return None
+        largest = 0
+        for name in path[1:]:
+            field = self.environment.objects.get(type_.name, {}).get(name)
+            if field is None:
+                return None
+            type_ = field.type
+            largest = field.max_size if field.max_size is not None else MAX_COST
+        return Interval(0, largest)
+
+    # -- bookkeeping
+
+    def local(self, name: str) -> _Local | None:
+        stack = self.locals.get(name)
+        return stack[-1] if stack else None
+
+    def push(self, name: str, local: _Local) -> None:
+        self.locals.setdefault(name, []).append(local)
+
+    def path(self, node: Node) -> Path:
+        if isinstance(node, Ident):
+            local = self.local(node.name)
+            if local is not None:
+                return local.path
+        return self.paths.get(id(node), ())
+
+    def known_size(self, node: Node) -> Interval | None:
+        found = self.sizes.get(id(node)) or _literal_size(node)
+        if found is not None:
+            return found
+        found = self.declared_size(self.path(node))
+        if found is not None:
+            self.sizes[id(node)] = found
+            return found
+        if _is_scalar(node.type):
+            return ONE
+        if isinstance(node, Ident):
+            local = self.local(node.name)
+            if local is not None:
+                return local.size
+        return None
+
+    def known_entry_size(self, node: Node) -> _EntrySize | None:
+        found = self.entry_sizes.get(id(node))
+        if found is None and isinstance(node, Ident):
+            local = self.local(node.name)
+            return None if local is None else local.entry
+        return found
+
+    def size_or_unknown(self, node: Node) -> Interval:
+        return self.known_size(node) or UNKNOWN_SIZE
+
+    def as_argument(self, node: Node) -> rows.Node:
+        path: Path | None = self.path(node)
+        if path and path[0] in (ACCUMULATOR, "__result__"):
+            path = None
+        if isinstance(node, Literal):
+            return rows.Node(node.type, self.known_size(node), path or None, True, node.value)
+        return rows.Node(node.type, self.known_size(node), path or None)
+
+    # -- the kinds of nodes
+
+    def cost(self, node: Node) -> Interval:
+        if isinstance(node, Literal):
+            return ZERO
+        if isinstance(node, Select):
+            return self.select(node)
+        if isinstance(node, Ident):
+            return self.ident(node)
+        if isinstance(node, Call):
+            return self.call(node)
+        if isinstance(node, ListLiteral):
+            return self.list_literal(node)
+        if isinstance(node, MapLiteral):
+            return self.map_literal(node)
+        if isinstance(node, Comprehension):
+            return self.binding(node) if node.is_binding else self.comprehension(node)
+        return _STRUCT_COST
+
+    def ident(self, node: Ident) -> Interval:
+        local = self.local(node.name)
+        self.paths[id(node)] = (node.name,) if local is None else local.path
+        return ONE
+
+    def select(self, node: Select) -> Interval:
+        if node.variable is not None:
+            cost = self.ident(node.variable)
+            self.paths[id(node)] = self.paths[id(node.variable)]
+            return cost
+        cost = self.cost(node.operand)
+        if node.test_only:
+            return cost
+        if node.operand.type.kind in _SELECTABLE:
+            cost = cost.plus(ONE)
+        self.paths[id(node)] = (*self.path(node.operand), node.field)
+        return cost
+
+    def list_literal(self, node: ListLiteral) -> Interval:
+        total = _LIST_COST
+        sizes = Interval(MAX_COST if node.elements else 0, 0)
+        for element in node.elements:
+            total = total.plus(self.cost(element))
+            sizes = sizes.union(self.size_or_unknown(element))
+        self.entry_sizes[id(node)] = _EntrySize(Kind.LIST, ONE, sizes)
+        return total
+
+    def map_literal(self, node: MapLiteral) -> Interval:
+        total = _MAP_COST
+        keys = values = Interval(MAX_COST if node.entries else 0, 0)
+        for entry in node.entries:
+            total = total.plus(self.cost(entry.key)).plus(self.cost(entry.value))
+            keys = keys.union(self.size_or_unknown(entry.key))
+            values = values.union(self.size_or_unknown(entry.value))
+        self.entry_sizes[id(node)] = _EntrySize(Kind.MAP, keys, values)
+        return total
+
+    def binding(self, node: Comprehension) -> Interval:
+        total = self.cost(node.range).plus(self.cost(node.init))
+        self.push(node.accumulator, self.bound_to(node.init))
+        total = total.plus(self.cost(node.result))
+        self.locals[node.accumulator].pop()
+        # The name is gone by now: a result that is nothing but the name has no known size, as in cel-go.
+        self.copy_sizes(node, node.result)
+        return total
+
+    def bound_to(self, init: Node) -> _Local:
+        return _Local(self.path(init), self.known_size(init), self.known_entry_size(init))
+
+    def copy_sizes(self, target: Node, source: Node) -> None:
+        size = self.known_size(source)
+        if size is not None:
+            self.sizes[id(target)] = size
+        entry = self.known_entry_size(source)
+        if entry is not None:
+            self.entry_sizes[id(target)] = entry
+
+    def comprehension(self, node: Comprehension) -> Interval:
+        total = self.cost(node.range).plus(self.cost(node.init))
+        self.push(node.accumulator, self.bound_to(node.init))
+        self.enter_loop(node)
+        per_element = self.cost(node.condition).plus(self.cost(node.step))
+        self.locals[node.variable].pop()
+        if node.variable2:
+            self.locals[node.variable2].pop()
+        total = total.plus(self.cost(node.result))
+        self.locals[node.accumulator].pop()
+        count = self.size_or_unknown(node.range)
+        total = total.plus(count.times(per_element))
+        if isinstance(node.init, Literal):
+            size = self.known_size(node.init)
+            if size is not None:
+                self.sizes[id(node)] = size
+        elif isinstance(node.init, ListLiteral | MapLiteral):
+            self.sizes[id(node)] = count
+            entry = self.known_entry_size(node.step)
+            if entry is not None:
+                self.entry_sizes[id(node)] = entry
+        return total
+
+    def enter_loop(self, node: Comprehension) -> None:
+        """Declare the loop's variables with what is known of the range's elements."""
+        entry = self.known_entry_size(node.range)
+        kind = node.range.type.kind if entry is None else entry.kind
+        key = None if entry is None else entry.key
+        value = None if entry is None else entry.value
+        path = self.path(node.range)
+        is_list = kind is Kind.LIST
+        key_path = (*path, "@indices" if is_list else "@keys")
+        value_path = (*path, "@items" if is_list else "@values")
+        if node.variable2:
+            self.push(node.variable, _Local(key_path, key, None))
+            self.push(node.variable2, _Local(value_path, value, None))
+        elif is_list:
+            self.push(node.variable, _Local(value_path, value, None))
+        else:
+            self.push(node.variable, _Local((*path, "@keys"), key, None))
+
+    # -- calls
+
+    def call(self, node: Call) -> Interval:
+        if node.function == "dyn":
+            total = ONE.plus(self.cost(node.args[0]))
+            self.copy_sizes(node, node.args[0])
+            return total
+        costs = [self.cost(arg) for arg in node.args]
+        args = [self.as_argument(arg) for arg in node.args]
+        if not node.overloads:
+            return ZERO
+        total = ZERO
+        target: rows.Node | None = None
+        if node.target is not None:
+            total = self.cost(node.target)
+            target = self.as_argument(node.target)
+        union = Interval(MAX_COST, 0)
+        result_size: Interval | None = None
+        for overload in node.overloads:
+            one = self.overload_cost(node, overload, target, args, costs)
+            union = union.union(one.cost)
+            if one.result_size is not None:
+                result_size = one.result_size if result_size is None else result_size.union(one.result_size)
+            if overload.id in ("index_list", "index_map"):
+                entry = self.known_entry_size(node.args[0])
+                result_size = None if entry is None else entry.value
+                step = "@items" if overload.id == "index_list" else "@values"
+                self.paths[id(node)] = (*self.path(node.args[0]), step)
+            if result_size is None:
+                result_size = self.known_size(node)
+        if result_size is not None:
+            self.sizes[id(node)] = result_size
+        return total.plus(union)
+
+    def overload_cost(
+        self, node: Call, overload: Overload, target: rows.Node | None, args: list[rows.Node], costs: list[Interval]
+    ) -> CallEstimate:
+        """Cost of the call including its arguments (but not its receiver)."""
+        id_ = overload.id
+        if id_ in ("logical_and", "logical_or"):
+            return CallEstimate(Interval(costs[0].min, costs[0].plus(costs[1]).max))
+        if id_ == "conditional":
+            size = (args[1].size or UNKNOWN_SIZE).union(args[2].size or UNKNOWN_SIZE)
+            entry = _union(self.known_entry_size(node.args[1]), self.known_entry_size(node.args[2]))
+            if entry is not None:
+                self.entry_sizes[id(node)] = entry
+            return CallEstimate(costs[0].plus(costs[1].union(costs[2])), size)
+        total = ZERO
+        for cost in costs:
+            total = total.plus(cost)
+        if id_ in ("add_string", "add_bytes", "add_list"):
+            size = (args[0].size or UNKNOWN_SIZE).plus(args[1].size or UNKNOWN_SIZE)
+            entry = _union(self.known_entry_size(node.args[0]), self.known_entry_size(node.args[1]))
+            if entry is not None:
+                self.entry_sizes[id(node)] = entry
+            cost = ONE if id_ == "add_list" else size.by_factor(STRING_FACTOR)
+            return CallEstimate(cost.plus(total), size)
+        own = None if overload.estimate is None else overload.estimate(self, target, args)
+        if own is None:
+            return CallEstimate(ONE.plus(total))
+        return CallEstimate(own.cost.plus(total), own.result_size)
+
+
+def _literal_size(node: Node) -> Interval | None:
+    if isinstance(node, Literal):
+        value = node.value
+        return fixed(len(value)) if isinstance(value, str | bytes | list | CelMap) else ONE
+    if isinstance(node, ListLiteral):
+        return fixed(len(node.elements))
+    if isinstance(node, MapLiteral):
+        return fixed(len(node.entries))
+    return None

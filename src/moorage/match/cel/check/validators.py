@@ -1,0 +1,97 @@
+"""Checks on literals that types alone do not catch: durations, timestamps, patterns, and mixed lists and maps.
+
+In comes a checked tree; out come (offset, message) pairs with cel-go's texts.
+
+Kubernetes: cel-go cel/validator.go, the four validators of apiserver/pkg/cel/environment/base.go.
+Next on the path: cost_estimate.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.match.cel.libraries.text.string_format_check import check_format_call
+from moorage.match.cel.parse.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
+from moorage.match.cel.patterns import compile_pattern
+from moorage.match.cel.standard.calendar import parse_duration, parse_timestamp
+from moorage.match.cel.types import Type
+from moorage.match.cel.values import CelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def validate_literals(root: Node) -> list[tuple[int, str]]:
+    """Everything wrong with the literals of a checked tree."""
+    issues: list[tuple[int, str]] = []
+    for node, in_format in _walk(root):
+        if isinstance(node, Call):
+            wrong = check_format_call(node)
+            if wrong is not None:
+                issues.append(wrong)
+            if node.function in ("duration", "timestamp", "matches") and node.args:
+                literal = node.args[0]
+                if isinstance(literal, Literal) and not _is_valid(node.function, literal.value):
+                    issues.append((literal.position, f"invalid {node.function} argument"))
+        elif in_format:
+            continue
+        elif isinstance(node, ListLiteral):
+            issues.extend(_mixed_list(node))
+        elif isinstance(node, MapLiteral):
+            issues.extend(_mixed_map(node))
+    return issues
+
+
+def _walk(root: Node) -> Iterator[tuple[Node, bool]]:
+    """All nodes, each with whether it is part of a call of format(), whose arguments may be mixed."""
+    waiting = [(root, False)]
+    while waiting:
+        node, in_format = waiting.pop()
+        yield node, in_format
+        in_format = in_format or (isinstance(node, Call) and node.function == "format")
+        waiting.extend((child, in_format) for child in children(node))
+
+
+def _is_valid(function: str, value: object) -> bool:
+    try:
+        if function == "duration":
+            return isinstance(value, str) and parse_duration(value) is not None
+        if function == "timestamp":
+            return (isinstance(value, str) and parse_timestamp(value) is not None) or _is_time(value)
+        if isinstance(value, str):
+            compile_pattern(value)
+    except CelError:
+        return False
+    return True
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and -62135596800 <= value <= 253402300799
+
+
+def _value_type(type_: Type, optional: bool) -> Type:
+    return type_.parameters[0] if optional and type_.parameters else type_
+
+
+def _mixed_list(node: ListLiteral) -> Iterator[tuple[int, str]]:
+    first: Type | None = None
+    for index, element in enumerate(node.elements):
+        type_ = _value_type(element.type, index in node.optional)
+        if first is None:
+            first = type_
+        elif type_ != first:
+            yield element.position, f"expected type '{first}' but found '{type_}'"
+            return
+
+
+def _mixed_map(node: MapLiteral) -> Iterator[tuple[int, str]]:
+    first: tuple[Type, Type] | None = None
+    for entry in node.entries:
+        key, value = entry.key.type, _value_type(entry.value.type, entry.optional)
+        if first is None:
+            first = (key, value)
+            continue
+        if key != first[0]:
+            yield entry.key.position, f"expected type '{first[0]}' but found '{key}'"
+        if value != first[1]:
+            yield entry.value.position, f"expected type '{first[1]}' but found '{value}'"

@@ -1,0 +1,1 @@
+"""Checked tree to closures that evaluate it and charge for the work."""

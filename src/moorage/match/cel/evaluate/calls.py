@@ -1,0 +1,312 @@
+"""Calls: evaluate the arguments, charge, call the implementation.
+
+Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn,
+the overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the
+call from being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first
+failure.
+
+Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs), interpreter/runtimecost.go.
+Next on the path: loops.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.evaluate.attributes import FieldStep
+from moorage.match.cel.evaluate.dispatch import accepts, choose, is_singleton, no_such_overload
+from moorage.match.cel.evaluate.steps import COST_LIMIT, Run, State, Step, charge, charge_in_turn, kept
+from moorage.match.cel.functions import STRING_FACTOR
+from moorage.match.cel.types import Kind
+from moorage.match.cel.values import CelError, CelMap, OptionalValue, require_modest_nesting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.match.cel.functions import Overload
+    from moorage.match.cel.types import Type
+
+# Functions Kubernetes charges by name, whichever overload the values turn out to need.
+_CHARGED_BY_NAME = frozenset(
+    re.findall(
+        r"\S+",
+        "isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join find "
+        "findAll cidr isIP isCIDR ip ip.isCanonical containsIP containsCIDR quantity isQuantity semver isSemver "
+        "validate",
+    )
+)
+# Of two arguments, but implemented by cel-go as functions of any number.
+_STOPS_EARLY = frozenset(("string_format",))
+_PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
+_ANYTHING = frozenset((Kind.TYPE_PARAM, Kind.DYN, Kind.ANY))
+_NESTABLE = _ANYTHING | {Kind.LIST, Kind.MAP, Kind.OPAQUE}
+# Kinds of the values that are made from text, and one bounded memory for each function that makes them.
+_PARSED = frozenset((Kind.STRUCT, Kind.OPAQUE))
+_MEMORIES: dict[str, Callable[..., Any]] = {}
+_MEMORABLE = 512
+# ceil(size * 0.1) in double precision for the sizes that occur.
+_TENTHS = tuple(math.ceil(size * STRING_FACTOR) for size in range(2048))
+
+
+def tenth(size: int) -> int:
+    """ceil(size × 0.1), as cel-go rounds it."""
+    return _TENTHS[size] if size < 2048 else math.ceil(size * STRING_FACTOR)
+
+
+def build_call(function: str, overloads: Sequence[Overload], args: list[Step], types: list[Type] | None) -> Step:
+    """The step of a call. `types` are the arguments' types if the expression was checked, else None."""
+    checked = types is not None
+    if checked and len(overloads) == 1:
+        overload = overloads[0]
+        quick = _quick(overload, args)
+        if quick is not None:
+            return Step(quick)
+        assert types is not None
+        known = all(map(_is_known, overload.params, types))
+        if known and _reads_text(overload) and all(arg.is_constant for arg in args):
+            return Step(_prepared(overload, [arg.value for arg in args]))
+        implementation = _remembering(overload) if known else _guarded(function, overload)
+        cost = overload.cost
+    else:
+        fitting = [overload for overload in overloads if len(overload.params) == len(args)]
+        if not fitting:
+            return Step(_unknown_function(function, [arg.run for arg in args]))
+        implementation = _dispatching(function, fitting)
+        cost = fitting[0].cost if function in _CHARGED_BY_NAME else None
+    runs = [
+        _weighed(arg.run) if types is None or _may_nest(types[index]) else arg.run for index, arg in enumerate(args)
+    ]
+    if _is_lenient(function, overloads, args, checked):
+        if len(runs) == 1:
+            return Step(_unary(implementation, cost, runs[0]))
+        if len(runs) == 2:
+            return Step(_binary(implementation, cost, runs[0], runs[1]))
+    return Step(_variadic(implementation, cost, runs))
+
+
+def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Step], checked: bool) -> bool:
+    """Whether all arguments are evaluated even if the first fails."""
+    if len(args) == 2 and function in _PATTERN_FUNCTIONS and args[1].is_constant:
+        return False
+    if is_singleton(function):
+        return True
+    return checked and len(overloads) == 1 and overloads[0].id not in _STOPS_EARLY
+
+
+def _may_nest(type_: Type) -> bool:
+    """Whether a value of this type may be a container of containers."""
+    if type_.kind in _ANYTHING:
+        return True
+    return any(inner.kind in _NESTABLE for inner in type_.parameters)
+
+
+def _weighed(run: Run) -> Run:
+    """An argument that is looked at before any function walks through it."""
+
+    def evaluate(state: State) -> Any:
+        value = run(state)
+        if type(value) in (list, CelMap, OptionalValue):
+            require_modest_nesting(value)
+        return value
+
+    return evaluate
+
+
+def _is_known(param: Type, type_: Type) -> bool:
+    return param.kind in _ANYTHING or (param.kind is type_.kind and param.name == type_.name)
+
+
+def _reads_text(overload: Overload) -> bool:
+    """Whether it makes a version, a quantity, an address … from text."""
+    if not overload.params or overload.result.parameters or overload.result.kind not in _PARSED:
+        return False
+    return all(param.kind is Kind.STRING or param.kind is Kind.BOOL for param in overload.params)
+
+
+def _prepared(overload: Overload, args: list[Any]) -> Run:
+    """The value of `semver('1.2.3')`, made once and charged for every time."""
+    cost = 1 if overload.cost is None else overload.cost(args)
+    error: CelError | None = None
+    value: Any = None
+    try:
+        value = overload.implementation(*args)
+    except CelError as raised:
+        error = raised
+
+    def run(state: State) -> Any:
+        state[0] += cost
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        if error is not None:
+            raise CelError(*error.args)
+        return value
+
+    return run
+
+
+def _remembering(overload: Overload) -> Callable[..., Any]:
+    """The implementation; if it makes something from text, with a memory for the last few."""
+    implementation = overload.implementation
+    if not _reads_text(overload):
+        return implementation
+    memory = _MEMORIES.get(overload.id)
+    if memory is None:
+        memory = _MEMORIES[overload.id] = lru_cache(maxsize=512)(implementation)
+
+    def call(text: str, *rest: Any) -> Any:
+        return memory(text, *rest) if len(text) <= _MEMORABLE else implementation(text, *rest)
+
+    return call
+
+
+def _guarded(function: str, overload: Overload) -> Callable[..., Any]:
+    params = overload.params
+    implementation = overload.implementation
+
+    def call(*args: Any) -> Any:
+        if all(map(accepts, params, args)):
+            return implementation(*args)
+        raise no_such_overload(function, args)
+
+    return call if not is_singleton(function) else _dispatching(function, [overload])
+
+
+def _dispatching(function: str, overloads: Sequence[Overload]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        return choose(function, overloads, args).implementation(*args)
+
+    return call
+
+
+def _unknown_function(function: str, runs: list[Run]) -> Run:
+    def run(state: State) -> Any:
+        args = [run(state) for run in runs]
+        charge(state, 1)
+        raise no_such_overload(function, args)
+
+    return run
+
+
+def _unary(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, first: Run) -> Run:
+    def run(state: State) -> Any:
+        try:
+            a = first(state)
+        except CelError as error:
+            charge(state, 1 if cost is None else cost((kept(error),)))
+            raise
+        state[0] += 1 if cost is None else cost((a,))
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return implementation(a)
+
+    return run
+
+
+def _binary(
+    implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, first: Run, second: Run
+) -> Run:
+    def first_failed(state: State, error: CelError) -> None:
+        try:
+            b = second(state)
+        except CelError as other:
+            b = kept(other)
+        charge(state, 1 if cost is None else cost((error, b)))
+
+    def run(state: State) -> Any:
+        try:
+            a = first(state)
+        except CelError as error:
+            first_failed(state, kept(error))
+            raise
+        try:
+            b = second(state)
+        except CelError as error:
+            charge(state, 1 if cost is None else cost((a, kept(error))))
+            raise
+        state[0] += 1 if cost is None else cost((a, b))
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return implementation(a, b)
+
+    return run
+
+
+def _variadic(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, runs: list[Run]) -> Run:
+    last = len(runs) - 1
+
+    def run(state: State) -> Any:
+        args: list[Any] = []
+        for index, evaluate in enumerate(runs):
+            try:
+                args.append(evaluate(state))
+            except CelError as error:
+                if index == last:
+                    args.append(kept(error))
+                    charge(state, 1 if cost is None else cost(args))
+                raise
+        charge(state, 1 if cost is None else cost(args))
+        return implementation(*args)
+
+    return run
+
+
+# -- the commonest calls, with everything known beforehand
+
+
+def _quick(overload: Overload, args: list[Step]) -> Run | None:
+    """A closure made for comparing a field of an object, or any string, with a constant string."""
+    if len(args) != 2 or not args[1].is_constant or type(args[1].value) is not str:
+        return None
+    left, constant = args[0], args[1].value
+    if not isinstance(left, FieldStep):
+        return None
+    if overload.id == "equals":
+        return _field_equals(left, constant)
+    if overload.id == "not_equals":
+        return _field_differs(left, constant)
+    if overload.id in ("starts_with_string", "ends_with_string"):
+        return _field_affix(left, constant, overload.implementation)
+    return None
+
+
+def _field_equals(field: FieldStep, constant: str) -> Run:
+    get, slot, size = field.get, field.slot, len(constant)
+
+    def run(state: State) -> Any:
+        value = get(state[slot])
+        length = len(value)
+        cost = tenth(length if length < size else size)
+        state[0] += 2 + cost
+        if state[0] > COST_LIMIT:
+            state[0] -= 2 + cost
+            charge_in_turn(state, 1, 1, cost)
+        return value == constant
+
+    return run
+
+
+def _field_differs(field: FieldStep, constant: str) -> Run:
+    equals = _field_equals(field, constant)
+
+    def run(state: State) -> Any:
+        return not equals(state)
+
+    return run
+
+
+def _field_affix(field: FieldStep, constant: str, test: Callable[..., Any]) -> Run:
+    get, slot = field.get, field.slot
+
+    def run(state: State) -> Any:
+        value = get(state[slot])
+        cost = tenth(len(value))
+        state[0] += 2 + cost
+        if state[0] > COST_LIMIT:
+            state[0] -= 2 + cost
+            charge_in_turn(state, 1, 1, cost)
+        return test(value, constant)
+
+    return run

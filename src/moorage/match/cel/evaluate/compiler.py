@@ -1,0 +1,333 @@
+"""Checked tree → closures.
+
+In come a tree (checked, or only parsed) and its environment; out comes the step that evaluates the whole, and where its
+variables go. Constants are folded exactly where cel-go folds them, because what is folded is not charged for.
+
+Kubernetes: cel-go interpreter/planner.go and decorators.go. Next on the path: program.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.evaluate.attributes import (
+    AttributeStep,
+    ConditionalStep,
+    ObjectStep,
+    Qualifier,
+    as_attribute,
+    lazy_variable,
+    variable,
+)
+from moorage.match.cel.evaluate.calls import build_call
+from moorage.match.cel.evaluate.logic import (
+    build_and,
+    build_in_constants,
+    build_not_strictly_false,
+    build_or,
+    build_or_else,
+)
+from moorage.match.cel.evaluate.loops import build_append, build_binding, build_insert, build_loop
+from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, Run, State, Step, charge, kept
+from moorage.match.cel.parse.syntax import (
+    ACCUMULATOR,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    qualified_name,
+)
+from moorage.match.cel.patterns import compile_pattern
+from moorage.match.cel.types import Kind
+from moorage.match.cel.values import CelError, CelMap, OptionalValue, UInt
+
+if TYPE_CHECKING:
+    from moorage.match.cel.environment import Environment
+
+_CONVERSIONS = frozenset(["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"])
+_PRIMITIVES = (bool, int, UInt, float, str)
+
+
+class Compiler:
+    """Compiles one tree. `slots` maps the names of the environment's variables to their places in the state."""
+
+    def __init__(self, environment: Environment, checked: bool) -> None:
+        self.environment = environment
+        self.checked = checked
+        self.slots: dict[str, int] = {}
+        self.next_slot = FIRST_SLOT
+        # Variables of macros, innermost last.
+        self.scopes: list[dict[str, AttributeStep]] = []
+
+    def new_slot(self) -> int:
+        self.next_slot += 1
+        return self.next_slot - 1
+
+    def compile(self, node: Node) -> Step:
+        if isinstance(node, Literal):
+            return ConstantStep(node.value)
+        if isinstance(node, Ident):
+            return self.ident(node)
+        if isinstance(node, Select):
+            return self.select(node)
+        if isinstance(node, Call):
+            return self.call(node)
+        if isinstance(node, ListLiteral):
+            return self.list_literal(node)
+        if isinstance(node, MapLiteral):
+            return self.map_literal(node)
+        if isinstance(node, Comprehension):
+            return self.comprehension(node)
+        raise CelError("messages cannot be built")
+
+    # -- names
+
+    def local(self, name: str) -> AttributeStep | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def ident(self, node: Ident) -> Step:
+        found = self.local(node.name)
+        if found is not None:
+            return found
+        if node.denotes is not None:
+            return ConstantStep(node.denotes)
+        if not self.checked:
+            return self.unchecked_name(node.name)
+        type_ = self.environment.variables[node.name]
+        slot = self.slots.get(node.name)
+        if slot is None:
+            slot = self.slots[node.name] = self.new_slot()
+        fields = self.environment.objects.get(type_.name) if type_.kind is Kind.STRUCT else None
+        return variable(slot) if fields is None else ObjectStep(slot, tuple(fields))
+
+    def unchecked_name(self, name: str) -> Step:
+        """A name that was not checked: a variable of any of the names it may stand for, else a type."""
+        candidates = self.environment.candidates(name)
+        found = [(candidate, self.slots.setdefault(candidate, self.next_slot)) for candidate in candidates[:1]]
+        for candidate in candidates[1:]:
+            self.next_slot = max(self.next_slot, found[-1][1] + 1)
+            found.append((candidate, self.slots.setdefault(candidate, self.next_slot)))
+        self.next_slot = max(self.next_slot, found[-1][1] + 1)
+        types = [self.environment.type_names.get(candidate) for candidate in candidates]
+
+        def load(state: State) -> Any:
+            for (_, slot), type_ in zip(found, types, strict=True):
+                value = state[slot]
+                if not isinstance(value, CelError):
+                    return value
+                if type_ is not None:
+                    return type_
+            raise CelError(f"no such attribute(s): {', '.join(candidates)}")
+
+        return AttributeStep(load, (), load)
+
+    def select(self, node: Select) -> Step:
+        if node.variable is not None:
+            return self.ident(node.variable)
+        if not self.checked and not node.test_only:
+            name = qualified_name(node)
+            if name is not None and self.local(name.partition(".")[0]) is None:
+                return self.unchecked_path(node, name)
+        operand = as_attribute(self.compile(node.operand))
+        return operand.select(self.qualifier(node.field, test_only=node.test_only))
+
+    def qualifier(
+        self, key: Any, compute: Run | None = None, optional: bool = False, test_only: bool = False
+    ) -> Qualifier:
+        return Qualifier(key, compute, optional, test_only, self.environment.strict_presence)
+
+    def unchecked_path(self, node: Select, name: str) -> Step:
+        """`a.b` that was not checked: the variable or type `a.b` if there is one, else a field of `a`."""
+        whole = self.unchecked_name(name)
+        field = as_attribute(self.compile(node.operand)).select(self.qualifier(node.field))
+        assert isinstance(whole, AttributeStep)
+
+        def load(state: State) -> Any:
+            try:
+                return whole.resolve(state)
+            except CelError:
+                return field.resolve(state)
+
+        return AttributeStep(load, (), load)
+
+    # -- calls
+
+    def call(self, node: Call) -> Step:
+        function = node.function
+        if function in ("_[_]", "_[?_]", "_?._"):
+            return self.index(node)
+        target, function = self.resolve_name(node)
+        args = [self.compile(arg) for arg in ([] if target is None else [target]) + node.args]
+        if function == "_&&_":
+            return Step(build_and(args[0].run, args[1].run))
+        if function == "_||_":
+            return Step(build_or(args[0].run, args[1].run))
+        if function == "_?_:_":
+            return ConditionalStep(args[0].run, as_attribute(args[1]), as_attribute(args[2]))
+        if function == "@not_strictly_false":
+            return Step(build_not_strictly_false(args[0].run))
+        if function in ("or", "orValue") and len(args) == 2:
+            return Step(build_or_else(args[0].run, args[1].run, unwrap=function == "orValue"))
+        in_place = self.accumulation(node, args)
+        if in_place is not None:
+            return Step(in_place)
+        return self.ordinary_call(node, function, args)
+
+    def resolve_name(self, node: Call) -> tuple[Node | None, str]:
+        """The receiver, if it is one, and the function's full name."""
+        if self.checked:
+            return node.target, node.function
+        if node.target is not None:
+            prefix = qualified_name(node.target)
+            if prefix is not None:
+                found = self.environment.function(f"{prefix}.{node.function}")
+                if found is not None:
+                    return None, found.name
+        elif (found := self.environment.function(node.function)) is not None:
+            return None, found.name
+        return node.target, node.function
+
+    def ordinary_call(self, node: Call, function: str, args: list[Step]) -> Step:
+        declared = self.environment.functions.get(function)
+        overloads = node.overloads if node.overloads is not None else () if declared is None else declared.overloads
+        types = None
+        if self.checked:
+            types = [arg.type for arg in ([] if node.target is None else [node.target]) + node.args]
+            if len(overloads) == 1 and overloads[0].id == "in_list" and args[1].is_constant:
+                known = self.membership(args)
+                if known is not None:
+                    return known
+        if len(args) >= 2 and function in ("matches", "find", "findAll") and type(args[1].value) is str:
+            compile_pattern(args[1].value)
+        step = build_call(function, overloads, args, types)
+        if function in _CONVERSIONS and len(args) == 1 and args[0].is_constant:
+            return ConstantStep(step.run([0, 0]))
+        return step
+
+    @staticmethod
+    def membership(args: list[Step]) -> Step | None:
+        constants = args[1].value
+        if not constants:
+            return ConstantStep(False)
+        if all(type(constant) in _PRIMITIVES for constant in constants):
+            return Step(build_in_constants(args[0].run, constants))
+        return None
+
+    def accumulation(self, node: Call, args: list[Step]) -> Run | None:
+        """The steps of loops that grow a list or a map, which is done in place."""
+        first = node.args[0] if node.args else None
+        if not isinstance(first, Ident) or first.name != ACCUMULATOR:
+            return None
+        if node.function == "_+_" and isinstance(node.args[1], ListLiteral):
+            # A constant list would otherwise be the very object that grows.
+            return build_append(args[0].run, args[1].run)
+        if node.function == "cel.@mapInsert":
+            return build_insert(args[0].run, [arg.run for arg in args[1:]])
+        return None
+
+    def index(self, node: Call) -> Step:
+        operand = as_attribute(self.compile(node.args[0]))
+        optional = node.function != "_[_]"
+        key = self.compile(node.args[1])
+        if key.is_constant:
+            return operand.select(self.qualifier(key.value, optional=optional))
+        compute = key.resolve if isinstance(key, AttributeStep) else key.run
+        return operand.select(self.qualifier(None, compute, optional))
+
+    # -- literals
+
+    def list_literal(self, node: ListLiteral) -> Step:
+        steps = [self.compile(element) for element in node.elements]
+        if all(step.is_constant for step in steps) and not node.optional:
+            return ConstantStep([step.value for step in steps])
+        runs = [(step.run, index in node.optional) for index, step in enumerate(steps)]
+
+        def run(state: State) -> Any:
+            values: list[Any] = []
+            try:
+                for evaluate, optional in runs:
+                    value = evaluate(state)
+                    if optional:
+                        if not isinstance(value, OptionalValue):
+                            message = f"cannot initialize optional list element from non-optional value {value}"
+                            raise CelError(message)
+                        if not value.present:
+                            continue
+                        value = value.value
+                    values.append(value)
+            except CelError as error:
+                kept(error)
+                charge(state, 10)
+                raise
+            charge(state, 10)
+            return values
+
+        return Step(run)
+
+    def map_literal(self, node: MapLiteral) -> Step:
+        steps = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
+        if all(key.is_constant and value.is_constant and not optional for key, value, optional in steps):
+            return ConstantStep(CelMap([(key.value, value.value) for key, value, _ in steps]))
+        runs = [(key.run, value.run, optional) for key, value, optional in steps]
+
+        def run(state: State) -> Any:
+            entries: list[tuple[Any, Any]] = []
+            try:
+                for evaluate_key, evaluate, optional in runs:
+                    key = evaluate_key(state)
+                    value = evaluate(state)
+                    if optional:
+                        if not isinstance(value, OptionalValue):
+                            message = f"cannot initialize optional entry '{key}' from non-optional value {value}"
+                            raise CelError(message)
+                        if not value.present:
+                            entries = [entry for entry in entries if entry[0] != key]
+                            continue
+                        value = value.value
+                    entries.append((key, value))
+            except CelError as error:
+                kept(error)
+                charge(state, 30)
+                raise
+            charge(state, 30)
+            return CelMap(entries)
+
+        return Step(run)
+
+    # -- macros
+
+    def comprehension(self, node: Comprehension) -> Step:
+        accumulator = self.new_slot()
+        if node.is_binding:
+            init = self.compile(node.init)
+            self.scopes.append({node.accumulator: lazy_variable(accumulator, init.run)})
+            result = self.compile(node.result)
+            self.scopes.pop()
+            return Step(build_binding(accumulator, result.run))
+        range_ = self.compile(node.range)
+        init = self.compile(node.init)
+        self.scopes.append({node.accumulator: variable(accumulator)})
+        first = self.new_slot()
+        loop = {node.variable: variable(first)}
+        second = None
+        if node.variable2:
+            second = self.new_slot()
+            loop[node.variable2] = variable(second)
+        self.scopes.append(loop)
+        condition = self.compile(node.condition)
+        step = self.compile(node.step)
+        self.scopes.pop()
+        result = self.compile(node.result)
+        self.scopes.pop()
+        value = init.value
+        make_init = list if value == [] else CelMap if isinstance(value, CelMap) else lambda: value
+        return Step(
+            build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
+        )

@@ -1,0 +1,170 @@
+"""Comprehensions: the loops behind all, exists, map, filter and their kin, and the bindings behind cel.bind and optMap.
+
+A step that fails does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the
+value is used. Lists and maps are accumulated in place, so a loop over n elements takes n steps. The clock is looked at
+on the way.
+
+Kubernetes: cel-go interpreter/interpretable.go (evalFold). Next on the path: compiler.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.evaluate.steps import UNSET, Run, State, charge, check_clock, kept
+from moorage.match.cel.standard.aggregates import show_key
+from moorage.match.cel.values import (
+    CelError,
+    CelMap,
+    Duration,
+    OptionalValue,
+    Timestamp,
+    UInt,
+    require_result_size,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# Go's names of the types that cannot be looped over.
+_GO_NAMES = {
+    bool: "types.Bool",
+    int: "types.Int",
+    UInt: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    type(None): "types.Null",
+    Duration: "types.Duration",
+    Timestamp: "types.Timestamp",
+    OptionalValue: "*types.Optional",
+}
+_CLOCK_MASK = 3
+
+
+def build_binding(slot: int, result: Run) -> Run:
+    """A value with a name: the slot is emptied, and filled by whoever reads it first."""
+
+    def run(state: State) -> Any:
+        state[slot] = UNSET
+        return result(state)
+
+    return run
+
+
+def build_loop(
+    range_: Run,
+    slots: tuple[int, int | None],
+    accumulator: int,
+    make_init: Callable[[], Any],
+    condition: Run,
+    step: Run,
+    result: Run,
+) -> Run:
+    """A loop; `slots` are those of the one or two variables."""
+    first, second = slots
+
+    def run(state: State) -> Any:
+        items: Any = range_(state)
+        state[accumulator] = make_init()
+        check_clock(state)
+        pairs = _elements(items) if second is None else _pairs(items)
+        for count, (key, value) in enumerate(pairs, 1):
+            state[first] = key
+            if second is not None:
+                state[second] = value
+            try:
+                if condition(state) is False:
+                    break
+            except CelError as error:
+                kept(error)
+            try:
+                state[accumulator] = step(state)
+            except CelError as error:
+                state[accumulator] = kept(error)
+            if not count & _CLOCK_MASK:
+                check_clock(state)
+        return result(state)
+
+    return run
+
+
+def _elements(items: Any) -> Iterable[tuple[Any, None]]:
+    if type(items) is list or type(items) is CelMap:
+        return ((item, None) for item in items)
+    raise CelError(f"got '{_go_name(items)}', expected iterable type")
+
+
+def _pairs(items: Any) -> Iterable[tuple[Any, Any]]:
+    if type(items) is list:
+        return enumerate(items)
+    if type(items) is CelMap:
+        return items.items()
+    raise CelError(f"unsupported comprehension range type: {_go_name(items)}")
+
+
+def _go_name(value: Any) -> str:
+    return _GO_NAMES.get(type(value), "*types.Type")
+
+
+def build_append(accumulator: Run, elements: Run) -> Run:
+    """`accumulator + [element]`, in place; charged like the concatenation it is."""
+
+    def failed(state: State) -> None:
+        try:
+            elements(state)
+        except CelError as error:
+            kept(error)
+        charge(state, 1)
+
+    def run(state: State) -> Any:
+        try:
+            items = accumulator(state)
+        except CelError as error:
+            kept(error)
+            failed(state)
+            raise
+        try:
+            added = elements(state)
+        except CelError as error:
+            kept(error)
+            charge(state, 1)
+            raise
+        charge(state, 1)
+        require_result_size(len(items) + len(added))
+        items.extend(added)
+        return items
+
+    return run
+
+
+def build_insert(accumulator: Run, parts: list[Run]) -> Run:
+    """Insertion into the map being accumulated, in place: of a key and a value, or of all entries of a map."""
+    last = len(parts) - 1
+
+    def run(state: State) -> Any:
+        entries: CelMap = accumulator(state)
+        values: list[Any] = []
+        for index, part in enumerate(parts):
+            try:
+                values.append(part(state))
+            except CelError as error:
+                if index == last:
+                    kept(error)
+                    charge(state, 1)
+                raise
+        charge(state, 1)
+        added = [(values[0], values[1])] if len(values) == 2 else _entries_of(values[0])
+        for key, value in added:
+            if key in entries:
+                raise CelError(f"insert failed: key {show_key(key)} already exists")
+            entries.insert_in_place(key, value)
+        return entries
+
+    return run
+
+
+def _entries_of(value: Any) -> list[tuple[Any, Any]]:
+    if type(value) is CelMap:
+        return value.items()
+    raise CelError("no such overload: cel.@mapInsert(map, dyn)")

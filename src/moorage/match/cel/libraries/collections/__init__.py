@@ -1,0 +1,1 @@
+"""CEL functions on lists: the lists and sets libraries."""

@@ -1,0 +1,285 @@
+"""The lists library, version 3: slice, flatten, sort, lists.range, reverse, distinct, and what sortBy() expands to.
+
+Kubernetes: cel-go ext/lists.go with ListsVersion(3). Differs: sorting is stable, and
+lists.range() and flatten() are capped before they allocate. The costs are upstream's, charged beforehand.
+"""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.functions import (
+    MAX_COST,
+    ONE,
+    STRING_FACTOR,
+    CallEstimate,
+    Function,
+    Interval,
+    Overload,
+    actual_size,
+    fixed,
+)
+from moorage.match.cel.libraries.collections.ordering import contains, is_comparable, three_way
+from moorage.match.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    INT,
+    LIST,
+    LIST_OF_T,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Kind,
+    Type,
+    list_of,
+)
+from moorage.match.cel.values import CelError, require_result_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.match.cel.functions import EstimateContext, Node
+
+_LIST_BASE = 10
+_CALL = 1
+_COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
+_COMPARISONS = 2.0
+
+
+def _slice(items: list[Any], start: int, end: int) -> list[Any]:
+    if start < 0 or end < 0:
+        raise CelError(f"cannot slice({start}, {end}), negative indexes not supported")
+    if start > end:
+        raise CelError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
+    if len(items) < end:
+        raise CelError(f"cannot slice({start}, {end}), list is length {len(items)}")
+    return items[start:end]
+
+
+def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise CelError("level must be non-negative")
+    for _ in range(depth):
+        if not any(type(item) is list for item in items):
+            break
+        require_result_size(sum(len(item) if type(item) is list else 1 for item in items))
+        flat: list[Any] = []
+        for item in items:
+            if type(item) is list:
+                flat += item
+            else:
+                flat.append(item)
+        items = flat
+    return items
+
+
+def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
+    """The items in the order of their keys; equal keys keep their order."""
+    if len(items) != len(keys):
+        raise CelError(
+            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, "
+            f"but got {len(items)} and {len(keys)} elements respectively"
+        )
+    if not items:
+        return items
+    if not is_comparable(keys[0]):
+        raise CelError("list elements must be comparable")
+    kind = type(keys[0])
+    if len(keys) > 1 and any(type(key) is not kind for key in keys):
+        raise CelError("list elements must have the same type")
+    ordered = sorted(zip(keys, items, strict=True), key=cmp_to_key(_compare_first))
+    return [item for _, item in ordered]
+
+
+def _compare_first(first: tuple[Any, Any], second: tuple[Any, Any]) -> int:
+    return three_way(first[0], second[0]) or 0
+
+
+def _sort(items: list[Any]) -> list[Any]:
+    return _sort_by_keys(items, items)
+
+
+def _range(count: int) -> list[int]:
+    require_result_size(count)
+    return list(range(count))
+
+
+def _reverse(items: list[Any]) -> list[Any]:
+    return items[::-1]
+
+
+def _distinct(items: list[Any]) -> list[Any]:
+    """The first of every group of equal values. The charge of 2n² keeps the list short enough for this."""
+    unique: list[Any] = []
+    for item in items:
+        if not contains(unique, item):
+            unique.append(item)
+    return unique
+
+
+def _literal_int(node: Node, otherwise: int) -> int:
+    """The value of an int literal, negative ones as 0."""
+    if node.is_literal and type(node.literal) is int:
+        return max(node.literal, 0)
+    return otherwise
+
+
+def _allocating(factor: float, size: Interval) -> CallEstimate:
+    """factor × size for the work, 1 for the call, 10 for the new list."""
+    return CallEstimate(size.by_factor(factor).plus(ONE).plus(fixed(_LIST_BASE)), size)
+
+
+def _slice_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    if receiver is None or len(arguments) != 2:
+        return None
+    start = _literal_int(arguments[0], 0)
+    end = _literal_int(arguments[1], context.size(receiver).max)
+    return _allocating(1.0, fixed((end - start) % 2**64))  # upstream subtracts unsigned numbers
+
+
+def _range_estimate(_context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    if receiver is not None or len(arguments) != 1:
+        return None
+    return _allocating(1.0, fixed(_literal_int(arguments[0], MAX_COST)))
+
+
+def _reverse_estimate(
+    context: EstimateContext, receiver: Node | None, _arguments: Sequence[Node]
+) -> CallEstimate | None:
+    return None if receiver is None else _allocating(1.0, context.size(receiver))
+
+
+def _flatten_estimate(
+    context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]
+) -> CallEstimate | None:
+    if receiver is None:
+        return None
+    depth = _literal_int(arguments[0], MAX_COST) if arguments else 1
+    return _allocating(float(depth), context.size(receiver))
+
+
+def _distinct_estimate(
+    context: EstimateContext, receiver: Node | None, _arguments: Sequence[Node]
+) -> CallEstimate | None:
+    return None if receiver is None else _quadratic(context.size(receiver), _COMPARISONS)
+
+
+def _quadratic(size: Interval, factor: float) -> CallEstimate:
+    return _allocating(factor, size.times(size))
+
+
+def _sort_estimate(
+    element: Type, *, by_keys: bool
+) -> Callable[[EstimateContext, Node | None, Sequence[Node]], CallEstimate | None]:
+    """n² comparisons of keys: the list itself, or the list of keys."""
+    factor = _COMPARISONS
+    if element.kind in (Kind.STRING, Kind.BYTES):
+        factor += STRING_FACTOR
+
+    def estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+        node = arguments[0] if by_keys else receiver
+        return None if node is None else _quadratic(context.size(node), factor)
+
+    return estimate
+
+
+def _allocating_cost(factor: float, size: int) -> int:
+    return int(float(size) * factor) + _CALL + _LIST_BASE
+
+
+def _slice_cost(values: Sequence[Any]) -> int:
+    """By the size of the result, which the bounds tell; a failed call counts as one element."""
+    items, start, end = values
+    if type(items) is list and type(start) is int and type(end) is int and 0 <= start <= end <= len(items):
+        return _allocating_cost(1.0, end - start)
+    return _allocating_cost(1.0, 1)
+
+
+def _range_cost(values: Sequence[Any]) -> int:
+    return _allocating_cost(1.0, max(values[0], 0) if type(values[0]) is int else 1)
+
+
+def _reverse_cost(values: Sequence[Any]) -> int:
+    return _allocating_cost(1.0, actual_size(values[0]))
+
+
+def _flatten_cost(values: Sequence[Any]) -> int:
+    depth = values[1] if len(values) == 2 and type(values[1]) is int else 1
+    return _allocating_cost(float(depth), actual_size(values[0])) % 2**64  # a negative depth wraps around
+
+
+def _self_comparison_cost(items: Any) -> int:
+    size = actual_size(items)
+    factor = _COMPARISONS
+    if type(items) is list and items and type(items[0]) in (str, bytes):
+        factor += STRING_FACTOR
+    return _allocating_cost(factor, size * size)
+
+
+def _sort_cost(values: Sequence[Any]) -> int:
+    return _self_comparison_cost(values[0])
+
+
+def _sort_by_keys_cost(values: Sequence[Any]) -> int:
+    return _self_comparison_cost(values[1])
+
+
+FUNCTIONS = (
+    Function(
+        "slice",
+        (Overload("list_slice", (LIST_OF_T, INT, INT), LIST_OF_T, _slice, True, _slice_estimate, _slice_cost),),
+    ),
+    Function(
+        "flatten",
+        (
+            Overload(
+                "list_flatten", (list_of(LIST_OF_T),), LIST_OF_T, _flatten, True, _flatten_estimate, _flatten_cost
+            ),
+            Overload("list_flatten_int", (LIST, INT), LIST, _flatten, True, _flatten_estimate, _flatten_cost),
+        ),
+    ),
+    Function(
+        "sort",
+        tuple(
+            Overload(
+                f"list_{element.name}_sort",
+                (list_of(element),),
+                list_of(element),
+                _sort,
+                True,
+                _sort_estimate(element, by_keys=False),
+                _sort_cost,
+            )
+            for element in _COMPARABLE
+        ),
+    ),
+    Function(
+        "@sortByAssociatedKeys",
+        tuple(
+            Overload(
+                f"list_{key.name}_sortByAssociatedKeys",
+                (LIST_OF_T, list_of(key)),
+                LIST_OF_T,
+                _sort_by_keys,
+                True,
+                _sort_estimate(key, by_keys=True),
+                _sort_by_keys_cost,
+            )
+            for key in _COMPARABLE
+        ),
+    ),
+    Function(
+        "lists.range", (Overload("lists_range", (INT,), list_of(INT), _range, False, _range_estimate, _range_cost),)
+    ),
+    Function(
+        "reverse",
+        (Overload("list_reverse", (LIST_OF_T,), LIST_OF_T, _reverse, True, _reverse_estimate, _reverse_cost),),
+    ),
+    Function(
+        "distinct",
+        (Overload("list_distinct", (LIST_OF_T,), LIST_OF_T, _distinct, True, _distinct_estimate, _sort_cost),),
+    ),
+)

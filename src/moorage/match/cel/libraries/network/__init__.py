@@ -1,0 +1,1 @@
+"""CEL functions on IP addresses, networks and URLs."""

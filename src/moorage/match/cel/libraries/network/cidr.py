@@ -1,0 +1,187 @@
+"""The CIDR library: `cidr(<string>)`, `isCIDR`, and what a network contains.
+
+Kubernetes: apiserver/pkg/cel/library/cidr.go and pkg/cel/cidr.go. A text that is no network is reported with the same
+words twice over, and a text that is no address makes `containsIP` fail as "no such overload": both as upstream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from moorage.match.cel.functions import (
+    ONE,
+    STRING_FACTOR,
+    CallEstimate,
+    Function,
+    Interval,
+    Overload,
+    actual_size,
+    ceil_factor,
+)
+from moorage.match.cel.libraries.network.ip import IPValue, parse_ip
+from moorage.match.cel.libraries.network.ip_address import AddressError, Prefix, parse_prefix
+from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
+from moorage.match.cel.types import BOOL, CIDR, INT, IP, STRING, Type
+from moorage.match.cel.values import CelError, OpaqueValue
+from moorage.model.go.quoting import go_quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.match.cel.functions import EstimateContext, Node
+
+_PARSE_ERROR = "network address parse error during conversion from string: "
+# An address has 4 or 16 bytes; the estimate counts them as if they were characters.
+_ADDRESS_BYTES = Interval(4, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class CIDRValue(OpaqueValue):
+    """A value of type net.CIDR."""
+
+    cel_type: ClassVar[Type] = CIDR
+    prefix: Prefix
+
+    def cel_size(self) -> int:
+        return (self.prefix.bits + 7) // 8
+
+
+def parse_cidr(text: str) -> CIDRValue:
+    """cidr(text), with the messages of the CEL function."""
+    try:
+        prefix = parse_prefix(text)
+    except AddressError as error:
+        raise CelError(f"{_PARSE_ERROR}{_PARSE_ERROR}{error}") from None
+    if prefix.address.is_4_in_6:
+        raise CelError(f"{_PARSE_ERROR}IPv4-mapped IPv6 address {go_quote(text)} is not allowed")
+    return CIDRValue(prefix)
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        parse_cidr(text)
+    except CelError:
+        return False
+    return True
+
+
+def _contains_ip(cidr: CIDRValue, ip: IPValue) -> bool:
+    return cidr.prefix.contains(ip.address)
+
+
+def _contains_ip_text(cidr: CIDRValue, text: str) -> bool:
+    try:
+        ip = parse_ip(text)
+    except CelError:
+        raise CelError("no such overload") from None
+    return _contains_ip(cidr, ip)
+
+
+def _contains_cidr(cidr: CIDRValue, other: CIDRValue) -> bool:
+    return cidr.prefix.overlaps(other.prefix) and cidr.prefix.bits <= other.prefix.bits
+
+
+def _contains_cidr_text(cidr: CIDRValue, text: str) -> bool:
+    return _contains_cidr(cidr, parse_cidr(text))
+
+
+def _containment_estimate(
+    *, network: bool, text: bool
+) -> Callable[[EstimateContext, Node | None, Sequence[Node]], CallEstimate | None]:
+    """Comparing two addresses byte by byte; a network is masked first, a text is parsed first."""
+
+    def estimate(context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+        if not arguments:
+            return None
+        cost = _ADDRESS_BYTES.plus(_ADDRESS_BYTES).by_factor(STRING_FACTOR)
+        if network:
+            cost = cost.plus(_ADDRESS_BYTES.by_factor(STRING_FACTOR)).plus(ONE)
+        if text:
+            cost = cost.plus(context.size(arguments[0]).by_factor(STRING_FACTOR))
+        return CallEstimate(cost)
+
+    return estimate
+
+
+def _containment_cost(*, network: bool, text: bool) -> Callable[[Sequence[Any]], int]:
+    def cost(values: Sequence[Any]) -> int:
+        size = actual_size(values[0])
+        total = ceil_factor(size + size, STRING_FACTOR)
+        if network:
+            total += ceil_factor(size, STRING_FACTOR) + 1
+        if text:
+            total += ceil_factor(actual_size(values[1]), STRING_FACTOR)
+        return total
+
+    return cost
+
+
+FUNCTIONS = (
+    Function(
+        "cidr",
+        (
+            Overload(
+                "string_to_cidr", (STRING,), CIDR, parse_cidr, estimate=argument_estimate(0.1), cost=argument_cost(0.1)
+            ),
+        ),
+    ),
+    Function(
+        "containsIP",
+        (
+            Overload(
+                "cidr_contains_ip_string",
+                (CIDR, STRING),
+                BOOL,
+                _contains_ip_text,
+                member=True,
+                estimate=_containment_estimate(network=False, text=True),
+                cost=_containment_cost(network=False, text=True),
+            ),
+            Overload(
+                "cidr_contains_ip_ip",
+                (CIDR, IP),
+                BOOL,
+                _contains_ip,
+                member=True,
+                estimate=_containment_estimate(network=False, text=False),
+                cost=_containment_cost(network=False, text=False),
+            ),
+        ),
+    ),
+    Function(
+        "containsCIDR",
+        (
+            Overload(
+                "cidr_contains_cidr_string",
+                (CIDR, STRING),
+                BOOL,
+                _contains_cidr_text,
+                member=True,
+                estimate=_containment_estimate(network=True, text=True),
+                cost=_containment_cost(network=True, text=True),
+            ),
+            Overload(
+                "cidr_contains_cidr",
+                (CIDR, CIDR),
+                BOOL,
+                _contains_cidr,
+                member=True,
+                estimate=_containment_estimate(network=True, text=False),
+                cost=_containment_cost(network=True, text=False),
+            ),
+        ),
+    ),
+    Function("ip", (Overload("cidr_ip", (CIDR,), IP, lambda cidr: IPValue(cidr.prefix.address), member=True),)),
+    Function(
+        "prefixLength", (Overload("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.prefix.bits, member=True),)
+    ),
+    Function(
+        "masked", (Overload("cidr_masked", (CIDR,), CIDR, lambda cidr: CIDRValue(cidr.prefix.masked()), member=True),)
+    ),
+    Function(
+        "isCIDR",
+        (Overload("is_cidr", (STRING,), BOOL, _is_cidr, estimate=argument_estimate(0.1), cost=argument_cost(0.1)),),
+    ),
+    Function("string", (Overload("cidr_to_string", (CIDR,), STRING, lambda cidr: str(cidr.prefix)),)),
+)

@@ -1,0 +1,111 @@
+"""The IP library: `ip(<string>)`, `isIP`, `ip.isCanonical` and the questions one can ask an address.
+
+Kubernetes: apiserver/pkg/cel/library/ip.go and pkg/cel/ip.go. The grammar is `ip_address.py`'s; zones and IPv4-mapped
+IPv6 addresses are refused on top of it. Next on the path: `cidr.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from moorage.match.cel.functions import Function, Overload
+from moorage.match.cel.libraries.network.ip_address import Address, AddressError, parse_address
+from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
+from moorage.match.cel.types import BOOL, INT, IP, STRING, Type
+from moorage.match.cel.values import CelError, OpaqueValue
+from moorage.model.go.quoting import go_quote
+
+
+@dataclass(frozen=True, slots=True)
+class IPValue(OpaqueValue):
+    """A value of type net.IP."""
+
+    cel_type: ClassVar[Type] = IP
+    address: Address
+
+    def cel_size(self) -> int:
+        return self.address.bit_length // 8
+
+
+def parse_ip(text: str) -> IPValue:
+    """ip(text), with the messages of the CEL function."""
+    try:
+        address = parse_address(text)
+    except AddressError as error:
+        raise CelError(f"IP Address {go_quote(text)} parse error during conversion from string: {error}") from None
+    if address.zone:
+        raise CelError(f"IP address {go_quote(text)} with zone value is not allowed")
+    if address.is_4_in_6:
+        raise CelError(f"IPv4-mapped IPv6 address {go_quote(text)} is not allowed")
+    return IPValue(address)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        parse_ip(text)
+    except CelError:
+        return False
+    return True
+
+
+def _is_canonical(text: str) -> bool:
+    return str(parse_ip(text).address) == text
+
+
+FUNCTIONS = (
+    Function(
+        "ip",
+        (Overload("string_to_ip", (STRING,), IP, parse_ip, estimate=argument_estimate(0.1), cost=argument_cost(0.1)),),
+    ),
+    Function("family", (Overload("ip_family", (IP,), INT, lambda ip: 4 if ip.address.is_4 else 6, member=True),)),
+    Function(
+        "ip.isCanonical",
+        (
+            Overload(
+                "ip_is_canonical",
+                (STRING,),
+                BOOL,
+                _is_canonical,
+                estimate=argument_estimate(0.2),
+                cost=argument_cost(0.1, times=2),
+            ),
+        ),
+    ),
+    Function(
+        "isUnspecified",
+        (Overload("ip_is_unspecified", (IP,), BOOL, lambda ip: ip.address.is_unspecified(), member=True),),
+    ),
+    Function(
+        "isLoopback", (Overload("ip_is_loopback", (IP,), BOOL, lambda ip: ip.address.is_loopback(), member=True),)
+    ),
+    Function(
+        "isLinkLocalMulticast",
+        (
+            Overload(
+                "ip_is_link_local_multicast",
+                (IP,),
+                BOOL,
+                lambda ip: ip.address.is_link_local_multicast(),
+                member=True,
+            ),
+        ),
+    ),
+    Function(
+        "isLinkLocalUnicast",
+        (
+            Overload(
+                "ip_is_link_local_unicast", (IP,), BOOL, lambda ip: ip.address.is_link_local_unicast(), member=True
+            ),
+        ),
+    ),
+    Function(
+        "isGlobalUnicast",
+        (Overload("ip_is_global_unicast", (IP,), BOOL, lambda ip: ip.address.is_global_unicast(), member=True),),
+    ),
+    Function(
+        "isIP",
+        (Overload("is_ip", (STRING,), BOOL, _is_ip, estimate=argument_estimate(0.1), cost=argument_cost(0.1)),),
+    ),
+    Function("string", (Overload("ip_to_string", (IP,), STRING, lambda ip: str(ip.address)),)),
+)

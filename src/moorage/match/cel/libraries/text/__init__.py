@@ -1,0 +1,1 @@
+"""CEL functions on strings: the strings, format and regex libraries."""

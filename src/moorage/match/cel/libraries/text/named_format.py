@@ -1,0 +1,170 @@
+"""The format library: `format.<name>()`, `format.named(<string>)` and `validate(<string>)`.
+
+Kubernetes: apiserver/pkg/cel/library/format.go and pkg/cel/format.go; uuid, byte, date and datetime are kube-openapi's
+strfmt. `validate` returns none when all is well, else the complaints. Its actual cost takes each format's own pattern
+length, its estimate the longest allowed one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from moorage.match.cel.functions import (
+    REGEX_FACTOR,
+    STRING_FACTOR,
+    CallEstimate,
+    Function,
+    Overload,
+    actual_size,
+    ceil_factor,
+)
+from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
+from moorage.match.cel.types import FORMAT, STRING, Type, list_of, optional_of
+from moorage.match.cel.values import OPTIONAL_NONE, OpaqueValue, OptionalValue
+from moorage.model.names import (
+    dns1035_label_errors,
+    dns1123_label_errors,
+    dns1123_subdomain_errors,
+    label_key_errors,
+    label_value_errors,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.match.cel.functions import EstimateContext, Node
+
+_LONGEST_PATTERN = 128
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z", re.IGNORECASE | re.ASCII)
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})\Z")
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
+_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFormat(OpaqueValue):
+    """A value of type kubernetes.NamedFormat. `pattern_size` is the length of the pattern it is charged by."""
+
+    cel_type: ClassVar[Type] = FORMAT
+    name: str
+    complaints: Callable[[str], list[str]]
+    pattern_size: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedFormat) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def _prefix_of(complaints: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """As generateName is checked: a trailing dash is taken for a letter (with the character before it)."""
+
+    def check(text: str) -> list[str]:
+        if len(text.encode("utf-8", "surrogatepass")) > 1 and text.endswith("-"):
+            text = text[:-2] + "a"
+        return complaints(text)
+
+    return check
+
+
+def _uri_errors(text: str) -> list[str]:
+    try:
+        parse_request_uri(text)
+    except URLError as error:
+        return [str(error)]
+    return []
+
+
+def _unless(valid: Callable[[str], object], complaint: str) -> Callable[[str], list[str]]:
+    return lambda text: [] if valid(text) else [complaint]
+
+
+def _is_date(text: str) -> bool:
+    found = _DATE.match(text)
+    if found is None:
+        return False
+    year, month, day = map(int, found.groups())
+    try:
+        # Go knows a year 0, which was a leap year as 2000 was; Python's calendar starts at 1.
+        date(year or 2000, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_datetime(text: str) -> bool:
+    parts = text.lower().split("t")
+    if len(parts) < 2 or not _is_date(parts[0]):
+        return False
+    found = _TIME.match(parts[1])
+    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+
+
+FORMATS = {
+    "dns1123Label": NamedFormat("DNS1123Label", dns1123_label_errors, 30),
+    "dns1123Subdomain": NamedFormat("DNS1123Subdomain", dns1123_subdomain_errors, 60),
+    "dns1035Label": NamedFormat("DNS1035Label", dns1035_label_errors, 30),
+    "qualifiedName": NamedFormat("QualifiedName", label_key_errors, 60),
+    "dns1123LabelPrefix": NamedFormat("DNS1123LabelPrefix", _prefix_of(dns1123_label_errors), 30),
+    "dns1123SubdomainPrefix": NamedFormat("DNS1123SubdomainPrefix", _prefix_of(dns1123_subdomain_errors), 60),
+    "dns1035LabelPrefix": NamedFormat("DNS1035LabelPrefix", _prefix_of(dns1035_label_errors), 30),
+    "labelValue": NamedFormat("LabelValue", label_value_errors, 40),
+    "uri": NamedFormat("URI", _uri_errors, 1103),
+    "uuid": NamedFormat("uuid", _unless(_UUID.match, "does not match the UUID format"), 70),
+    "byte": NamedFormat("byte", _unless(_BASE64.match, "invalid base64"), 84),
+    "date": NamedFormat("date", _unless(_is_date, "invalid date"), 71),
+    "datetime": NamedFormat("datetime", _unless(_is_datetime, "invalid datetime"), 71),
+}
+
+
+def _named(name: str) -> OptionalValue:
+    found = FORMATS.get(name)
+    return OPTIONAL_NONE if found is None else OptionalValue.of(found)
+
+
+def _validate(named: NamedFormat, text: str) -> OptionalValue:
+    complaints = named.complaints(text)
+    return OptionalValue.of(complaints) if complaints else OPTIONAL_NONE
+
+
+def _validate_estimate(
+    context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]
+) -> CallEstimate | None:
+    if not arguments:
+        return None
+    return CallEstimate(context.size(arguments[0]).by_factor(STRING_FACTOR).by_factor(_LONGEST_PATTERN * REGEX_FACTOR))
+
+
+def _validate_cost(values: Sequence[Any]) -> int:
+    named, text = values
+    if not isinstance(named, NamedFormat):
+        return 1
+    return ceil_factor(actual_size(text) + 1, STRING_FACTOR) * ceil_factor(named.pattern_size, REGEX_FACTOR)
+
+
+def _constant(name: str, named: NamedFormat) -> Function:
+    return Function(f"format.{name}", (Overload(f"format.{name}", (), FORMAT, lambda: named),))
+
+
+FUNCTIONS = (
+    Function(
+        "validate",
+        (
+            Overload(
+                "format-validate",
+                (FORMAT, STRING),
+                optional_of(list_of(STRING)),
+                _validate,
+                True,
+                _validate_estimate,
+                _validate_cost,
+            ),
+        ),
+    ),
+    Function("format.named", (Overload("format-named", (STRING,), optional_of(FORMAT), _named),)),
+    *(_constant(name, named) for name, named in FORMATS.items()),
+)

@@ -1,0 +1,338 @@
+"""The strings library, version 2: positions, case, replacing, splitting, joining, quoting and formatting.
+
+Kubernetes: cel-go ext/strings.go with StringsVersion(2), hence no reverse(); costs: apiserver/pkg/cel/library/cost.go.
+Positions count code points. Differs: results are capped in size before they are built (upstream, nested replace() calls
+grow without bound). `string_format.py` has format(); `list_costs.py` the costs shared with the list functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from moorage.match.cel.functions import (
+    MAX_COST,
+    STRING_FACTOR,
+    ZERO,
+    CallEstimate,
+    Function,
+    Interval,
+    Overload,
+    ceil_factor,
+    traversal_cost,
+)
+from moorage.match.cel.libraries.collections.list_costs import traversal_estimate
+from moorage.match.cel.libraries.text.string_costs import argument_cost, receiver_estimate
+from moorage.match.cel.libraries.text.string_format import format_string
+from moorage.match.cel.types import DYN, INT, STRING, list_of
+from moorage.match.cel.values import CelError, require_result_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moorage.match.cel.functions import EstimateContext, Node
+
+# Unicode's White_Space, which Go's TrimSpace trims; Python's strip() would take four control characters more.
+_WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+_TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
+_QUOTED = str.maketrans(
+    {
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+        "\\": "\\\\",
+        '"': '\\"',
+    }
+)
+
+
+def _out_of_range(index: int) -> CelError:
+    return CelError(f"index out of range: {index}")
+
+
+def _char_at(text: str, index: int) -> str:
+    if not 0 <= index <= len(text):
+        raise _out_of_range(index)
+    return text[index : index + 1]
+
+
+def _index_of(text: str, part: str, offset: int = 0) -> int:
+    if not part:
+        return offset
+    if offset < 0:
+        raise _out_of_range(offset)
+    return text.find(part, offset)
+
+
+def _last_index_of(text: str, part: str) -> int:
+    return text.rfind(part)
+
+
+def _last_index_of_from(text: str, part: str, offset: int) -> int:
+    if not part:
+        return offset
+    if offset < 0:
+        raise _out_of_range(offset)
+    if offset >= len(text):
+        return -1
+    return text.rfind(part, 0, offset + len(part))
+
+
+def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    count = text.count(old)
+    if 0 <= limit < count:
+        count = limit
+    require_result_size(len(text) + count * (len(new) - len(old)))
+    return text.replace(old, new, count)
+
+
+def _split(text: str, separator: str, limit: int = -1) -> list[str]:
+    if limit == 0:
+        return []
+    if separator:
+        return text.split(separator, -1 if limit < 0 else limit - 1)
+    if limit < 0 or limit >= len(text):
+        return list(text)
+    return [*text[: limit - 1], text[limit - 1 :]]
+
+
+def _substring(text: str, start: int) -> str:
+    if not 0 <= start <= len(text):
+        raise _out_of_range(start)
+    return text[start:]
+
+
+def _substring_range(text: str, start: int, end: int) -> str:
+    if start > end:
+        raise CelError(f"invalid substring range. start: {start}, end: {end}")
+    for index in (start, end):
+        if not 0 <= index <= len(text):
+            raise _out_of_range(index)
+    return text[start:end]
+
+
+def _joined_size(parts: list[Any], separator: str) -> int | None:
+    """How long the joined text will be, or None if some part is no string."""
+    size = len(separator) * max(len(parts) - 1, 0)
+    for part in parts:
+        if type(part) is not str:
+            return None
+        size += len(part)
+    return size
+
+
+def _join(parts: list[Any], separator: str = "") -> str:
+    size = _joined_size(parts, separator)
+    if size is None:
+        stranger = next(part for part in parts if type(part) is not str)
+        raise CelError(f"join: invalid input: {str(stranger).lower() if type(stranger) is bool else stranger}")
+    require_result_size(size)
+    return separator.join(parts)
+
+
+def _quote(text: str) -> str:
+    return f'"{text.translate(_QUOTED)}"'
+
+
+def _quotient(size: int, part: int) -> int:
+    quotient = math.ceil(float(size) / float(part))
+    return quotient if quotient <= MAX_COST else 2**63  # what amd64 makes of a double beyond uint64
+
+
+def _replace_estimate(
+    context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]
+) -> CallEstimate | None:
+    """One traversal to read and one to write; the result is bounded by the best and the worst replacement."""
+    if receiver is None or len(arguments) < 2:
+        return None
+    size, old, new = context.size(receiver), context.size(arguments[0]), context.size(arguments[1])
+    if old.min == 0:
+        most, kept_at_most = min(size.max + 1, MAX_COST), size.max
+    elif new.max <= old.min:
+        most, kept_at_most = 0, size.max
+    else:
+        most, kept_at_most = _quotient(size.max, old.min), 0
+    if old.max == 0:
+        fewest, kept_at_least = min(size.min + 1, MAX_COST), size.min
+    elif old.max <= new.min:
+        fewest, kept_at_least = 0, size.min
+    else:
+        fewest, kept_at_least = _quotient(size.min, old.max), 0
+    result = Interval(fewest, most).times(new).plus(Interval(kept_at_least, kept_at_most))
+    return CallEstimate(size.by_factor(2 * STRING_FACTOR), result)
+
+
+def _split_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    """At worst every character becomes an element; a literal limit says otherwise, read as an unsigned number."""
+    if receiver is None:
+        return None
+    size = context.size(receiver)
+    most = size.max
+    if len(arguments) > 1 and arguments[1].is_literal and type(arguments[1].literal) is int:
+        most = arguments[1].literal % 2**64
+    return CallEstimate(size.by_factor(2 * STRING_FACTOR), Interval(0, most))
+
+
+def _join_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    if receiver is None:
+        return None
+    length = context.size(receiver)
+    element = context.element(receiver)
+    result = ZERO if element is None else length.times(context.size(element))
+    if arguments:
+        separators = Interval(max(length.min - 1, 0), max(length.max - 1, 0))
+        result = result.plus(context.size(arguments[0]).times(separators))
+    return CallEstimate(result.by_factor(STRING_FACTOR), result)
+
+
+def _join_cost(values: Sequence[Any]) -> int:
+    """Charged by the result, whose size the parts tell; a failed call counts as one character."""
+    parts = values[0]
+    separator = values[1] if len(values) > 1 else ""
+    size = _joined_size(parts, separator) if type(parts) is list and type(separator) is str else None
+    return ceil_factor((1 if size is None else size) * 2, STRING_FACTOR)
+
+
+def _quote_estimate(context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    """Between no character and every character is escaped, inside two quotes; unsigned numbers wrap around."""
+    if len(arguments) != 1:
+        return None
+    size = context.size(arguments[0])
+    return CallEstimate(size.by_factor(STRING_FACTOR), Interval((size.min + 2) % 2**64, (size.max * 2 + 2) % 2**64))
+
+
+_KEEPS = receiver_estimate(STRING_FACTOR, keeps_size=True)
+_ONCE = argument_cost(STRING_FACTOR)
+_TWICE = argument_cost(STRING_FACTOR, times=2)
+
+
+def _traversal_cost(values: Sequence[Any]) -> int:
+    return traversal_cost(values[0])
+
+
+FUNCTIONS = (
+    Function("charAt", (Overload("string_char_at_int", (STRING, INT), STRING, _char_at, True),)),
+    Function(
+        "indexOf",
+        (
+            Overload(
+                "string_index_of_string", (STRING, STRING), INT, _index_of, True, traversal_estimate, _traversal_cost
+            ),
+            Overload(
+                "string_index_of_string_int",
+                (STRING, STRING, INT),
+                INT,
+                _index_of,
+                True,
+                traversal_estimate,
+                _traversal_cost,
+            ),
+        ),
+    ),
+    Function(
+        "lastIndexOf",
+        (
+            Overload(
+                "string_last_index_of_string",
+                (STRING, STRING),
+                INT,
+                _last_index_of,
+                True,
+                traversal_estimate,
+                _traversal_cost,
+            ),
+            Overload(
+                "string_last_index_of_string_int",
+                (STRING, STRING, INT),
+                INT,
+                _last_index_of_from,
+                True,
+                traversal_estimate,
+                _traversal_cost,
+            ),
+        ),
+    ),
+    Function(
+        "lowerAscii",
+        (Overload("string_lower_ascii", (STRING,), STRING, lambda s: s.translate(_TO_LOWER), True, _KEEPS, _ONCE),),
+    ),
+    Function(
+        "replace",
+        (
+            Overload(
+                "string_replace_string_string",
+                (STRING, STRING, STRING),
+                STRING,
+                _replace,
+                True,
+                _replace_estimate,
+                _TWICE,
+            ),
+            Overload(
+                "string_replace_string_string_int",
+                (STRING, STRING, STRING, INT),
+                STRING,
+                _replace,
+                True,
+                _replace_estimate,
+                _TWICE,
+            ),
+        ),
+    ),
+    Function(
+        "split",
+        (
+            Overload("string_split_string", (STRING, STRING), list_of(STRING), _split, True, _split_estimate, _TWICE),
+            Overload(
+                "string_split_string_int",
+                (STRING, STRING, INT),
+                list_of(STRING),
+                _split,
+                True,
+                _split_estimate,
+                _TWICE,
+            ),
+        ),
+    ),
+    Function(
+        "substring",
+        (
+            Overload("string_substring_int", (STRING, INT), STRING, _substring, True, _KEEPS, _ONCE),
+            Overload("string_substring_int_int", (STRING, INT, INT), STRING, _substring_range, True, _KEEPS, _ONCE),
+        ),
+    ),
+    Function(
+        "trim", (Overload("string_trim", (STRING,), STRING, lambda s: s.strip(_WHITE_SPACE), True, _KEEPS, _ONCE),)
+    ),
+    Function(
+        "upperAscii",
+        (Overload("string_upper_ascii", (STRING,), STRING, lambda s: s.translate(_TO_UPPER), True, _KEEPS, _ONCE),),
+    ),
+    Function(
+        "format",
+        (
+            Overload(
+                "string_format",
+                (STRING, list_of(DYN)),
+                STRING,
+                format_string,
+                True,
+                receiver_estimate(STRING_FACTOR),
+                _ONCE,
+            ),
+        ),
+    ),
+    Function("strings.quote", (Overload("strings_quote", (STRING,), STRING, _quote, False, _quote_estimate, _ONCE),)),
+    Function(
+        "join",
+        (
+            Overload("list_join", (list_of(STRING),), STRING, _join, True, _join_estimate, _join_cost),
+            Overload("list_join_string", (list_of(STRING), STRING), STRING, _join, True, _join_estimate, _join_cost),
+        ),
+    ),
+)

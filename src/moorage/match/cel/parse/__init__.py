@@ -1,0 +1,1 @@
+"""Expression text to syntax tree: lexer, parser, macros."""

@@ -1,0 +1,385 @@
+"""Tokens → syntax tree, macros expanded.
+
+In comes a `Source`; out comes the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which
+counts the nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
+
+Kubernetes: cel-go parser/parser.go. Differs: syntax errors are worded more briefly; see token_stream.py for the rest.
+Next on the path: checker.py.
+"""
+
+from __future__ import annotations
+
+from moorage.match.cel.parse.escapes import unescape_bytes, unescape_string
+from moorage.match.cel.parse.lexer import RESERVED, Token
+from moorage.match.cel.parse.macros import MacroError, expand_macro
+from moorage.match.cel.parse.syntax import (
+    NO_POSITION,
+    Call,
+    Entry,
+    Field,
+    Ident,
+    Issue,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    Source,
+    StructLiteral,
+)
+from moorage.match.cel.parse.token_stream import STARTS, Mismatch, TokenStream, TooManyErrors
+from moorage.match.cel.stack import make_room, nesting
+from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
+
+MAX_DEPTH = 250
+# No number with more digits than this is within 64 bits, leading zeros aside.
+_MOST_DIGITS = 20
+
+_RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
+# Function and how tightly it binds.
+_ARITHMETIC = {"+": ("_+_", 1), "-": ("_-_", 1), "*": ("_*_", 2), "/": ("_/_", 2), "%": ("_%_", 2)}
+# What goes on after an expression that is part of something.
+_AFTER_THEN = frozenset((":",))
+_AFTER_INDEX = frozenset(("]",))
+_AFTER_ARGUMENT = frozenset((",", ")"))
+_AFTER_NESTED = frozenset((")",))
+_AFTER_ELEMENT = frozenset((",", "]"))
+_AFTER_KEY = frozenset((":", ",", "}"))
+_AFTER_ENTRY = frozenset((",", "}"))
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+class _DepthError(Exception):
+    """The expression is nested too deeply."""
+
+
+def parse(source: Source) -> Node | list[Issue]:
+    """The tree of an expression, or what is wrong with it."""
+    make_room(nesting(source.text))
+    try:
+        return _Parser(source).parse_all()
+    except TooManyErrors as error:
+        return error.issues
+
+
+class _Parser(TokenStream):
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        # How deep the parser is within each of the recursive grammar rules.
+        self.expr_depth = 0
+        self.relation_depth = 0
+        self.calc_depth = 0
+        self.member_depth = 0
+
+    def parse_all(self) -> Node | list[Issue]:
+        try:
+            root = self.expr()
+            if self.token.kind != "eof":
+                self.finish()
+            if root.depth > MAX_DEPTH and not self.issues:
+                raise _DepthError("max recursion depth exceeded")
+        except _DepthError as error:
+            return [*self.issues, self.source.issue(NO_POSITION, str(error))]
+        return self.issues or root
+
+    def finish(self) -> None:
+        """Nothing should be left."""
+        kind = "extraneous" if self.following() == "eof" else "mismatched"
+        self.complain(f"{kind} input '{self.token.text}' expecting <EOF>")
+
+    # -- grammar rules
+
+    def expr(self) -> Node:
+        self.expr_depth = self.deeper(self.expr_depth)
+        node = self.logical("||")
+        if self.token.kind == "?":
+            node = self.ternary(node)
+        self.expr_depth -= 1
+        return node
+
+    def ternary(self, condition: Node) -> Node:
+        at = self.advance().position
+        self.awaited.append(_AFTER_THEN)
+        then = self.logical("||")
+        self.awaited.pop()
+        try:
+            self.expect(":")
+        except Mismatch:
+            self.recover(selectable=False)
+            return condition
+        return self.call(at, "_?_:_", None, [condition, then, self.expr()], nested=1)
+
+    def nested(self, awaited: frozenset[str]) -> Node:
+        """An expression within something that goes on with one of these tokens."""
+        self.awaited.append(awaited)
+        node = self.expr()
+        self.awaited.pop()
+        return node
+
+    def logical(self, operator: str) -> Node:
+        """A chain of || or of &&, as a balanced tree, so that long chains are not deep."""
+        inner = operator == "||"
+        first = self.logical("&&") if inner else self.relation()
+        if self.token.kind != operator:
+            return first
+        terms = [first]
+        positions: list[int] = []
+        while self.token.kind == operator:
+            positions.append(self.advance().position)
+            terms.append(self.logical("&&") if inner else self.relation())
+        return self.balance(f"_{operator}_", terms, positions, 0, len(positions) - 1)
+
+    def balance(self, function: str, terms: list[Node], positions: list[int], low: int, high: int) -> Node:
+        middle = (low + high + 1) // 2
+        left = terms[middle] if middle == low else self.balance(function, terms, positions, low, middle - 1)
+        right = terms[middle + 1] if middle == high else self.balance(function, terms, positions, middle + 1, high)
+        return self.call(positions[middle], function, None, [left, right])
+
+    def relation(self) -> Node:
+        entered = self.relation_depth
+        self.relation_depth = self.deeper(entered)
+        node = self.calc(0)
+        while (function := _RELATIONS.get(self.token.kind)) is not None:
+            at = self.advance().position
+            self.relation_depth = self.deeper(self.relation_depth)
+            self.relation_depth = self.deeper(self.relation_depth)  # the right operand is a relation of its own
+            node = self.call(at, function, None, [node, self.calc(0)], nested=1)
+            self.relation_depth -= 1
+        self.relation_depth = entered
+        return node
+
+    def calc(self, least: int) -> Node:
+        """Sums and products of operators that bind at least so tightly."""
+        entered = self.calc_depth
+        self.calc_depth = self.deeper(entered)
+        node = self.unary()
+        while (operator := _ARITHMETIC.get(self.token.kind)) is not None and operator[1] >= least:
+            at = self.advance().position
+            self.calc_depth = self.deeper(self.calc_depth)
+            node = self.call(at, operator[0], None, [node, self.calc(operator[1] + 1)], nested=1)
+        self.calc_depth = entered
+        return node
+
+    @staticmethod
+    def deeper(depth: int) -> int:
+        """One level more of a grammar rule, within the limit."""
+        if depth >= MAX_DEPTH:
+            raise _DepthError(f"expression recursion limit exceeded: {MAX_DEPTH}")
+        return depth + 1
+
+    def unary(self) -> Node:
+        kind = self.token.kind
+        if kind not in STARTS:
+            if self.following() not in STARTS or kind == "eof":
+                self.complain(f"mismatched input '{self.token.text}' expecting an expression")
+                self.recover(selectable=False)
+                return Literal(self.token.position, None)
+            self.complain(f"extraneous input '{self.token.text}' expecting an expression")
+            self.skip()
+            kind = self.token.kind
+        if kind == "!" or (kind == "-" and self.following() not in ("int", "float")):
+            first = self.advance()
+            count = 1
+            while self.accept(kind):
+                count += 1
+            node = self.member()
+            return node if count % 2 == 0 else self.call(first.position, f"{kind}_", None, [node])
+        return self.member()
+
+    def member(self) -> Node:
+        entered = self.member_depth
+        self.member_depth = self.deeper(entered)
+        node: Node = Literal(self.token.position, None)
+        try:
+            node = self.primary()
+            while self.token.kind in (".", "["):
+                self.member_depth = self.deeper(self.member_depth)
+                node = self.select_or_call(node) if self.token.kind == "." else self.index_of(node)
+        except Mismatch:
+            self.recover(selectable=True)
+        self.member_depth = entered
+        return node
+
+    def index_of(self, operand: Node) -> Node:
+        at = self.advance().position
+        optional = self.accept("?")
+        index = self.nested(_AFTER_INDEX)
+        self.expect("]")
+        return self.call(at, "_[?_]" if optional else "_[_]", None, [operand, index], nested=1)
+
+    def select_or_call(self, operand: Node) -> Node:
+        dot = self.advance()
+        optional = self.accept("?")
+        if self.token.kind not in ("ident", "quoted"):
+            self.complain(f"no viable alternative at input '.{self.token.text}'")
+            raise Mismatch
+        name = self.advance()
+        if name.kind == "ident" and not optional and self.token.kind == "(":
+            at = self.advance().position
+            args = self.arguments()
+            return self.call(at, name.text, operand, args, nested=1)
+        field = name.text
+        if name.kind == "quoted":
+            self.issue(name.position, "unsupported syntax: '`'")
+        if optional:
+            node: Node = Call(dot.position, "_?._", None, [operand, Literal(name.position, field)])
+        else:
+            node = Select(dot.position, operand, field)
+        node.depth = operand.depth + 1
+        return node
+
+    def arguments(self) -> list[Node]:
+        """Arguments of a call up to and including the closing parenthesis."""
+        args: list[Node] = []
+        if not self.accept(")"):
+            args.append(self.nested(_AFTER_ARGUMENT))
+            while self.accept(","):
+                args.append(self.nested(_AFTER_ARGUMENT))
+            self.expect(")")
+        return args
+
+    def primary(self) -> Node:
+        if self.token.kind not in STARTS or self.token.kind == "!":
+            self.complain(f"mismatched input '{self.token.text}' expecting an expression")
+            raise Mismatch
+        token = self.advance()
+        kind = token.kind
+        if kind == "string" or kind == "bytes":
+            return self.text_literal(token)
+        if kind == "ident" or kind == ".":
+            return self.name(token)
+        if kind in _CONSTANTS:
+            return Literal(token.position, _CONSTANTS[kind])
+        if kind == "(":
+            node = self.nested(_AFTER_NESTED)
+            self.expect(")")
+            return node
+        if kind == "[":
+            return self.list_literal(token.position)
+        if kind == "{":
+            return self.map_literal(token.position)
+        if kind == "-":
+            if self.token.kind not in ("int", "float"):
+                self.complain(f"mismatched input '{self.token.text}' expecting a number")
+                raise Mismatch
+            return self.number(self.advance(), token)
+        return self.number(token, None)
+
+    def text_literal(self, token: Token) -> Node:
+        try:
+            if token.kind == "string":
+                return Literal(token.position, unescape_string(token.text))
+            return Literal(token.position, unescape_bytes(token.text))
+        except ValueError as error:
+            return self.issue(token.position, str(error))
+
+    def number(self, token: Token, sign: Token | None) -> Node:
+        at = token.position if sign is None else sign.position
+        text = token.text
+        if token.kind == "float":
+            value = float(text if sign is None else f"-{text}")
+            return Literal(at, value) if abs(value) != float("inf") else self.issue(at, "invalid double literal")
+        unsigned = token.kind == "uint"
+        digits = text[:-1] if unsigned else text
+        base = 16 if digits.startswith("0x") else 10
+        significant = (digits[2:] if base == 16 else digits).lstrip("0")
+        number = int(significant or "0", base) if len(significant) <= _MOST_DIGITS else UINT_MAX + 1
+        if unsigned:
+            return Literal(at, UInt(number)) if number <= UINT_MAX else self.issue(at, "invalid uint literal")
+        if sign is not None:
+            number = -number
+        return Literal(at, number) if INT_MIN <= number <= INT_MAX else self.issue(at, "invalid int literal")
+
+    def name(self, token: Token) -> Node:
+        """An identifier, a global call, or a message literal."""
+        dot = ""
+        start = token.position
+        if token.kind == ".":
+            dot = "."
+            token = self.identifier(("ident",))
+        message = self.message_literal(dot + token.text)
+        if message is not None:
+            return message
+        if token.text in RESERVED:
+            if self.accept("("):
+                self.arguments()
+            return self.issue(start, f"reserved identifier: {token.text}")
+        if self.token.kind == "(":
+            at = self.advance().position
+            return self.call(at, dot + token.text, None, self.arguments())
+        return Ident(token.position, dot + token.text)
+
+    def identifier(self, kinds: tuple[str, ...]) -> Token:
+        if self.token.kind not in kinds:
+            self.complain(f"mismatched input '{self.token.text}' expecting IDENTIFIER")
+            raise Mismatch
+        return self.advance()
+
+    def message_literal(self, name: str) -> Node | None:
+        """`a.b.C{…}` if that is what the tokens ahead are."""
+        ahead = self.index
+        while self.tokens[ahead].kind == "." and self.tokens[ahead + 1].kind == "ident":
+            name = f"{name}.{self.tokens[ahead + 1].text}"
+            ahead += 2
+        if self.tokens[ahead].kind != "{":
+            return None
+        self.index = ahead
+        self.token = self.tokens[ahead]
+        at = self.advance().position
+        fields: list[Field] = []
+        while self.token.kind not in ("}", ","):
+            optional = self.accept("?")
+            field = self.identifier(("ident", "quoted"))
+            if field.kind == "quoted":
+                self.issue(field.position, "unsupported syntax: '`'")
+            colon = self.expect(":")
+            fields.append(Field(colon.position, field.text, self.nested(_AFTER_ENTRY), optional))
+            if self.token.kind != "," or self.tokens[self.index + 1].kind == "}":
+                break
+            self.advance()
+        self.close("}")
+        node = StructLiteral(at, name, fields)
+        node.depth = max((field.value.depth for field in fields), default=0)
+        return node
+
+    def list_literal(self, at: int) -> Node:
+        elements: list[Node] = []
+        optional: list[int] = []
+        while self.token.kind not in ("]", ","):
+            if self.accept("?"):
+                optional.append(len(elements))
+            elements.append(self.nested(_AFTER_ELEMENT))
+            if self.token.kind != "," or self.tokens[self.index + 1].kind == "]":
+                break
+            self.advance()
+        self.close("]")
+        node = ListLiteral(at, elements, frozenset(optional))
+        node.depth = max((element.depth for element in elements), default=0)
+        return node
+
+    def map_literal(self, at: int) -> Node:
+        entries: list[Entry] = []
+        while self.token.kind not in ("}", ","):
+            optional = self.accept("?")
+            key = self.nested(_AFTER_KEY)
+            colon = self.expect(":")
+            entries.append(Entry(colon.position, key, self.nested(_AFTER_ENTRY), optional))
+            if self.token.kind != "," or self.tokens[self.index + 1].kind == "}":
+                break
+            self.advance()
+        self.close("}")
+        node = MapLiteral(at, entries)
+        node.depth = max((max(entry.key.depth, entry.value.depth) for entry in entries), default=0)
+        return node
+
+    def call(self, at: int, function: str, target: Node | None, args: list[Node], nested: int = 0) -> Node:
+        """A call, or what the macro of that name makes of it."""
+        depth = 0 if target is None else target.depth
+        for arg in args:
+            depth = max(depth, arg.depth)
+        try:
+            node = expand_macro(at, function, target, args) or Call(at, function, target, args)
+        except MacroError as error:
+            node = self.issue(error.position, str(error))
+        node.depth = depth + nested
+        return node

@@ -1,0 +1,1 @@
+"""Pure rules about storage: claims, volume matching, the default class, CSI migration."""

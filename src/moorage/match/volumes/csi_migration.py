@@ -1,0 +1,142 @@
+"""Disks of the old in-tree plugins as the CSI drivers that took over see them.
+
+In: a volume of a pod or a PersistentVolume. Out: the driver and handle it is counted under, and the node affinity the
+driver reads, on nodes that say in their CSINode that the plugin has moved. On other nodes nothing is translated.
+Kubernetes: csi-translation-lib. Differs: a disk that it could not translate is one that is not counted.
+Next: `attachments` counts, VolumeBinding asks for the affinity.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.storage.persistent_volume import PersistentVolume
+
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+OLD_REGION = "failure-domain.beta.kubernetes.io/region"
+_ZONE_DELIMITER = "__"
+_UNSPECIFIED = "UNSPECIFIED"
+
+
+class Attachable(msgspec.Struct, frozen=True):
+    """A volume that takes one of a driver's places on a node; with `plugin`, only where that plugin has moved."""
+
+    driver: str
+    handle: str
+    plugin: str = ""
+
+
+class _Plugin(msgspec.Struct, frozen=True):
+    """An in-tree plugin: its field in a volume, the driver that took over, the driver's zone label, the handle."""
+
+    name: str
+    source: str
+    driver: str
+    topology_key: str
+    handle: Callable[[Any, dict[str, str]], str]
+
+
+def _aws_handle(source: Any, labels: dict[str, str]) -> str:
+    volume_id: str = source.volumeID
+    if not volume_id.startswith("aws://"):
+        return volume_id
+    disk = volume_id.removeprefix("aws://").partition("/")[2].strip("/")
+    return disk if disk.startswith("vol-") and "/" not in disk else ""
+
+
+def _gce_handle(source: Any, labels: dict[str, str]) -> str:
+    zones = (labels.get(OLD_ZONE) or labels.get(ZONE, "")).split(_ZONE_DELIMITER)
+    if len(zones) == 1:
+        return f"projects/{_UNSPECIFIED}/zones/{zones[0] or _UNSPECIFIED}/disks/{source.pdName}"
+    regions = {zone.rpartition("-")[0] for zone in zones}
+    return f"projects/{_UNSPECIFIED}/regions/{regions.pop()}/disks/{source.pdName}" if len(regions) == 1 else ""
+
+
+def _azure_handle(source: Any, labels: dict[str, str]) -> str:
+    return source.diskURI if source.kind is None or source.kind.lower() == "managed" else ""
+
+
+def _same_handle(source: Any, labels: dict[str, str]) -> str:
+    handle: str = source.volumeID
+    return handle
+
+
+_PLUGINS = (
+    _Plugin(
+        "kubernetes.io/aws-ebs",
+        "awsElasticBlockStore",
+        "ebs.csi.aws.com",
+        "topology.ebs.csi.aws.com/zone",
+        _aws_handle,
+    ),
+    _Plugin("kubernetes.io/gce-pd", "gcePersistentDisk", "pd.csi.storage.gke.io", "topology.gke.io/zone", _gce_handle),
+    _Plugin("kubernetes.io/azure-disk", "azureDisk", "disk.csi.azure.com", "", _azure_handle),
+    _Plugin(
+        "kubernetes.io/cinder",
+        "cinder",
+        "cinder.csi.openstack.org",
+        "topology.cinder.csi.openstack.org/zone",
+        _same_handle,
+    ),
+    _Plugin("kubernetes.io/portworx-volume", "portworxVolume", "pxd.portworx.com", "", _same_handle),
+)
+_BY_NAME = {plugin.name: plugin for plugin in _PLUGINS}
+# Drivers took over from these as well, but no node's places are counted for them.
+_NEVER_COUNTED = frozenset({"kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"})
+
+
+def moved_disk(source: Any, labels: dict[str, str]) -> Attachable | None:
+    """The disk in a pod's volume (which has no labels) or a PersistentVolume's spec, if a driver took it over."""
+    for plugin in _PLUGINS:
+        disk = getattr(source, plugin.source)
+        if disk is not None:
+            handle = plugin.handle(disk, labels)
+            return Attachable(plugin.driver, handle, plugin.name) if handle else None
+    return None
+
+
+def provisioned_disk(provisioner: str, handle: str) -> Attachable | None:
+    """A disk that a StorageClass's provisioner has yet to make."""
+    if provisioner in _NEVER_COUNTED or not provisioner:
+        return None
+    plugin = _BY_NAME.get(provisioner)
+    return Attachable(provisioner, handle) if plugin is None else Attachable(plugin.driver, handle, plugin.name)
+
+
+def moved_affinity(volume: PersistentVolume) -> tuple[str, NodeSelector] | None:
+    """The plugin of an in-tree volume and the node affinity it has where the plugin has moved, if that differs."""
+    plugin = next((one for one in _PLUGINS if getattr(volume.spec, one.source) is not None), None)
+    if plugin is None or not plugin.topology_key:
+        return None
+    affinity = volume.spec.nodeAffinity
+    required = affinity.required if affinity is not None else None
+    terms = required.nodeSelectorTerms if required is not None else ()
+    labels = volume.metadata.labels
+    used = {expression.key for term in terms for expression in term.matchExpressions}
+    old = ZONE not in used and (OLD_ZONE in used or (ZONE not in labels and OLD_ZONE in labels))
+    zone_key = OLD_ZONE if old else ZONE
+    renamed = {OLD_REGION: REGION} if old else {}
+    added: tuple[NodeSelectorRequirement, ...] = ()
+    if any(e.values for term in terms for e in term.matchExpressions if e.key == zone_key):
+        renamed[zone_key] = plugin.topology_key
+    elif zone_key in labels:
+        zones = sorted({zone.strip() for zone in labels[zone_key].split(_ZONE_DELIMITER)} - {""})
+        added = (NodeSelectorRequirement(plugin.topology_key, "In", tuple(zones)),) if zones else ()
+    if not added and not renamed.keys() & used:
+        return None
+    moved = [_moved_term(term, renamed, added) for term in terms or (NodeSelectorTerm(),)]
+    return plugin.name, NodeSelector(tuple(moved))
+
+
+def _moved_term(
+    term: NodeSelectorTerm, renamed: dict[str, str], added: tuple[NodeSelectorRequirement, ...]
+) -> NodeSelectorTerm:
+    expressions = tuple(
+        msgspec.structs.replace(expression, key=renamed.get(expression.key, expression.key))
+        for expression in term.matchExpressions
+    )
+    return msgspec.structs.replace(term, matchExpressions=expressions + added)

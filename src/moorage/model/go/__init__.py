@@ -1,0 +1,1 @@
+"""Values as Go prints and parses them: durations, times, integers, quoted strings."""

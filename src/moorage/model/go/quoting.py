@@ -1,0 +1,85 @@
+"""Go's ways of writing values, which Kubernetes' error texts are made of: `%q` and `json.Marshal`.
+
+In: Python values. Out: the characters Go would print. Next: `field_error`, which puts them into messages.
+"""
+
+from typing import Any
+
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+
+_SHORT_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+_JSON_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
+
+def go_quote(text: str) -> str:
+    """`strconv.Quote`: double quotes, short escapes, and `\\x`, `\\u`, `\\U` for what is not printable."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_quoted(character) for character in text) + '"'
+
+
+def _quoted(character: str) -> str:
+    if character in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[character]
+    code = ord(character)
+    if character.isprintable():
+        return character
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was not UTF-8, as surrogateescape keeps it
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def go_json(value: Any) -> str:
+    """`json.Marshal`: no spaces, maps sorted by key (give structs as dicts in field order wrapped in `GoStruct`)."""
+    if value is None or value is ABSENT_LIST or value is ABSENT_MAP:
+        return "null"
+    if isinstance(value, str):
+        return '"' + "".join(_json_escaped(character) for character in value) + '"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+    if isinstance(value, GoStruct):
+        return "{" + ",".join(f"{go_json(name)}:{go_json(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{go_json(name)}:{go_json(value[name])}" for name in sorted(value)) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(go_json(item) for item in value) + "]"
+    return go_json(str(value))
+
+
+class GoStruct(dict[str, Any]):
+    """A Go struct's exported fields in declaration order, to be rendered in that order."""
+
+
+def _json_escaped(character: str) -> str:
+    if character in _JSON_ESCAPES:
+        return _JSON_ESCAPES[character]
+    return f"\\u{ord(character):04x}" if ord(character) < 0x20 else character

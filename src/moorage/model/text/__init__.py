@@ -1,0 +1,1 @@
+"""YAML and JSON text as raw documents, with the line and column of every field."""

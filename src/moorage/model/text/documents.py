@@ -1,0 +1,294 @@
+"""A stream of YAML or JSON → API objects as raw documents, one at a time.
+
+In: a binary stream and its name. Out: `Document`s and `DecodeError`s in the order of the stream; an error never stops
+what follows it. Empty documents are passed over; `List` objects, as kubectl prints them, are taken apart into their
+items. Kubernetes: kubectl's resource builder over apimachinery/pkg/util/yaml. Differs: every document knows its lines;
+size, nesting and aliases are bounded. Next: `kinds`, which makes typed views of documents.
+"""
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+from moorage.model.field_path import child_path, parse_field_path
+from moorage.model.text.decode_error import DecodeError, Problem
+from moorage.model.text.document_chunks import MAX_DOCUMENT_BYTES, Chunk, split_stream
+from moorage.model.text.json_text import (
+    JsonValue,
+    decode_json_values,
+    json_duplicates,
+    json_type,
+    replace_lone_surrogates,
+)
+from moorage.model.text.positions import JsonPositions, Location, Positions, YamlPositions
+from moorage.model.text.yaml_list import split_yaml_list, without_dash
+from moorage.model.text.yaml_text import YamlConstructor, compose_documents
+
+__all__ = [
+    "MAX_DOCUMENT_BYTES",
+    "MAX_OBJECT_BYTES",
+    "DecodeError",
+    "Document",
+    "DuplicateField",
+    "Location",
+    "Problem",
+    "read_documents",
+]
+
+
+# What one YAML object may take. The API server accepts requests of at most 3 MiB, so nothing it would take is lost.
+MAX_OBJECT_BYTES = 4 * 1024 * 1024
+_LARGE_LIST = 1024 * 1024  # above this a list is cut into its items before it is parsed
+
+
+class DuplicateField(NamedTuple):
+    """A key that stands twice in one mapping. Its place is that of the later one, which wins."""
+
+    path: str
+    location: Location
+
+    def __str__(self) -> str:
+        """The API server's text for it."""
+        return f'duplicate field "{self.path}"'
+
+
+class Document:
+    """One API object as it was written, and where each part of it stands."""
+
+    __slots__ = ("_positions", "_text", "_text_line", "duplicates", "index", "raw", "source")
+
+    def __init__(
+        self,
+        source: str,
+        raw: dict[str, Any],
+        positions: Positions,
+        text: bytes,
+        text_line: int,
+        duplicates: tuple[DuplicateField, ...] = (),
+    ) -> None:
+        self.source = source
+        self.index = 0  # among the objects of its stream; given by `read_documents`
+        self.raw = raw
+        self.duplicates = duplicates
+        self._positions = positions
+        self._text = text
+        self._text_line = text_line
+
+    @property
+    def line(self) -> int:
+        """The line the object starts in."""
+        return self.location("").line
+
+    def start(self) -> Callable[[], Location]:
+        """The place the object starts at, to be asked for later; keeps as little of the document as it can."""
+        return self._positions.start()
+
+    def location(self, path: str) -> Location:
+        """Where the field of this path stands, or the closest ancestor that exists."""
+        return self._positions.find(parse_field_path(path))
+
+    def line_text(self, line: int) -> str:
+        """A line of the document, for showing beside a message; empty if the document has no such line."""
+        lines = self._text.splitlines()
+        index = line - self._text_line
+        return lines[index].decode("utf-8", "replace") if 0 <= index < len(lines) else ""
+
+    def error(self, reason: str, problem: Problem, path: str = "") -> DecodeError:
+        line, column = self.location(path)
+        return DecodeError(reason, problem=problem, source=self.source, line=line, column=column, path=path)
+
+    def part(self, raw: dict[str, Any], steps: tuple[str, ...]) -> "Document":
+        """An item of a list inside this document as a document of its own."""
+        prefix = f"{'.'.join(steps[:-1])}[{steps[-1]}]."
+        duplicates = tuple(
+            DuplicateField(found.path.removeprefix(prefix), found.location)
+            for found in self.duplicates
+            if found.path.startswith(prefix)
+        )
+        below = self._positions.below(steps)
+        return Document(self.source, raw, below, self._text, self._text_line, duplicates)
+
+
+def read_documents(
+    stream: BinaryIO, source: str, max_document_bytes: int = MAX_DOCUMENT_BYTES
+) -> Iterator[Document | DecodeError]:
+    """Every API object in the stream, and every reason why something in it is none."""
+    index = 0
+    for chunk in split_stream(stream, source, max_document_bytes):
+        if isinstance(chunk, DecodeError):
+            yield chunk
+            continue
+        try:
+            for found in _decode(chunk, source):
+                for document in _objects(found):
+                    if isinstance(document, Document):
+                        document.index = index
+                        index += 1
+                    yield document
+        except DecodeError as error:
+            yield error
+
+
+class Value(NamedTuple):
+    """What a text says, whatever it is, and the keys that it says twice."""
+
+    raw: Any
+    duplicates: tuple[DuplicateField, ...]
+
+
+def read_values(text: bytes, source: str) -> list[Value]:
+    """Every document of a text, none of which need be an API object. Raises DecodeError."""
+    values: list[Value] = []
+    for chunk in split_stream(io.BytesIO(text), source, MAX_DOCUMENT_BYTES):
+        if isinstance(chunk, DecodeError):
+            raise chunk
+        values += [Value(found.raw, found.duplicates) for found in _decode(chunk, source)]
+    return values
+
+
+class _Found(NamedTuple):
+    """A decoded value that may or may not be an API object."""
+
+    raw: Any
+    positions: Positions
+    chunk: Chunk
+    source: str
+    duplicates: tuple[DuplicateField, ...]
+    list_of: tuple[str, str] | None = None  # for an item of a list that was cut: the list's apiVersion and kind
+
+
+def _decode(chunk: Chunk, source: str) -> Iterator[_Found]:
+    if chunk.text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        yield from _decode_json(chunk, source)
+    else:
+        yield from _decode_yaml(chunk, source)
+
+
+def _decode_json(chunk: Chunk, source: str) -> Iterator[_Found]:
+    """Values of JSON; if the first is none, the text may still be YAML in its flow style."""
+    try:
+        text = replace_lone_surrogates(chunk.text.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        yield from _decode_yaml(chunk, source)  # libyaml tells which byte is wrong
+        return
+    first = True
+    try:
+        for value in decode_json_values(text, source, chunk.first_line):
+            first = False
+            positions = JsonPositions(text, value.start, chunk.first_line)
+            yield _Found(value.raw, positions, chunk, source, _json_duplicate_fields(text, value, positions))
+    except DecodeError as error:
+        if not first or error.problem is not Problem.SYNTAX:
+            raise
+        try:
+            yield from _decode_yaml(chunk, source)
+        except DecodeError as yaml_error:
+            looks_like_json = text.lstrip()[1:].lstrip()[:1] == '"'
+            raise (error if looks_like_json else yaml_error) from None
+
+
+def _json_duplicate_fields(text: str, value: JsonValue, positions: JsonPositions) -> tuple[DuplicateField, ...]:
+    if not value.has_duplicates:
+        return ()
+    return tuple(
+        DuplicateField(found.path, positions.find(found.steps)) for found in json_duplicates(text, value.start)
+    )
+
+
+def _decode_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
+    cut = split_yaml_list(chunk.text) if len(chunk.text) > _LARGE_LIST else None
+    if cut is None:
+        yield from _compose_yaml(chunk, source)
+        return
+    for frame in _compose_yaml(Chunk(cut.frame, chunk.first_line), source):
+        if not _is_list_frame(frame.raw):
+            raise _too_large(source, chunk.first_line)
+        for text, lines_before in cut.items:
+            item = Chunk(text, chunk.first_line + lines_before)
+            for found in _compose_yaml(item._replace(text=without_dash(text)), source):
+                yield found._replace(chunk=item, list_of=(frame.raw["apiVersion"], frame.raw["kind"]))
+        break
+
+
+def _is_list_frame(raw: Any) -> bool:
+    if not isinstance(raw, dict):
+        return False
+    api_version, kind = raw.get("apiVersion"), raw.get("kind")
+    return isinstance(api_version, str) and bool(api_version) and isinstance(kind, str) and kind.endswith("List")
+
+
+def _compose_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
+    text, first_line = chunk
+    if len(text) > MAX_OBJECT_BYTES:
+        raise _too_large(source, first_line)
+    has_aliases = b"*" in text and b"&" in text
+    for root in compose_documents(text, source, first_line):
+        constructor = YamlConstructor(source, first_line, has_aliases)
+        raw = constructor.construct(root)
+        positions = YamlPositions(root, first_line, constructor.key_text)
+        yield _Found(raw, positions, chunk, source, _yaml_duplicate_fields(constructor, positions))
+
+
+def _too_large(source: str, line: int) -> DecodeError:
+    reason = f"object larger than {MAX_OBJECT_BYTES // 1024} KiB; the API server accepts no more than 3072 KiB"
+    return DecodeError(reason, problem=Problem.LIMIT, source=source, line=line)
+
+
+def _yaml_duplicate_fields(constructor: YamlConstructor, positions: YamlPositions) -> tuple[DuplicateField, ...]:
+    found = []
+    for mapping, key_node, key in constructor.duplicates:
+        parent = positions.path_to(mapping)
+        found.append(DuplicateField(child_path(parent, key), positions.location_of(key_node)))
+    return tuple(found)
+
+
+def _objects(found: _Found) -> Iterator[Document | DecodeError]:
+    """The API objects a decoded value holds: none if it is null, itself, or the items of a list."""
+    raw, chunk = found.raw, found.chunk
+    document = Document(found.source, raw, found.positions, chunk.text, chunk.first_line, found.duplicates)
+    if found.list_of is not None:
+        yield _list_item(document, *found.list_of)
+        return
+    if raw is None:
+        return
+    complaint = _not_an_object(document) or _missing_type(document)
+    if complaint is not None:
+        yield complaint
+        return
+    items = raw.get("items")
+    if isinstance(items, list) and raw["kind"].endswith("List"):
+        for position, item in enumerate(items):
+            part = document.part(item, ("items", str(position)))
+            yield _list_item(part, raw["apiVersion"], raw["kind"])
+    else:
+        yield document
+
+
+def _list_item(document: Document, list_api_version: str, list_kind: str) -> Document | DecodeError:
+    """An item of a list. Those of a typed list need not repeat what they are."""
+    raw, kind = document.raw, list_kind.removesuffix("List")
+    if isinstance(raw, dict) and kind and "kind" not in raw and "apiVersion" not in raw:
+        document.raw = {"apiVersion": list_api_version, "kind": kind, **raw}
+    return _not_an_object(document) or _missing_type(document) or document
+
+
+def _not_an_object(document: Document) -> DecodeError | None:
+    raw: Any = document.raw
+    if isinstance(raw, dict):
+        return None
+    return document.error(f"{json_type(raw)} where an API object should be", Problem.NOT_AN_OBJECT)
+
+
+def _missing_type(document: Document) -> DecodeError | None:
+    raw = document.raw
+    for name in ("apiVersion", "kind"):
+        if not isinstance(raw.get(name), str | None):
+            found = f"cannot unmarshal {json_type(raw[name])} into Go struct field .{name} of type string"
+            return document.error(f"couldn't get version/kind; json parse error: json: {found}", Problem.TYPE, name)
+    if raw.get("kind") and raw.get("apiVersion"):
+        return None
+    if raw.get("kind"):
+        return document.error("Object 'apiVersion' is missing", Problem.MISSING_API_VERSION)
+    if raw.get("apiVersion"):
+        return document.error("Object 'Kind' is missing", Problem.MISSING_KIND)
+    return document.error("neither 'apiVersion' nor 'kind' is set: not an API object", Problem.NO_KIND)

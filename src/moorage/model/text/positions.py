@@ -1,0 +1,177 @@
+"""Where in its text a field stands. Computed only when asked for, since most documents are never asked.
+
+In: the nodes of a document (YAML) or its text (JSON), and the steps of a field path. Out: line and column, counted from
+one, of the key or the list item; of the closest ancestor where the field itself does not exist. Next: `documents`.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
+from moorage.model.field_path import child_path
+from moorage.model.text.json_positions import JsonPlace, place_json
+from moorage.model.text.yaml_text import is_merge
+
+_NEWLINE = re.compile("\n")
+
+
+class Location(NamedTuple):
+    """A place in a text, counted from one."""
+
+    line: int
+    column: int
+
+
+class Positions(Protocol):
+    """Finds fields in one document."""
+
+    def find(self, steps: tuple[str, ...]) -> Location:
+        """The place of the field at these steps, or of its closest existing ancestor."""
+        ...
+
+    def below(self, steps: tuple[str, ...]) -> "Positions":
+        """The positions of the value at these steps, taken as a document of its own."""
+        ...
+
+    def start(self) -> Callable[[], Location]:
+        """Where the document starts, for whoever asks long after everything else of it has been forgotten."""
+        ...
+
+
+class YamlPositions:
+    """Positions out of libyaml's nodes."""
+
+    def __init__(self, root: Node, first_line: int, key_text: Callable[[Node], str]) -> None:
+        self._root = root
+        self._first_line = first_line
+        self._key_text = key_text
+
+    def find(self, steps: tuple[str, ...]) -> Location:
+        shown, node = self._root, self._root
+        for step in steps:
+            found = self._child(node, step)
+            if found is None:
+                break
+            shown, node = found
+        return self.location_of(shown)
+
+    def below(self, steps: tuple[str, ...]) -> Positions:
+        node = self._root
+        for step in steps:
+            found = self._child(node, step)
+            if found is not None:
+                node = found[1]
+        return YamlPositions(node, self._first_line, self._key_text)
+
+    def start(self) -> Callable[[], Location]:
+        location = self.location_of(self._root)  # at once: nodes take far more memory than a place
+        return lambda: location
+
+    def location_of(self, node: Node) -> Location:
+        return Location(node.start_mark.line + self._first_line, node.start_mark.column + 1)
+
+    def path_to(self, wanted: Node) -> str:
+        """The path of a node, as the API server's strict decoding writes it; searched for, so only for rare use."""
+        pending = [(self._root, "")]
+        while pending:
+            node, path = pending.pop()
+            if node is wanted:
+                return path
+            if isinstance(node, SequenceNode):
+                pending.extend((item, f"{path}[{i}]") for i, item in enumerate(node.value))
+            elif isinstance(node, MappingNode):
+                for key, value in node.value:
+                    if not isinstance(value, ScalarNode) and not is_merge(key):
+                        pending.append((value, child_path(path, self._key_text(key))))
+        return ""
+
+    def _child(self, node: Node, step: str) -> tuple[Node, Node] | None:
+        """The node to show for a step (the key, the item) and the node to go on from (the value, the item)."""
+        if isinstance(node, SequenceNode):
+            if step.isdecimal() and int(step) < len(node.value):
+                item = node.value[int(step)]
+                return item, item
+            return None
+        if not isinstance(node, MappingNode):
+            return None
+        merged: tuple[Node, Node] | None = None
+        for key, value in reversed(node.value):  # the last of several equal keys is the one that counts
+            if is_merge(key):
+                sources = value.value if isinstance(value, SequenceNode) else [value]
+                for source in sources:
+                    merged = merged or self._child(source, step)
+            elif self._key_text(key) == step:
+                return key, value
+        return merged
+
+
+class _Lines:
+    """The lines of a text, found once for all the places that are asked for in it."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._text = text
+        self._first_line = first_line
+        self._ends: list[int] | None = None
+
+    def location(self, offset: int) -> Location:
+        if self._ends is None:
+            self._ends = [match.start() for match in _NEWLINE.finditer(self._text)]
+        before = bisect_left(self._ends, offset)
+        last_end = self._ends[before - 1] if before else -1
+        return Location(self._first_line + before, offset - last_end)
+
+
+class JsonPositions:
+    """Positions out of JSON text, which is scanned when the first is asked for."""
+
+    def __init__(self, text: str, start: int, first_line: int, lines: _Lines | None = None) -> None:
+        self._text = text
+        self._start = start
+        self._lines = lines or _Lines(text, first_line)
+        self._whole: JsonPlace | None = None
+        self._outline: JsonPlace | None = None
+
+    def find(self, steps: tuple[str, ...]) -> Location:
+        if self._whole is None:
+            self._whole = place_json(self._text, self._start_of_value())
+        place = self._whole
+        shown = place.value_at
+        for step in steps:
+            child = place.child(step)
+            if child is None:
+                break
+            shown, place = child.shown_at, child
+        return self._lines.location(shown)
+
+    def below(self, steps: tuple[str, ...]) -> Positions:
+        return _JsonPart(self, steps, self._text, self._start, self._lines)
+
+    def start(self) -> Callable[[], Location]:
+        return lambda: self.find(())  # later: to find the lines of thousands of items takes longer than to read them
+
+    def offset_of(self, steps: tuple[str, ...]) -> int:
+        """Where the value at these steps starts. A list of thousands is scanned once for all its items."""
+        if self._outline is None:
+            self._outline = place_json(self._text, self._start, levels=len(steps))
+        place = self._outline
+        for step in steps:
+            place = place.child(step) or place
+        return place.value_at
+
+    def _start_of_value(self) -> int:
+        return self._start
+
+
+class _JsonPart(JsonPositions):
+    """Positions inside of a value that is itself part of a larger one."""
+
+    def __init__(self, parent: JsonPositions, steps: tuple[str, ...], text: str, start: int, lines: _Lines) -> None:
+        super().__init__(text, start, 0, lines)
+        self._parent = parent
+        self._steps = steps
+
+    def _start_of_value(self) -> int:
+        return self._parent.offset_of(self._steps)

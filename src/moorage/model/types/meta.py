@@ -1,0 +1,115 @@
+"""What every API object carries, and how objects refer to each other: metadata, selectors, conditions, references.
+
+In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
+k8s.io/apimachinery/pkg/apis/meta/v1 and the reference types of k8s.io/api/core/v1. Next: `scheduling`, the vocabulary
+of placement.
+"""
+
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
+
+from typing import Any
+
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.schema.named_types import (
+    UID,
+    ConditionStatus,
+    LabelSelectorOperator,
+    ManagedFieldsOperationType,
+    Time,
+)
+from moorage.model.types.view import Int64, View
+
+
+class TypeMeta(View, frozen=True, gc=False):
+    kind: str = ""
+    apiVersion: str = ""
+
+
+class OwnerReference(View, frozen=True, gc=False):
+    apiVersion: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: UID = ""
+    controller: bool | None = None
+    blockOwnerDeletion: bool | None = None
+
+
+class ManagedFieldsEntry(View, frozen=True, gc=False):
+    manager: str = ""
+    operation: ManagedFieldsOperationType = ""
+    apiVersion: str = ""
+    time: Time | None = None
+    fieldsType: str = ""
+    fieldsV1: Any = None
+    subresource: str = ""
+
+
+class ObjectMeta(View, frozen=True, gc=False):
+    name: str = ""
+    generateName: str = ""
+    namespace: str = ""
+    selfLink: str = ""
+    uid: UID = ""
+    resourceVersion: str = ""
+    generation: Int64 = 0
+    creationTimestamp: Time | None = None
+    deletionTimestamp: Time | None = None
+    deletionGracePeriodSeconds: Int64 | None = None
+    labels: dict[str, str] = ABSENT_MAP
+    annotations: dict[str, str] = ABSENT_MAP
+    ownerReferences: tuple[OwnerReference, ...] = ABSENT_LIST
+    finalizers: tuple[str, ...] = ABSENT_LIST
+    managedFields: tuple[ManagedFieldsEntry, ...] = ABSENT_LIST
+
+
+class LocalObjectReference(View, frozen=True, gc=False):
+    name: str = ""
+
+
+class LabelSelectorRequirement(View, frozen=True, gc=False):
+    key: str = ""
+    operator: LabelSelectorOperator = ""
+    values: tuple[str, ...] = ABSENT_LIST
+
+
+class LabelSelector(View, frozen=True, gc=False):
+    matchLabels: dict[str, str] = ABSENT_MAP
+    matchExpressions: tuple[LabelSelectorRequirement, ...] = ABSENT_LIST
+
+
+class TypedLocalObjectReference(View, frozen=True, gc=False):
+    apiGroup: str | None = None
+    kind: str = ""
+    name: str = ""
+
+
+class TypedObjectReference(View, frozen=True, gc=False):
+    apiGroup: str | None = None
+    kind: str = ""
+    name: str = ""
+    namespace: str | None = None
+
+
+class SecretReference(View, frozen=True, gc=False):
+    name: str = ""
+    namespace: str = ""
+
+
+class ObjectReference(View, frozen=True, gc=False):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: UID = ""
+    apiVersion: str = ""
+    resourceVersion: str = ""
+    fieldPath: str = ""
+
+
+class Condition(View, frozen=True, gc=False):
+    type: str = ""
+    status: ConditionStatus = ""
+    observedGeneration: Int64 = 0
+    lastTransitionTime: Time | None = None
+    reason: str = ""
+    message: str = ""

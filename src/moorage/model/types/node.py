@@ -1,0 +1,139 @@
+"""Nodes: taints, capacity, conditions.
+
+In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
+k8s.io/api/core/v1. Next: `kinds`, the registry of all kinds.
+"""
+
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
+
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.schema.named_types import (
+    UID,
+    ConditionStatus,
+    NodeAddressType,
+    NodeConditionType,
+    NodePhase,
+    ResourceList,
+    Time,
+    UniqueVolumeName,
+)
+from moorage.model.types.meta import ObjectMeta, TypeMeta
+from moorage.model.types.scheduling import Taint
+from moorage.model.types.view import Int32, Int64, View
+
+
+class ConfigMapNodeConfigSource(View, frozen=True, gc=False):
+    namespace: str = ""
+    name: str = ""
+    uid: UID = ""
+    resourceVersion: str = ""
+    kubeletConfigKey: str = ""
+
+
+class NodeConfigSource(View, frozen=True, gc=False):
+    configMap: ConfigMapNodeConfigSource | None = None
+
+
+class NodeSpec(View, frozen=True, gc=False):
+    podCIDR: str = ""
+    podCIDRs: tuple[str, ...] = ABSENT_LIST
+    providerID: str = ""
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ABSENT_LIST
+    configSource: NodeConfigSource | None = None
+    externalID: str = ""
+
+
+class NodeCondition(View, frozen=True, gc=False):
+    type: NodeConditionType = ""
+    status: ConditionStatus = ""
+    lastHeartbeatTime: Time | None = None
+    lastTransitionTime: Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class NodeAddress(View, frozen=True, gc=False):
+    type: NodeAddressType = ""
+    address: str = ""
+
+
+class DaemonEndpoint(View, frozen=True, gc=False):
+    Port: Int32 = 0
+
+
+class NodeDaemonEndpoints(View, frozen=True, gc=False):
+    kubeletEndpoint: DaemonEndpoint = DaemonEndpoint()
+
+
+class NodeSwapStatus(View, frozen=True, gc=False):
+    capacity: Int64 | None = None
+
+
+class NodeSystemInfo(View, frozen=True, gc=False):
+    machineID: str = ""
+    systemUUID: str = ""
+    bootID: str = ""
+    kernelVersion: str = ""
+    osImage: str = ""
+    containerRuntimeVersion: str = ""
+    kubeletVersion: str = ""
+    kubeProxyVersion: str = ""
+    operatingSystem: str = ""
+    architecture: str = ""
+    swap: NodeSwapStatus | None = None
+
+
+class ContainerImage(View, frozen=True, gc=False):
+    names: tuple[str, ...] = ABSENT_LIST
+    sizeBytes: Int64 = 0
+
+
+class AttachedVolume(View, frozen=True, gc=False):
+    name: UniqueVolumeName = ""
+    devicePath: str = ""
+
+
+class NodeConfigStatus(View, frozen=True, gc=False):
+    assigned: NodeConfigSource | None = None
+    active: NodeConfigSource | None = None
+    lastKnownGood: NodeConfigSource | None = None
+    error: str = ""
+
+
+class NodeRuntimeHandlerFeatures(View, frozen=True, gc=False):
+    recursiveReadOnlyMounts: bool | None = None
+    userNamespaces: bool | None = None
+
+
+class NodeRuntimeHandler(View, frozen=True, gc=False):
+    name: str = ""
+    features: NodeRuntimeHandlerFeatures | None = None
+
+
+class NodeFeatures(View, frozen=True, gc=False):
+    supplementalGroupsPolicy: bool | None = None
+
+
+class NodeStatus(View, frozen=True, gc=False):
+    capacity: ResourceList = ABSENT_MAP
+    allocatable: ResourceList = ABSENT_MAP
+    phase: NodePhase = ""
+    conditions: tuple[NodeCondition, ...] = ABSENT_LIST
+    addresses: tuple[NodeAddress, ...] = ABSENT_LIST
+    daemonEndpoints: NodeDaemonEndpoints = NodeDaemonEndpoints()
+    nodeInfo: NodeSystemInfo = NodeSystemInfo()
+    images: tuple[ContainerImage, ...] = ABSENT_LIST
+    volumesInUse: tuple[UniqueVolumeName, ...] = ABSENT_LIST
+    volumesAttached: tuple[AttachedVolume, ...] = ABSENT_LIST
+    config: NodeConfigStatus | None = None
+    runtimeHandlers: tuple[NodeRuntimeHandler, ...] = ABSENT_LIST
+    features: NodeFeatures | None = None
+    declaredFeatures: tuple[str, ...] = ABSENT_LIST
+
+
+class Node(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()

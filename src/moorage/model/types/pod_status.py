@@ -1,0 +1,171 @@
+"""What is reported back about a pod and its containers.
+
+In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
+k8s.io/api/core/v1. Next: `pod`.
+"""
+
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
+
+from moorage.model.quantity import Quantity
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.schema.named_types import (
+    ConditionStatus,
+    PodConditionType,
+    PodPhase,
+    PodQOSClass,
+    PodResizeStatus,
+    RecursiveReadOnlyMode,
+    ResourceHealthStatus,
+    ResourceID,
+    ResourceList,
+    ResourceName,
+    Signal,
+    Time,
+)
+from moorage.model.types.container import ResourceRequirements
+from moorage.model.types.view import Int32, Int64, View
+
+
+class PodCondition(View, frozen=True, gc=False):
+    type: PodConditionType = ""
+    observedGeneration: Int64 = 0
+    status: ConditionStatus = ""
+    lastProbeTime: Time | None = None
+    lastTransitionTime: Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class HostIP(View, frozen=True, gc=False):
+    ip: str = ""
+
+
+class PodIP(View, frozen=True, gc=False):
+    ip: str = ""
+
+
+class ContainerStateWaiting(View, frozen=True, gc=False):
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerStateRunning(View, frozen=True, gc=False):
+    startedAt: Time | None = None
+
+
+class ContainerStateTerminated(View, frozen=True, gc=False):
+    exitCode: Int32 = 0
+    signal: Int32 = 0
+    reason: str = ""
+    message: str = ""
+    startedAt: Time | None = None
+    finishedAt: Time | None = None
+    containerID: str = ""
+
+
+class ContainerState(View, frozen=True, gc=False):
+    waiting: ContainerStateWaiting | None = None
+    running: ContainerStateRunning | None = None
+    terminated: ContainerStateTerminated | None = None
+
+
+class ImageVolumeStatus(View, frozen=True, gc=False):
+    imageRef: str = ""
+
+
+class VolumeStatus(View, frozen=True, gc=False):
+    image: ImageVolumeStatus | None = None
+
+
+class VolumeMountStatus(View, frozen=True, gc=False):
+    name: str = ""
+    mountPath: str = ""
+    readOnly: bool = False
+    recursiveReadOnly: RecursiveReadOnlyMode | None = None
+    volumeStatus: VolumeStatus | None = None
+
+
+class LinuxContainerUser(View, frozen=True, gc=False):
+    uid: Int64 = 0
+    gid: Int64 = 0
+    supplementalGroups: tuple[Int64, ...] = ABSENT_LIST
+
+
+class ContainerUser(View, frozen=True, gc=False):
+    linux: LinuxContainerUser | None = None
+
+
+class ResourceHealth(View, frozen=True, gc=False):
+    resourceID: ResourceID = ""
+    health: ResourceHealthStatus = ""
+    message: str | None = None
+
+
+class ResourceStatus(View, frozen=True, gc=False):
+    name: ResourceName = ""
+    resources: tuple[ResourceHealth, ...] = ABSENT_LIST
+
+
+class ContainerStatus(View, frozen=True, gc=False):
+    name: str = ""
+    state: ContainerState = ContainerState()
+    lastState: ContainerState = ContainerState()
+    ready: bool = False
+    restartCount: Int32 = 0
+    image: str = ""
+    imageID: str = ""
+    containerID: str = ""
+    started: bool | None = None
+    allocatedResources: ResourceList = ABSENT_MAP
+    resources: ResourceRequirements | None = None
+    volumeMounts: tuple[VolumeMountStatus, ...] = ABSENT_LIST
+    user: ContainerUser | None = None
+    allocatedResourcesStatus: tuple[ResourceStatus, ...] = ABSENT_LIST
+    stopSignal: Signal | None = None
+
+
+class PodResourceClaimStatus(View, frozen=True, gc=False):
+    name: str = ""
+    resourceClaimName: str | None = None
+
+
+class ContainerExtendedResourceRequest(View, frozen=True, gc=False):
+    containerName: str = ""
+    resourceName: str = ""
+    requestName: str = ""
+
+
+class PodExtendedResourceClaimStatus(View, frozen=True, gc=False):
+    requestMappings: tuple[ContainerExtendedResourceRequest, ...] = ABSENT_LIST
+    resourceClaimName: str = ""
+
+
+class NodeAllocatableResourceClaimStatus(View, frozen=True, gc=False):
+    resourceClaimName: str = ""
+    containers: tuple[str, ...] = ABSENT_LIST
+    resources: dict[str, Quantity] = ABSENT_MAP
+
+
+class PodStatus(View, frozen=True, gc=False):
+    observedGeneration: Int64 = 0
+    phase: PodPhase = ""
+    conditions: tuple[PodCondition, ...] = ABSENT_LIST
+    message: str = ""
+    reason: str = ""
+    nominatedNodeName: str = ""
+    hostIP: str = ""
+    hostIPs: tuple[HostIP, ...] = ABSENT_LIST
+    podIP: str = ""
+    podIPs: tuple[PodIP, ...] = ABSENT_LIST
+    startTime: Time | None = None
+    initContainerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
+    containerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
+    qosClass: PodQOSClass = ""
+    ephemeralContainerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
+    resize: PodResizeStatus = ""
+    resourceClaimStatuses: tuple[PodResourceClaimStatus, ...] = ABSENT_LIST
+    extendedResourceClaimStatus: PodExtendedResourceClaimStatus | None = None
+    allocatedResources: ResourceList = ABSENT_MAP
+    resources: ResourceRequirements | None = None
+    nodeAllocatableResourceClaimStatuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ABSENT_LIST

@@ -1,0 +1,44 @@
+"""PriorityClasses and PodDisruptionBudgets.
+
+In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
+k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1. Next: `kinds`, the registry of all kinds.
+"""
+
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
+
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.schema.named_types import PreemptionPolicy, Time, UnhealthyPodEvictionPolicyType
+from moorage.model.types.meta import Condition, LabelSelector, ObjectMeta, TypeMeta
+from moorage.model.types.view import Int32, Int64, View
+
+
+class PriorityClass(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    value: Int32 = 0
+    globalDefault: bool = False
+    description: str = ""
+    preemptionPolicy: PreemptionPolicy | None = None
+
+
+class PodDisruptionBudgetSpec(View, frozen=True, gc=False):
+    minAvailable: Int32 | str | None = None
+    selector: LabelSelector | None = None
+    maxUnavailable: Int32 | str | None = None
+    unhealthyPodEvictionPolicy: UnhealthyPodEvictionPolicyType | None = None
+
+
+class PodDisruptionBudgetStatus(View, frozen=True, gc=False):
+    observedGeneration: Int64 = 0
+    disruptedPods: dict[str, Time | None] = ABSENT_MAP
+    disruptionsAllowed: Int32 = 0
+    currentHealthy: Int32 = 0
+    desiredHealthy: Int32 = 0
+    expectedPods: Int32 = 0
+    conditions: tuple[Condition, ...] = ABSENT_LIST
+
+
+class PodDisruptionBudget(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()

@@ -1,0 +1,31 @@
+"""Events of the group events.k8s.io: the same stored facts as the core group's, under newer names.
+
+In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
+k8s.io/api/events/v1. Next: `kinds`, the registry of all kinds.
+"""
+
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
+
+from moorage.model.schema.named_types import MicroTime, Time
+from moorage.model.types.event import EventSeries, EventSource
+from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.view import Int32
+
+
+class Event(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    eventTime: MicroTime | None = None
+    series: EventSeries | None = None
+    reportingController: str = ""
+    reportingInstance: str = ""
+    action: str = ""
+    reason: str = ""
+    regarding: ObjectReference = ObjectReference()
+    related: ObjectReference | None = None
+    note: str = ""
+    type: str = ""
+    deprecatedSource: EventSource = EventSource()
+    deprecatedFirstTimestamp: Time | None = None
+    deprecatedLastTimestamp: Time | None = None
+    deprecatedCount: Int32 = 0

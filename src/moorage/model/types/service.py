@@ -1,0 +1,97 @@
+"""Services, and the accounts that pods run as.
+
+In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
+k8s.io/api/core/v1. Next: `kinds`, the registry of all kinds.
+"""
+
+# The names are the API's own and its reference documents each of them.
+# ruff: noqa: D101
+
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.schema.named_types import (
+    IPFamily,
+    IPFamilyPolicy,
+    LoadBalancerIPMode,
+    Protocol,
+    ServiceAffinity,
+    ServiceExternalTrafficPolicy,
+    ServiceInternalTrafficPolicy,
+    ServiceType,
+)
+from moorage.model.types.meta import Condition, LocalObjectReference, ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.view import Int32, View
+
+
+class ServicePort(View, frozen=True, gc=False):
+    name: str = ""
+    protocol: Protocol = ""
+    appProtocol: str | None = None
+    port: Int32 = 0
+    targetPort: Int32 | str = 0
+    nodePort: Int32 = 0
+
+
+class ClientIPConfig(View, frozen=True, gc=False):
+    timeoutSeconds: Int32 | None = None
+
+
+class SessionAffinityConfig(View, frozen=True, gc=False):
+    clientIP: ClientIPConfig | None = None
+
+
+class ServiceSpec(View, frozen=True, gc=False):
+    ports: tuple[ServicePort, ...] = ABSENT_LIST
+    selector: dict[str, str] = ABSENT_MAP
+    clusterIP: str = ""
+    clusterIPs: tuple[str, ...] = ABSENT_LIST
+    type: ServiceType = ""
+    externalIPs: tuple[str, ...] = ABSENT_LIST
+    sessionAffinity: ServiceAffinity = ""
+    loadBalancerIP: str = ""
+    loadBalancerSourceRanges: tuple[str, ...] = ABSENT_LIST
+    externalName: str = ""
+    externalTrafficPolicy: ServiceExternalTrafficPolicy = ""
+    healthCheckNodePort: Int32 = 0
+    publishNotReadyAddresses: bool = False
+    sessionAffinityConfig: SessionAffinityConfig | None = None
+    ipFamilies: tuple[IPFamily, ...] = ABSENT_LIST
+    ipFamilyPolicy: IPFamilyPolicy | None = None
+    allocateLoadBalancerNodePorts: bool | None = None
+    loadBalancerClass: str | None = None
+    internalTrafficPolicy: ServiceInternalTrafficPolicy | None = None
+    trafficDistribution: str | None = None
+
+
+class PortStatus(View, frozen=True, gc=False):
+    port: Int32 = 0
+    protocol: Protocol = ""
+    error: str | None = None
+
+
+class LoadBalancerIngress(View, frozen=True, gc=False):
+    ip: str = ""
+    hostname: str = ""
+    ipMode: LoadBalancerIPMode | None = None
+    ports: tuple[PortStatus, ...] = ABSENT_LIST
+
+
+class LoadBalancerStatus(View, frozen=True, gc=False):
+    ingress: tuple[LoadBalancerIngress, ...] = ABSENT_LIST
+
+
+class ServiceStatus(View, frozen=True, gc=False):
+    loadBalancer: LoadBalancerStatus = LoadBalancerStatus()
+    conditions: tuple[Condition, ...] = ABSENT_LIST
+
+
+class Service(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ServiceSpec = ServiceSpec()
+    status: ServiceStatus = ServiceStatus()
+
+
+class ServiceAccount(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    secrets: tuple[ObjectReference, ...] = ABSENT_LIST
+    imagePullSecrets: tuple[LocalObjectReference, ...] = ABSENT_LIST
+    automountServiceAccountToken: bool | None = None

@@ -1,0 +1,1 @@
+"""Typed views of volumes, claims, classes and storage drivers."""

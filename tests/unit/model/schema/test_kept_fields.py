@@ -1,0 +1,47 @@
+"""What is left of a document: what the API knows, and what says something."""
+
+from typing import Any
+
+import pytest
+
+from moorage.model.schema.kept_fields import kept_part
+from moorage.model.types.pod import Pod
+from moorage.model.types.workload import Deployment
+
+POD = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {}}], "tolerations": []}}
+
+
+@pytest.mark.parametrize(
+    ("raw", "kept"),
+    [
+        ({"odd": 1, "spec": {"nodeName": "n"}}, {"spec": {"nodeName": "n"}}),
+        (
+            {"spec": {"contaners": [], "containers": [{"nam": "x", "name": "c"}]}},
+            {"spec": {"containers": [{"name": "c"}]}},
+        ),
+        ({"spec": {"nodeName": None, "containers": None}}, {"spec": {}}),
+        ({"spec": {"containers": [{"env": None, "name": "c"}, None]}}, {"spec": {"containers": [{"name": "c"}, None]}}),
+        ({"metadata": {"deletionTimestamp": None}, "status": {"startTime": None}}, {"metadata": {}, "status": {}}),
+        ({"metadata": {"creationTimestamp": None, "labels": {"a": None}}}, {"metadata": {"labels": {"a": None}}}),
+        ({"status": {"conditions": [{"type": "Ready", "lastProbeTime": None}]}}, None),
+        ({"metadata": {"annotations": {"odd": "1"}, "labels": None}}, {"metadata": {"annotations": {"odd": "1"}}}),
+        ({"spec": {"nodeSelector": {"odd": "1"}, "containers": "none"}}, None),
+        (POD, None),
+        ("no document", None),
+    ],
+)
+def test_what_is_kept(raw: Any, kept: Any) -> None:
+    """Without an expectation: all of it, and not even a copy."""
+    found = kept_part(raw, Pod)
+    if kept is None:
+        assert found is raw
+    else:
+        assert found == kept
+
+
+def test_what_kubectl_creates_says_nothing_of_a_templates_creation() -> None:
+    template: dict[str, Any] = {"metadata": {"creationTimestamp": None, "labels": {"app": "web"}}, "spec": POD["spec"]}
+    kept = kept_part({"spec": {"template": template}, "status": {}}, Deployment)
+    assert kept == {"spec": {"template": {**template, "metadata": {"labels": {"app": "web"}}}}, "status": {}}
+    assert kept["spec"]["template"]["spec"] is POD["spec"]
+    assert "creationTimestamp" in template["metadata"]
