@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.messages.rejection_status import bad_request_status, forbidden_status, invalid_status
+from moorage.admit.messages.warnings import name_warnings, pod_warnings
 from moorage.admit.options import with_privileged
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
@@ -19,8 +21,6 @@ from moorage.admit.plugins.priority import Priority
 from moorage.admit.raw import Raw, copy_document, part
 from moorage.admit.registry import KindRow, row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
-from moorage.admit.status import bad_request_status, forbidden_status, invalid_status
-from moorage.admit.warnings import name_warnings, pod_warnings
 from moorage.model.api_error import ApiError
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet

@@ -11,8 +11,8 @@ import msgspec
 
 from moorage.admit.options import STRICT, ValidationOptions, options_for_create
 from moorage.admit.pod.annotations import DELETION_COST_ANNOTATION, is_deletion_cost
-from moorage.admit.pod.paths import validate_local_path
-from moorage.admit.pod.security import validate_host_sysctl
+from moorage.admit.pod.containers.security import validate_host_sysctl
+from moorage.admit.pod.volumes.paths import validate_local_path
 from moorage.admit.scheduling.label_keys import validate_label_keys, validate_unmerged_label_keys
 from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.scheduling.pod_affinity import validate_term_selectors

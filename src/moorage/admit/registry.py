@@ -9,33 +9,31 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit import config_strategy
-from moorage.admit import workload_strategy as strategy
-from moorage.admit.claim_strategy import prepare_claim
-from moorage.admit.defaults import cluster, storage, workloads
-from moorage.admit.defaults import config as config_defaults
-from moorage.admit.defaults.pod import default_pod
+from moorage.admit.kinds import cluster as cluster_rules
 from moorage.admit.kinds import (
-    claim,
     config,
     controller_revision,
     cron_job,
-    csi,
     daemon_set,
     deployment,
     disruption_budget,
     event,
     job,
     node,
-    persistent_volume,
     service,
     stateful_set,
 )
-from moorage.admit.kinds import cluster as cluster_rules
-from moorage.admit.mutate import prepare_pod_for_create, prepare_pod_for_update
+from moorage.admit.kinds.storage import claim, csi, persistent_volume
 from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.pod import validate_pod
-from moorage.admit.pod_update import validate_pod_update
+from moorage.admit.pod.update import validate_pod_update
+from moorage.admit.prepare import config_strategy
+from moorage.admit.prepare import workload_strategy as strategy
+from moorage.admit.prepare.claim_strategy import prepare_claim
+from moorage.admit.prepare.defaults import cluster, storage, workloads
+from moorage.admit.prepare.defaults import config as config_defaults
+from moorage.admit.prepare.defaults.pod import default_pod
+from moorage.admit.prepare.mutate import prepare_pod_for_create, prepare_pod_for_update
 from moorage.admit.ratcheting import (
     options_for_selector_update,
     options_for_template_update,

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.messages.warnings import name_warnings
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw
 from moorage.admit.request import LONGEST_GENERATED_BASE, Request
-from moorage.admit.warnings import name_warnings
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.names import dns1123_subdomain_errors

@@ -8,9 +8,9 @@ does. Kubernetes: plugin/pkg/admission/priority. Next: `world`.
 
 import msgspec
 
+from moorage.admit.messages.rejection_status import forbidden_status
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
-from moorage.admit.status import forbidden_status
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PriorityClass

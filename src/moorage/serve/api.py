@@ -15,7 +15,7 @@ from moorage.admit.plugins import Plugin
 from moorage.admit.raw import copy_document
 from moorage.admit.registry import REGISTRY, row_of
 from moorage.admit.request import Request
-from moorage.admit.status_update import admit_status
+from moorage.admit.subresources.status_update import admit_status
 from moorage.admit.template_memo import TemplateMemo
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet

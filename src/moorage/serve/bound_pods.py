@@ -12,8 +12,8 @@ from secrets import token_hex
 
 import msgspec
 
-from moorage.admit.binding import bind_pod
 from moorage.admit.raw import Raw
+from moorage.admit.subresources.binding import bind_pod
 from moorage.model.types.meta import ObjectReference
 from moorage.model.types.pod import Pod, PodSpec
 from moorage.model.types.pod_status import PodStatus

@@ -17,7 +17,7 @@ from moorage.admit.plugins.node_taint import TaintNodesByCondition
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
-from moorage.admit.service_addresses import ServiceAddresses
+from moorage.admit.prepare.service_addresses import ServiceAddresses
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.objects import decode, prefix_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.deletion import read_delete_options
+from moorage.admit.subresources.deletion import read_delete_options
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go.quoting import go_quote

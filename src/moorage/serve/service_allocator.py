@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from random import Random
 
 from moorage.admit.plugins import Forbidden
-from moorage.admit.service_addresses import NotAllocated
+from moorage.admit.prepare.service_addresses import NotAllocated
 from moorage.model.types.service import Service
 
 _RANGE = ipaddress.ip_network("10.96.0.0/12")

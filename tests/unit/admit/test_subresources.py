@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.unit.admit.objects import Raw, document, pod, stored, workload
 
-from moorage.admit.binding import bind_pod, bound_view, read_binding
-from moorage.admit.eviction import decide_eviction, marked_for_eviction, read_eviction
-from moorage.admit.scaling import apply_scale, render_scale
+from moorage.admit.subresources.binding import bind_pod, bound_view, read_binding
+from moorage.admit.subresources.eviction import decide_eviction, marked_for_eviction, read_eviction
+from moorage.admit.subresources.scaling import apply_scale, render_scale
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.pod import Pod

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.admit.binding import bind_pod
+from moorage.admit.subresources.binding import bind_pod
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from moorage.admit.service_addresses import NotAllocated
+from moorage.admit.prepare.service_addresses import NotAllocated
 from moorage.model.types.service import Service, ServicePort, ServiceSpec
 from moorage.serve.service_allocator import ServiceAllocator
 

@@ -6,7 +6,6 @@ ValidateJobSpecUpdate (pkg/apis/batch/validation). Next: `job_policies` for fail
 
 import msgspec
 
-from moorage.admit.internal_form import internal_form
 from moorage.admit.kinds.fields import shown_label_selector, validate_immutable, validate_not_negative
 from moorage.admit.kinds.job_policies import (
     validate_failure_policy,
@@ -14,6 +13,7 @@ from moorage.admit.kinds.job_policies import (
     validate_success_policy,
 )
 from moorage.admit.kinds.templates import NOT_SELECTED, compile_selector, options_for_selector
+from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import validate_pod_template

@@ -6,8 +6,8 @@ validatePodReplacementPolicy (pkg/apis/batch/validation). Next: `job`.
 
 from itertools import pairwise
 
-from moorage.admit.internal_form import internal_form
 from moorage.admit.kinds.fields import validate_not_negative
+from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.match.numeric import NumberError, parse_int64
 from moorage.model.field_error import (

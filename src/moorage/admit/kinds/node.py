@@ -8,9 +8,9 @@ import re
 
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.containers.resource_names import resource_rules
+from moorage.admit.pod.containers.resources import validate_quantity
 from moorage.admit.pod.ip_addresses import cidr_family, parse_cidr, validate_cidr
-from moorage.admit.pod.resource_names import resource_rules
-from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.scheduling.taints import validate_taints
 from moorage.admit.scheduling.topology_spread import MUST_BE_POSITIVE
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, internal_error, invalid

@@ -1,15 +1,15 @@
 """Services: ports, addresses, and which fields go with which type.
 
 In: views. Out: field errors. Kubernetes: ValidateServiceCreate, ValidateServiceUpdate. Differs: addresses and ports
-that a server allocates (`moorage.admit.service_addresses`) are not demanded, because offline nobody does; dual-stack
+that a server allocates (`moorage.admit.prepare.service_addresses`) are not demanded, because offline nobody does; dual-stack
 rules beyond the form of each address are the allocator's. Next: `moorage.admit.registry`.
 """
 
 from moorage.admit.dns_names import label_errors, validate_dns_label, validate_dns_subdomain
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.containers.ports import validate_port_number, validate_port_number_or_name
 from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
-from moorage.admit.pod.ports import validate_port_number, validate_port_number_or_name
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct

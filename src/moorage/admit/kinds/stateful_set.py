@@ -24,7 +24,7 @@ from moorage.admit.metadata import validate_annotations, validate_object_meta, v
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.pod import validate_pod_template
 from moorage.admit.pod.annotations import validate_pod_annotations
-from moorage.admit.pod.volume_claims import validate_claim_spec
+from moorage.admit.pod.volumes.volume_claims import validate_claim_spec
 from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct

@@ -13,7 +13,7 @@ import msgspec
 
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.claims import MIRROR_POD_ANNOTATION
-from moorage.admit.pod.profiles import APPARMOR_CONTAINER_PREFIX, validate_profile_annotations
+from moorage.admit.pod.containers.profiles import APPARMOR_CONTAINER_PREFIX, validate_profile_annotations
 from moorage.admit.scheduling import validate_tolerations
 from moorage.model.field_error import FieldError, forbidden, invalid
 from moorage.model.types.pod import Pod, PodSpec, Toleration

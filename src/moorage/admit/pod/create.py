@@ -8,8 +8,8 @@ validatePodMetadataAndSpec. Next: `admit`'s entry point makes a Status of the er
 from moorage.admit.metadata import validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.annotations import validate_pod_annotations
-from moorage.admit.pod.containers import validate_images_for_pod
-from moorage.admit.pod.profiles import validate_profiles_agree
+from moorage.admit.pod.containers.containers import validate_images_for_pod
+from moorage.admit.pod.containers.profiles import validate_profiles_agree
 from moorage.admit.pod.spec import validate_pod_spec
 from moorage.model.field_error import FieldError, forbidden
 from moorage.model.types.pod import Pod, PodSpec

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.resource_names import resource_rules
-from moorage.admit.pod.resources import validate_resource_requirements
+from moorage.admit.pod.containers.resource_names import resource_rules
+from moorage.admit.pod.containers.resources import validate_resource_requirements
 from moorage.model.field_error import FieldError, forbidden, invalid
 from moorage.model.quantity import Quantity, QuantityError
 from moorage.model.types.pod import PodSpec, ResourceRequirements

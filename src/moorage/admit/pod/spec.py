@@ -8,13 +8,16 @@ holds for pods only, `template` what holds for templates only.
 from moorage.admit.dns_names import validate_dns_label, validate_dns_subdomain
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.claims import claim_names, validate_pod_resource_claims
-from moorage.admit.pod.containers import (
+from moorage.admit.pod.containers.containers import (
     PodContext,
     validate_containers,
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from moorage.admit.pod.environment import validate_files_of_variables
+from moorage.admit.pod.containers.environment import validate_files_of_variables
+from moorage.admit.pod.containers.ports import validate_host_network_ports
+from moorage.admit.pod.containers.resources import validate_resource_requirements
+from moorage.admit.pod.containers.security import validate_host_users, validate_pod_security_context
 from moorage.admit.pod.hosts import (
     validate_dns_config,
     validate_dns_policy,
@@ -22,10 +25,7 @@ from moorage.admit.pod.hosts import (
     validate_hostname_override,
 )
 from moorage.admit.pod.pod_resources import validate_pod_resources
-from moorage.admit.pod.ports import validate_host_network_ports
-from moorage.admit.pod.resources import validate_resource_requirements
-from moorage.admit.pod.security import validate_host_users, validate_pod_security_context
-from moorage.admit.pod.volumes import validate_volumes
+from moorage.admit.pod.volumes.volumes import validate_volumes
 from moorage.admit.pod.windows import validate_host_process, validate_os
 from moorage.admit.scheduling import (
     validate_affinity,

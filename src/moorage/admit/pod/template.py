@@ -8,7 +8,7 @@ workload kinds add what each of them demands of its template.
 from moorage.admit.metadata import validate_annotations
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.annotations import validate_pod_annotations
-from moorage.admit.pod.profiles import validate_profiles_agree
+from moorage.admit.pod.containers.profiles import validate_profiles_agree
 from moorage.admit.pod.spec import validate_pod_spec
 from moorage.admit.scheduling import validate_labels
 from moorage.model.field_error import FieldError, forbidden

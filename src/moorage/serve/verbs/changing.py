@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.admission import Admitted
-from moorage.admit.deletion import is_finalized
 from moorage.admit.raw import copy_document
+from moorage.admit.subresources.deletion import is_finalized
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
 from moorage.model.go.quoting import go_json
 from moorage.model.kinds import KindFacts

@@ -2,15 +2,15 @@
 
 In: the kind, the name, delete options. Out: the object as it is now or was last. Pods get time to stop; finalizers and
 dependents that must go first keep an object until somebody takes the finalizer away. What each kind asks for is in
-`moorage.admit.deletion`. Kubernetes: the generic registry's Delete and DeleteCollection. Next: the store.
+`moorage.admit.subresources.deletion`. Kubernetes: the generic registry's Delete and DeleteCollection. Next: the store.
 """
 
 from datetime import UTC, datetime
 from typing import Any
 
-from moorage.admit.deletion import Deletion, decide_deletion
 from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
 from moorage.admit.plugins.priority import check_priority_class_deletion
+from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import KindFacts
 from moorage.model.schema.conversion import convert_view

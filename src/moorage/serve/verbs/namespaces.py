@@ -7,7 +7,7 @@ Kubernetes: the finalize subresource of namespaces. Next: `changing`, which remo
 from typing import Any
 
 from moorage.admit.raw import copy_document
-from moorage.admit.status_update import finalize_namespace
+from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api, admitted, check_types
 from moorage.serve.objects import decode

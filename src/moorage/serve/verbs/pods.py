@@ -1,16 +1,16 @@
 """What only pods have: they are bound to a node, and evicted from it if that is allowed.
 
 In: a namespace, a pod's name, a Binding or an Eviction. Out: nothing, or ApiError. Kubernetes: BindingREST and
-EvictionREST. Next: `moorage.admit.binding` and `moorage.admit.eviction`, which decide.
+EvictionREST. Next: `moorage.admit.subresources.binding` and `moorage.admit.subresources.eviction`, which decide.
 """
 
 from typing import Any
 
 import msgspec
 
-from moorage.admit.binding import bind_pod, bound_view, read_binding
-from moorage.admit.deletion import check_preconditions
-from moorage.admit.eviction import decide_eviction, marked_for_eviction, read_eviction, still_processed
+from moorage.admit.subresources.binding import bind_pod, bound_view, read_binding
+from moorage.admit.subresources.deletion import check_preconditions
+from moorage.admit.subresources.eviction import decide_eviction, marked_for_eviction, read_eviction, still_processed
 from moorage.model.api_error import not_found, stale
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.schema.conversion import convert_view

@@ -1,13 +1,13 @@
 """Scale: read and write the replicas of a workload, without knowing what kind it is.
 
 In: the kind, a name, a Scale or a patch of one. Out: the Scale as it is now. Kubernetes: ScaleREST. Next: `changing`,
-by way of `moorage.admit.scaling`.
+by way of `moorage.admit.subresources.scaling`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from moorage.admit.scaling import apply_scale, render_scale
+from moorage.admit.subresources.scaling import apply_scale, render_scale
 from moorage.model.kinds import KindFacts
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.subresource import Scale

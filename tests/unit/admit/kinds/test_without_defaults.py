@@ -11,10 +11,10 @@ from moorage.admit.kinds.daemon_set import validate_daemon_set
 from moorage.admit.kinds.deployment import validate_deployment
 from moorage.admit.kinds.job import validate_job, validate_job_update
 from moorage.admit.kinds.node import validate_node
-from moorage.admit.kinds.persistent_volume import validate_persistent_volume
 from moorage.admit.kinds.stateful_set import validate_stateful_set
+from moorage.admit.kinds.storage.persistent_volume import validate_persistent_volume
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod_update import validate_pod_update
+from moorage.admit.pod.update import validate_pod_update
 from moorage.model.field_error import FieldError
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node

@@ -15,7 +15,7 @@ from moorage.admit.plugins.node_taint import TaintNodesByCondition
 from moorage.admit.plugins.priority import Priority, check_priority_class_deletion
 from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
-from moorage.admit.service_addresses import NotAllocated, ServiceAddresses
+from moorage.admit.prepare.service_addresses import NotAllocated, ServiceAddresses
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.types.meta import LocalObjectReference, ObjectMeta

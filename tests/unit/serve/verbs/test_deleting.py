@@ -18,7 +18,7 @@ from tests.unit.serve.verbs.bench import (
     shown,
 )
 
-from moorage.admit.deletion import read_delete_options
+from moorage.admit.subresources.deletion import read_delete_options
 from moorage.serve.api import Api
 from moorage.serve.objects import name_in
 from moorage.serve.options import ListOptions

@@ -1,0 +1,159 @@
+"""Environment variables of a container, single ones and whole config maps and secrets.
+
+In: the `env` and `envFrom` of a container. Out: field errors. Kubernetes: ValidateEnv, ValidateEnvFrom, with relaxed
+names and files (RelaxedEnvironmentVariableValidation, EnvFiles) on as in 1.36. Next: `containers`; and `spec` for
+`validate_files_of_variables`, which needs the pod's volumes.
+"""
+
+from moorage.admit.dns_names import mask_trailing_dash, subdomain_errors, validate_dns_label, validate_dns_subdomain
+from moorage.admit.pod.containers.downward import (
+    FIELDS_FOR_ENVIRONMENT,
+    validate_field_selector,
+    validate_resource_selector,
+)
+from moorage.admit.pod.visiting import all_containers, containers_with_paths
+from moorage.admit.pod.volumes.paths import validate_no_backsteps
+from moorage.admit.remembered_names import remember
+from moorage.model.field_error import FieldError, invalid, not_found, required
+from moorage.model.names import config_key_errors, relaxed_environment_name_errors
+from moorage.model.types.pod import (
+    ConfigMapEnvSource,
+    ConfigMapKeySelector,
+    EnvFromSource,
+    EnvVar,
+    EnvVarSource,
+    FileKeySelector,
+    PodSpec,
+    SecretEnvSource,
+    SecretKeySelector,
+)
+
+_NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+_NO_WHOLE_SOURCE = "must specify one of: `configMapRef` or `secretRef`"
+_VALUE_TOO = "may not be specified when `value` is not empty"
+_SEVERAL = "may not have more than one field specified at a time"
+_NOT_AN_EMPTY_DIR = "referenced volume must be of type emptyDir"
+
+
+_variable_name_errors = remember(relaxed_environment_name_errors)
+_config_key_errors = remember(config_key_errors)
+
+
+def validate_environment(variables: tuple[EnvVar, ...], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, variable in enumerate(variables):
+        if not variable.name:
+            errors.append(required(f"{path}[{index}].name"))
+        elif messages := _variable_name_errors(variable.name):
+            errors += [invalid(f"{path}[{index}].name", variable.name, message) for message in messages]
+        if variable.valueFrom is not None:
+            errors += _validate_value_source(variable.valueFrom, f"{path}[{index}].valueFrom", variable.value)
+    return errors
+
+
+def _validate_value_source(source: EnvVarSource, path: str, value: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    sources = 0
+    if source.fieldRef is not None:
+        sources += 1
+        errors += validate_field_selector(source.fieldRef, f"{path}.fieldRef", FIELDS_FOR_ENVIRONMENT)
+    if source.resourceFieldRef is not None:
+        sources += 1
+        errors += validate_resource_selector(source.resourceFieldRef, f"{path}.resourceFieldRef", in_volume=False)
+    if source.configMapKeyRef is not None:
+        sources += 1
+        errors += _validate_key_selector(source.configMapKeyRef, f"{path}.configMapKeyRef")
+    if source.secretKeyRef is not None:
+        sources += 1
+        errors += _validate_key_selector(source.secretKeyRef, f"{path}.secretKeyRef")
+    if source.fileKeyRef is not None:
+        sources += 1
+        errors += _validate_file_selector(source.fileKeyRef, f"{path}.fileKeyRef")
+    if sources == 0:
+        errors.append(invalid(path, "", _NO_SOURCE))
+    elif value:
+        errors.append(invalid(path, "", _VALUE_TOO))
+    elif sources > 1:
+        errors.append(invalid(path, "", _SEVERAL))
+    return errors
+
+
+def _validate_key_selector(selector: ConfigMapKeySelector | SecretKeySelector, path: str) -> list[FieldError]:
+    errors = validate_dns_subdomain(selector.name, f"{path}.name")
+    if not selector.key:
+        errors.append(required(f"{path}.key"))
+    else:
+        errors += [invalid(f"{path}.key", selector.key, message) for message in _config_key_errors(selector.key)]
+    return errors
+
+
+def _validate_file_selector(selector: FileKeySelector, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not selector.key:
+        errors.append(required(f"{path}.key"))
+    else:
+        errors += [invalid(f"{path}.key", selector.key, message) for message in _variable_name_errors(selector.key)]
+    if not selector.volumeName:
+        errors.append(required(f"{path}.volumeName"))
+    else:
+        errors += validate_dns_label(selector.volumeName, f"{path}.volumeName")
+    if not selector.path:
+        errors.append(required(f"{path}.path"))
+    else:
+        errors += validate_no_backsteps(selector.path, f"{path}.path")
+    return errors
+
+
+def validate_environment_sources(sources: tuple[EnvFromSource, ...], path: str) -> list[FieldError]:
+    """Check `envFrom`; upstream reports a missing or doubled source at the list's path, without its index."""
+    errors: list[FieldError] = []
+    for index, source in enumerate(sources):
+        at = f"{path}[{index}]"
+        if source.prefix:
+            errors += [
+                invalid(f"{at}.prefix", source.prefix, message) for message in _variable_name_errors(source.prefix)
+            ]
+        if source.configMapRef is not None:
+            errors += _validate_whole_source(source.configMapRef, f"{at}.configMapRef")
+        if source.secretRef is not None:
+            errors += _validate_whole_source(source.secretRef, f"{at}.secretRef")
+        if source.configMapRef is None and source.secretRef is None:
+            errors.append(invalid(path, "", _NO_WHOLE_SOURCE))
+        elif source.configMapRef is not None and source.secretRef is not None:
+            errors.append(invalid(path, "", _SEVERAL))
+    return errors
+
+
+def _validate_whole_source(source: ConfigMapEnvSource | SecretEnvSource, path: str) -> list[FieldError]:
+    if not source.name:
+        return [required(f"{path}.name")]
+    # Upstream checks these two as if they were the beginning of a generated name.
+    messages = subdomain_errors(mask_trailing_dash(source.name))
+    return [invalid(f"{path}.name", source.name, message) for message in messages]
+
+
+def validate_files_of_variables(spec: PodSpec, path: str) -> list[FieldError]:
+    """A variable that is read from a file needs an emptyDir volume of the pod to read it from."""
+    if not _any_reads_a_file(spec):
+        return []
+    errors: list[FieldError] = []
+    is_empty_dir = {volume.name: volume.emptyDir is not None for volume in spec.volumes}
+    for container, at in containers_with_paths(spec, path):
+        for index, variable in enumerate(container.env):
+            if variable.valueFrom is None or variable.valueFrom.fileKeyRef is None:
+                continue
+            name = variable.valueFrom.fileKeyRef.volumeName
+            name_path = f"{at}.env[{index}].valueFrom.fileKeyRef.volumeName"
+            if name not in is_empty_dir:
+                errors.append(not_found(name_path, name))
+            elif not is_empty_dir[name]:
+                errors.append(invalid(name_path, name, _NOT_AN_EMPTY_DIR))
+    return errors
+
+
+def _any_reads_a_file(spec: PodSpec) -> bool:
+    for container in all_containers(spec):
+        for variable in container.env:
+            if variable.valueFrom is not None and variable.valueFrom.fileKeyRef is not None:
+                return True
+    return False

@@ -1,0 +1,181 @@
+"""What a server gives a Service: its address inside the cluster, and the ports it has on every node.
+
+In: a raw Service with its defaults, the old one on update, and who gives out addresses and ports. Out: the same
+Service, completed in place. Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does this
+before the strategy validates. Differs: one family, IPv4; nobody routes anything here, so addresses are names more than
+places. Next: `moorage.serve` puts `ServiceAddresses` among its plugins; offline, nothing is allocated.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any, Protocol
+
+from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.plugins import Plugin
+from moorage.admit.raw import Raw, items, part
+from moorage.model.api_error import ApiError
+from moorage.model.field_error import AsJSON, invalid
+from moorage.model.kinds import KINDS
+
+NONE = "None"
+_SERVICE = KINDS["v1", "Service"]
+
+
+class NotAllocated(Exception):
+    """What a service asked for cannot be given to it; the text says why."""
+
+
+class Allocator(Protocol):
+    """Gives out what is free, or raises NotAllocated. What a service asks for by itself is told."""
+
+    def cluster_ip(self, wanted: str) -> str: ...
+
+    def node_port(self, wanted: int, besides: Collection[int]) -> int:
+        """`besides` are the ports that the service has already."""
+
+
+class ServiceAddresses(Plugin):
+    """Completes services; the allocator is asked for each at the moment it is needed."""
+
+    def __init__(self, allocator: Callable[[], Allocator]) -> None:
+        self._allocator = allocator
+
+    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        if kind != "Service":
+            return
+        keep_allocated(new, old)
+        spec, allocator = part(new, "spec"), self._allocator()
+        if has_address(spec):
+            if not spec.get("clusterIP"):
+                spec["clusterIP"] = allocator.cluster_ip("")
+            elif spec["clusterIP"] != NONE and (old is None or old["spec"].get("clusterIP") != spec["clusterIP"]):
+                spec["clusterIP"] = _asked_for_address(new, spec, allocator)
+            spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
+            spec["ipFamilies"] = spec.get("ipFamilies") or ["IPv4"]
+            spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy") or "SingleStack"
+        if _can_have_node_ports(spec):
+            _give_node_ports(new, spec, old, allocator)
+        if has_health_port(spec) and not spec.get("healthCheckNodePort"):
+            spec["healthCheckNodePort"] = allocator.node_port(0, _node_ports(spec))
+
+
+def _asked_for_address(new: Raw, spec: Raw, allocator: Allocator) -> str:
+    wanted: str = spec["clusterIP"]
+    try:
+        return allocator.cluster_ip(wanted)
+    except NotAllocated as refusal:
+        all_wanted = AsJSON(spec.get("clusterIPs") or [wanted])
+        raise _refused(new, "spec.clusterIPs", all_wanted, f"failed to allocate IP {wanted}: {refusal}") from None
+
+
+def _give_node_ports(new: Raw, spec: Raw, old: Raw | None, allocator: Allocator) -> None:
+    """A new service's ports of one number, which differ in their protocols, share a port of the nodes."""
+    ports, own, shared = items(spec, "ports"), _node_ports(part(old or {}, "spec")), dict[Any, int]()
+    for index, port in enumerate(ports):
+        number, wanted = port.get("port"), port.get("nodePort") or 0
+        if not wanted and not has_node_ports(spec):
+            continue
+        if not wanted and old is None:
+            alike = (other.get("nodePort") for other in ports[index:] if other.get("port") == number)
+            wanted = shared.get(number) or next(filter(None, alike), 0)
+        if wanted != shared.get(number) if old is None else wanted not in own:
+            try:
+                wanted = allocator.node_port(wanted, own if wanted else own | _node_ports(spec))
+            except NotAllocated as refusal:
+                raise _refused(new, f"spec.ports[{index}].nodePort", wanted, str(refusal)) from None
+        port["nodePort"] = wanted
+        own.add(wanted)
+        shared.setdefault(number, wanted)
+
+
+def _node_ports(spec: Raw) -> set[int]:
+    found = {port.get("nodePort") for port in items(spec, "ports")} | {spec.get("healthCheckNodePort")}
+    return {number for number in found if number}
+
+
+def _refused(new: Raw, path: str, value: Any, why: str) -> ApiError:
+    name = part(new, "metadata").get("name") or ""
+    return ApiError(invalid_status(_SERVICE, name, [invalid(path, value, why)]))
+
+
+def has_address(spec: Raw) -> bool:
+    return spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
+
+
+def has_node_ports(spec: Raw) -> bool:
+    if spec.get("type") == "NodePort":
+        return True
+    return spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
+
+
+def _can_have_node_ports(spec: Raw) -> bool:
+    """Where none are given out, some may still be asked for."""
+    return spec.get("type") in ("NodePort", "LoadBalancer")
+
+
+def has_health_port(spec: Raw) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def keep_allocated(new: Raw, old: Raw | None) -> None:
+    """What an update leaves out of what was given to the service is not given back; and one word says both fields."""
+    spec, before = part(new, "spec"), part(old or {}, "spec")
+    if has_address(spec) and has_address(before):
+        for name in ("clusterIP", "clusterIPs"):
+            if not spec.get(name) and before.get(name):
+                spec[name] = before[name]
+    _say_addresses_both_ways(spec, before)
+    if has_node_ports(spec) and has_node_ports(before):
+        _keep_node_ports(items(spec, "ports"), items(before, "ports"))
+    if has_health_port(spec) and has_health_port(before) and before.get("healthCheckNodePort"):
+        spec.setdefault("healthCheckNodePort", before["healthCheckNodePort"])
+
+
+def _say_addresses_both_ways(spec: Raw, before: Raw) -> None:
+    """`clusterIP` is the first of `clusterIPs`. If an update changes only one of the two, the other follows."""
+    one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    if one and not many:
+        spec["clusterIPs"] = [one]
+    elif before and one != (before.get("clusterIP") or "") and many == (before.get("clusterIPs") or []):
+        spec["clusterIPs"] = [one] if one else []
+    elif before and one == (before.get("clusterIP") or "") and many != (before.get("clusterIPs") or []):
+        spec["clusterIP"] = many[0] if many else ""
+
+
+def _keep_node_ports(ports: list[Raw], before: list[Raw]) -> None:
+    numbers = {port.get("nodePort") for port in ports} & {port.get("nodePort") for port in before}
+    by_name = {port.get("name") or "": port.get("nodePort") for port in before}
+    for port in ports:
+        known = by_name.get(port.get("name") or "")
+        if not port.get("nodePort") and known and known not in numbers:
+            port["nodePort"] = known
+
+
+def drop_what_the_type_has_not(new: Raw, old: Raw) -> None:
+    """A service that changes its type lets go of what only the old type had, unless it changed that, too."""
+    spec, before = part(new, "spec"), part(old, "spec")
+    if has_address(before) and not has_address(spec):
+        for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            _drop_if_kept(spec, before, name)
+    if has_node_ports(before) and not has_node_ports(spec):
+        numbers = [port.get("nodePort") for port in items(before, "ports")]
+        if [port.get("nodePort") for port in items(spec, "ports")] == numbers:
+            for port in items(spec, "ports"):
+                port.pop("nodePort", None)
+    if has_health_port(before) and not has_health_port(spec):
+        _drop_if_kept(spec, before, "healthCheckNodePort")
+    if before.get("type") == "LoadBalancer" != spec.get("type"):
+        _drop_if_kept(spec, before, "allocateLoadBalancerNodePorts")
+        _drop_if_kept(spec, before, "loadBalancerClass")
+    if _is_outside(before) and not _is_outside(spec):
+        _drop_if_kept(spec, before, "externalTrafficPolicy")
+    if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get("loadBalancer"):
+        new["status"] = new["status"] | {"loadBalancer": {}}
+
+
+def _is_outside(spec: Raw) -> bool:
+    return spec.get("type") in ("NodePort", "LoadBalancer") or bool(spec.get("externalIPs"))
+
+
+def _drop_if_kept(spec: Raw, before: Raw, name: str) -> None:
+    if spec.get(name) == before.get(name):
+        spec.pop(name, None)

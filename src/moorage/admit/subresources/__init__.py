@@ -1,0 +1,1 @@
+"""Admission of subresources: status, scale, binding, eviction, and deletion."""

@@ -1,0 +1,223 @@
+"""Deleting: at once, after a grace period, or when the last finalizer is gone.
+
+In: a raw object as it is stored, DeleteOptions, the time. Out: a `Deletion`: the object as it is to be stored or
+answered with, and whether it goes now; or ApiError. What was handed in is not changed. Kubernetes: rest.BeforeDelete
+and validation, podStrategy.CheckGracefulDelete, the generic registry's Delete with its finalizers, the namespace's own.
+Differs: where upstream stores an object once more only to remove it in the same request, it is removed right away.
+Next: `moorage.serve` carries it out.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.raw import Raw
+from moorage.model.api_error import ApiError, bad_request, conflict
+from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
+from moorage.model.go.integers import INT64_MAX
+from moorage.model.kinds import KindFacts
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.subresource import DeleteOptions, Preconditions
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_OPTIONS = KindFacts("meta.k8s.io/v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
+_POLICIES = ("Foreground", "Background", "Orphan", "nil")
+_LONGEST_GRACE = 100 * 366 * 86_400  # for arithmetic only: nobody waits for so long
+_LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+_FINISHED = ("Failed", "Succeeded")
+#: Kinds whose objects own nothing, and those whose dependents stay unless one says otherwise.
+_OWNS_NOTHING = frozenset({"Event"})
+_ORPHANS_BY_DEFAULT = frozenset({"Job"})
+
+
+class Deletion(msgspec.Struct, frozen=True):
+    """What deleting comes to. `changed`: it must be stored, unless it is removed."""
+
+    object: Raw
+    removes: bool
+    changed: bool
+
+
+def read_delete_options(document: Raw) -> DeleteOptions:
+    """The body of a DELETE. Raises ApiError."""
+    try:
+        options = convert_view(document, DeleteOptions)
+    except ConversionError as error:
+        reason = error.problems[0].reason
+        raise bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {reason}') from None
+    if errors := validate_delete_options(options):
+        raise ApiError(invalid_status(_OPTIONS, "", errors))
+    return options
+
+
+def validate_delete_options(options: DeleteOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    policy = options.propagationPolicy
+    if options.orphanDependents is not None and policy is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", AsJSON(policy), detail))
+    if policy is not None and policy not in _POLICIES[:3]:
+        errors.append(not_supported("propagationPolicy", AsJSON(policy), _POLICIES))
+    if any(value != "All" for value in options.dryRun):
+        errors.append(not_supported("dryRun", AsJSON(list(options.dryRun)), ("All",)))
+    if options.ignoreStoreReadErrorWithClusterBreakingPotential:
+        detail = "is not supported: this server has no other way to delete than to read first"
+        errors.append(invalid("ignoreStoreReadErrorWithClusterBreakingPotential", True, detail))
+    return errors
+
+
+def decide_deletion(
+    facts: KindFacts,
+    stored: Raw,
+    options: DeleteOptions,
+    now: datetime,
+    resource_version: str = "",
+    *,
+    collects_garbage: bool = True,
+) -> Deletion:
+    """What becomes of the object. Without a garbage collector no finalizers are added that only it takes away."""
+    check_preconditions(facts, stored, options.preconditions, resource_version)
+    metadata = stored["metadata"]
+    if facts.kind == "Namespace":
+        if not metadata.get("deletionTimestamp"):
+            return _begin_to_terminate(stored, options, now, collects_garbage)
+        if (stored.get("spec") or {}).get("finalizers"):
+            return Deletion(stored, removes=False, changed=False)
+    wanted = options.gracePeriodSeconds
+    if wanted is not None and wanted < 0:
+        wanted = 1
+    changes: Raw | None = {}
+    if facts.kind == "Pod":
+        changes = _grace(stored, wanted, now)
+        if changes is None:
+            return Deletion(stored, removes=False, changed=False)
+    finalizers = _finalizers(facts.kind, metadata.get("finalizers") or [], options, collects_garbage)
+    if finalizers and not changes:
+        changes = _marked(metadata, now)
+    kept = {**metadata, **(changes or {})}
+    if finalizers:
+        kept["finalizers"] = finalizers
+    else:
+        kept.pop("finalizers", None)
+    removes = not finalizers and not kept.get("deletionGracePeriodSeconds")
+    return Deletion({**stored, "metadata": kept}, removes, kept != metadata)
+
+
+def is_finalized(facts: KindFacts, new: Raw, old: Raw) -> bool:
+    """Whether an update took away the last thing that kept a deleted object."""
+    metadata, before = new["metadata"], old["metadata"]
+    if metadata.get("finalizers") or not before.get("deletionTimestamp"):
+        return False
+    if facts.kind == "Namespace" and (new.get("spec") or {}).get("finalizers"):
+        return False
+    return not before.get("deletionGracePeriodSeconds")
+
+
+def check_preconditions(
+    facts: KindFacts, stored: Raw, preconditions: Preconditions | None, resource_version: str
+) -> None:
+    """Raises ApiError if it is not the object, or not the state of it, that was meant."""
+    if preconditions is None:
+        return
+    metadata = stored["metadata"]
+    for what, wanted, found, why in (
+        ("UID", preconditions.uid, metadata.get("uid") or "", "The object might have been deleted and then recreated"),
+        ("ResourceVersion", preconditions.resourceVersion, resource_version, "The object might have been modified"),
+    ):
+        if wanted is None or wanted == found:
+            continue
+        if facts.kind == "Namespace":
+            text = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            raise conflict(facts, metadata["name"], text)
+        text = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {why}"
+        raise conflict(facts._replace(plural=facts.kind), metadata["name"], text)
+
+
+def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:
+    """The changes that the end of a pod begins with; None if it has begun, and is not hastened by this."""
+    metadata, spec = pod["metadata"], pod.get("spec") or {}
+    if metadata.get("deletionTimestamp"):
+        return _hastened(metadata, wanted, now)
+    seconds = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds") or 0
+    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in _FINISHED:
+        seconds = 0
+    seconds = 1 if seconds < 0 else seconds
+    changes: Raw = {
+        "deletionTimestamp": as_text(_later(now, seconds)),
+        "deletionGracePeriodSeconds": seconds,
+    }
+    if metadata.get("generation"):
+        changes["generation"] = min(metadata["generation"] + 1, INT64_MAX)
+    return changes
+
+
+def _hastened(metadata: Raw, wanted: int | None, now: datetime) -> Raw | None:
+    current = metadata.get("deletionGracePeriodSeconds")
+    current = 1 if current is not None and current < 0 else current
+    if not current:
+        return {}
+    if wanted is None or wanted >= current:
+        return None
+    until_end = from_text(metadata["deletionTimestamp"]) - now
+    began = now + min(until_end, until_end - timedelta(seconds=min(current, _LONGEST_GRACE)))
+    end = _later(began, wanted)
+    if end < now:
+        end, wanted = now, 1 if wanted else 0
+    return {"deletionTimestamp": as_text(end), "deletionGracePeriodSeconds": wanted}
+
+
+def _marked(metadata: Raw, now: datetime) -> Raw:
+    """An object that waits for its finalizers and for nothing else."""
+    changes: Raw = {"deletionGracePeriodSeconds": 0}
+    before = metadata.get("deletionTimestamp")
+    if not before or from_text(before) > now:
+        changes["deletionTimestamp"] = as_text(now)
+    if not before and metadata.get("generation"):
+        changes["generation"] = min(metadata["generation"] + 1, INT64_MAX)
+    return changes
+
+
+def _finalizers(kind: str, current: list[str], options: DeleteOptions, collects_garbage: bool) -> list[str]:
+    if not collects_garbage:
+        return current
+    kept = [name for name in current if name not in (ORPHAN, FOREGROUND)]
+    added = _wanted_finalizer(kind, current, options)
+    wanted = [*kept, added] if added else kept
+    return current if set(wanted) == set(current) else wanted
+
+
+def _wanted_finalizer(kind: str, current: list[str], options: DeleteOptions) -> str:
+    """An explicit wish first, then what the object says itself, then its kind."""
+    if kind in _OWNS_NOTHING:
+        return ""
+    if options.orphanDependents is not None:
+        return ORPHAN if options.orphanDependents else ""
+    if options.propagationPolicy is not None:
+        return {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(options.propagationPolicy, "")
+    own = next((name for name in current if name in (ORPHAN, FOREGROUND)), "")
+    return own or (ORPHAN if kind in _ORPHANS_BY_DEFAULT else "")
+
+
+def _begin_to_terminate(stored: Raw, options: DeleteOptions, now: datetime, collects_garbage: bool) -> Deletion:
+    metadata = {**stored["metadata"], "deletionTimestamp": as_text(now)}
+    finalizers = _finalizers("Namespace", metadata.get("finalizers") or [], options, collects_garbage)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    status = {**(stored.get("status") or {}), "phase": "Terminating"}
+    return Deletion({**stored, "metadata": metadata, "status": status}, removes=False, changed=True)
+
+
+def _later(time: datetime, seconds: int) -> datetime:
+    """Some time after; the end of time, if that is sooner."""
+    return time + timedelta(seconds=min(seconds, int((_LAST_TIME - time).total_seconds())))
+
+
+def as_text(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def from_text(text: str) -> datetime:
+    """A time that this server has written; others may have an offset."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -1,0 +1,72 @@
+"""Scale: how many replicas, in one form for Deployments, ReplicaSets and StatefulSets.
+
+In: a raw workload as it is stored, or a Scale that was sent to it. Out: the workload's Scale, or the workload with
+other replicas, which is then updated like any other; or ApiError. Kubernetes: ScaleREST of pkg/registry/apps/*/storage
+and ValidateScale. Next: `moorage.serve`, then `admission` for the workload.
+"""
+
+from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.metadata import NOT_NEGATIVE, validate_object_meta
+from moorage.admit.raw import Raw
+from moorage.match.label_selector import compile_label_selector
+from moorage.match.requirement import SelectorError
+from moorage.model.api_error import ApiError, bad_request, conflict
+from moorage.model.field_error import FieldError, invalid
+from moorage.model.kinds import KindFacts
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.subresource import Scale
+
+SCALED_KINDS = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
+_SCALE = KindFacts("autoscaling/v1", "Scale", "scales", True, Scale)
+_SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+def render_scale(workload: Raw) -> Raw:
+    """The Scale of a workload. Raises ApiError if its selector cannot be read."""
+    metadata, spec = workload["metadata"], workload.get("spec") or {}
+    try:
+        selector = str(compile_label_selector(convert_view(spec.get("selector") or {}, LabelSelector)))
+    except (SelectorError, ConversionError) as error:
+        raise bad_request(str(error)) from None
+    replicas = spec.get("replicas")
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in _SHOWN if metadata.get(name) is not None},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": {
+            "replicas": (workload.get("status") or {}).get("replicas") or 0,
+            **({"selector": selector} if selector else {}),
+        },
+    }
+
+
+def apply_scale(facts: KindFacts, workload: Raw, document: Raw) -> Raw:
+    """The workload with the replicas of a Scale, and with its resourceVersion, if it insists on one."""
+    try:
+        scale = convert_view(document, Scale)
+    except ConversionError as error:
+        reason = error.problems[0].reason
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {reason}') from None
+    metadata = workload["metadata"]
+    if errors := validate_scale(scale):
+        raise ApiError(invalid_status(_SCALE, metadata["name"], errors))
+    if scale.metadata.uid and scale.metadata.uid != metadata.get("uid"):
+        text = (
+            f"Precondition failed: UID in precondition: {scale.metadata.uid}, "
+            f"UID in object meta: {metadata.get('uid') or ''}"
+        )
+        raise conflict(facts._replace(plural=f"{facts.plural}/scale"), metadata["name"], text)
+    kept = dict(metadata)
+    kept.pop("resourceVersion", None)
+    if scale.metadata.resourceVersion:
+        kept["resourceVersion"] = scale.metadata.resourceVersion
+    return {**workload, "metadata": kept, "spec": {**(workload.get("spec") or {}), "replicas": scale.spec.replicas}}
+
+
+def validate_scale(scale: Scale) -> list[FieldError]:
+    errors = validate_object_meta(scale.metadata, "metadata")
+    if scale.spec.replicas < 0:
+        errors.append(invalid("spec.replicas", scale.spec.replicas, NOT_NEGATIVE))
+    return errors

@@ -1,0 +1,174 @@
+"""The status subresource: a report changes the status, and nothing that was asked for.
+
+In: the new raw object, the old one as it is stored, the gates, the time. Out: `Admitted` or `Rejected`, as from
+`admission.admit`; the admitted object shares its parts with the two that were handed in, none of which is changed.
+Kubernetes: the status strategies of pkg/registry. What of the metadata a report may change differs by kind, and is as
+there. Next: the server; `finalize_namespace` is the one other subresource of this sort.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from moorage.admit.admission import Admitted, Rejected
+from moorage.admit.kinds import cluster, node, service
+from moorage.admit.kinds.storage import csi
+from moorage.admit.options import options_for_create
+from moorage.admit.ratcheting import options_for_update
+from moorage.admit.raw import Raw, copy_document
+from moorage.admit.registry import row_of
+from moorage.admit.request import ANY_REQUEST, complete_metadata
+from moorage.admit.subresources import workload_statuses as statuses
+from moorage.admit.subresources.pod_status import complete_pod_status, validate_pod_status_update
+from moorage.model.field_error import FieldError
+from moorage.model.gates import GateSet
+from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
+from moorage.model.types.pod import Pod
+from moorage.model.types.service import Service
+
+_Validate = Callable[[Any, Any, GateSet], list[FieldError]]
+
+#: Metadata that the report of a kind does not change.
+_KEPT_METADATA = {
+    "Pod": ("ownerReferences",),
+    "Deployment": ("labels",),
+    "VolumeAttachment": ("selfLink", "labels", "annotations", "finalizers", "ownerReferences"),
+}
+
+
+def has_status(facts: KindFacts) -> bool:
+    """Whether the kind has a status subresource."""
+    return facts.kind in _RULES
+
+
+def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view: Any = None) -> Admitted | Rejected:
+    """Admit a report. `old_view` spares reading the old object; `now` is when a volume changed its phase."""
+    facts = kind_of(new)
+    if facts is None or facts.kind not in _RULES:
+        raise ValueError(f"{new.get('apiVersion')} {new.get('kind')} has no status subresource")
+    try:
+        read = view_of({name: part for name, part in new.items() if name != "spec"})
+        if new.get("spec") != old.get("spec"):
+            view_of(new)  # the server reads all of it, also what it goes on to ignore
+        if old_view is None:
+            old_view = view_of(old)
+        raw = _prepared(new, old, facts, now)
+        view = _view(raw, new, old, read, old_view)
+    except ConversionError as error:
+        return Rejected(facts, _name(old), problems=error.problems)
+    errors = _RULES[facts.kind](view, old_view, gates)
+    if errors:
+        return Rejected(facts, _name(old), tuple(errors), object=raw, view=view)
+    return Admitted(raw, view)
+
+
+def _prepared(new: Raw, old: Raw, facts: KindFacts, now: str) -> Raw:
+    """The object to be stored: the old one's spec, the new one's status, and metadata of both."""
+    metadata = dict(new.get("metadata") or {})
+    complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=facts.namespaced)
+    old_metadata = old.get("metadata") or {}
+    for name in _KEPT_METADATA.get(facts.kind, ()):
+        metadata.pop(name, None)
+        if name in old_metadata:
+            metadata[name] = old_metadata[name]
+    raw = {**new, "metadata": metadata}
+    raw.pop("spec", None)
+    if "spec" in old:
+        raw["spec"] = old["spec"]
+    status = new.get("status") or {}
+    if facts.kind == "Pod":
+        raw["status"] = complete_pod_status(status, old.get("status") or {})
+        return raw
+    raw["status"] = copy_document(status)
+    if facts.kind == "Node" and (old.get("status") or {}).get("config") is None:
+        raw["status"].pop("config", None)
+    if facts.kind == "PersistentVolume":
+        _note_phase(raw["status"], old.get("status") or {}, now)
+    row = row_of(facts)
+    if row is not None and facts.template is None:
+        # Defaults of a status are few, and no kind with a pod template has any.
+        raw["spec"] = copy_document(raw.get("spec") or {})
+        row.default(raw)
+    return raw
+
+
+def _note_phase(status: Raw, old: Raw, now: str) -> None:
+    given, before = status.get("lastPhaseTransitionTime"), old.get("lastPhaseTransitionTime")
+    if status.get("phase") == old.get("phase"):
+        if given is None and before is not None:
+            status["lastPhaseTransitionTime"] = before
+    elif now and (given is None or given == before):
+        status["lastPhaseTransitionTime"] = now
+
+
+def _view(raw: Raw, new: Raw, old: Raw, read: Any, old_view: Any) -> Any:
+    """The view of the new object, for which nothing is read twice: `read` is the new one's, without its spec."""
+    if raw.get("spec") is not old.get("spec"):
+        return view_of(raw)
+    if raw["metadata"] != new.get("metadata") or raw["status"] != new.get("status"):
+        read = view_of({name: part for name, part in raw.items() if name != "spec"})
+    return msgspec.structs.replace(read, spec=old_view.spec)
+
+
+def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejected:
+    """The finalize subresource of a namespace: only `spec.finalizers` and metadata change."""
+    facts = kind_of(old)
+    if facts is None or facts.kind != "Namespace":
+        raise ValueError("only namespaces are finalized")
+    metadata = dict(new.get("metadata") or {})
+    complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=False)
+    raw = {**new, "metadata": metadata, "status": old.get("status") or {}}
+    try:
+        view, old_view = view_of(raw), view_of(old)
+    except ConversionError as error:
+        return Rejected(facts, _name(old), problems=error.problems)
+    errors = cluster.validate_namespace_finalizers(view)  # type: ignore[arg-type]
+    errors = statuses.validate_only_metadata(view, old_view) + errors
+    if errors:
+        return Rejected(facts, _name(old), tuple(errors), object=raw, view=view)
+    return Admitted(raw, view)
+
+
+def _name(raw: Raw) -> str:
+    return str((raw.get("metadata") or {}).get("name") or "")
+
+
+def _pod(new: Pod, old: Pod, gates: GateSet) -> list[FieldError]:
+    options = options_for_update(gates, old.spec, old.metadata, resource_is_pod=True)
+    return validate_pod_status_update(new, old, options)
+
+
+def _node(new: Any, old: Any, gates: GateSet) -> list[FieldError]:
+    return node.validate_node_update(new, old, options_for_create(gates))
+
+
+def _service(new: Service, old: Service, gates: GateSet) -> list[FieldError]:
+    errors = statuses.validate_only_metadata(new, old)
+    return errors + service.validate_balancer_status(new.status.loadBalancer, new.spec)
+
+
+def _attachment(new: Any, old: Any, gates: GateSet) -> list[FieldError]:
+    return statuses.validate_only_metadata(new, old) + csi.validate_attachment_status(new.status)
+
+
+def _ungated(validate: Callable[[Any, Any], list[FieldError]]) -> _Validate:
+    return lambda new, old, gates: validate(new, old)
+
+
+_RULES: dict[str, _Validate] = {
+    "Pod": _pod,
+    "Node": _node,
+    "Namespace": _ungated(statuses.validate_namespace_status),
+    "PersistentVolume": _ungated(statuses.validate_only_metadata),
+    "PersistentVolumeClaim": _ungated(statuses.validate_claim_status),
+    "Service": _service,
+    "VolumeAttachment": _attachment,
+    "Deployment": _ungated(statuses.validate_deployment_status),
+    "ReplicaSet": _ungated(statuses.validate_replica_set_status),
+    "StatefulSet": _ungated(statuses.validate_stateful_set_status),
+    "DaemonSet": _ungated(statuses.validate_daemon_set_status),
+    "Job": _ungated(statuses.validate_job_status),
+    "CronJob": _ungated(statuses.validate_only_metadata),
+    "PodDisruptionBudget": _ungated(statuses.validate_budget_status),
+}
