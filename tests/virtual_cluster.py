@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from tests.virtual_time import time_of_day
 
-from moorage.client.in_process import InProcessClient
 from moorage.client.protocol import Client, Object
 from moorage.control.controller import Controller
 from moorage.control.manager import ControllerManager
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api
-from moorage.serve.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.loopback import InProcessClient
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 

@@ -13,7 +13,7 @@ from tests.e2e.handler_without_wire import handler_and_api, tried
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.api import Api
 from moorage.serve.handler import Handler
-from moorage.serve.objects import decode, prefix_of
+from moorage.serve.resources.objects import decode, prefix_of
 
 _FORMS = (
     "application/json",

@@ -29,7 +29,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.serve.objects import prefix_of
+from moorage.serve.resources.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change
 

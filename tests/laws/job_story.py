@@ -24,7 +24,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.job import Job, JobStatus
 from moorage.model.types.pod import Pod
-from moorage.serve.objects import prefix_of
+from moorage.serve.resources.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change
 

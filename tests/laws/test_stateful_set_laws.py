@@ -33,7 +33,7 @@ from moorage.model.kinds import KindFacts
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
-from moorage.serve.objects import prefix_of
+from moorage.serve.resources.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change
 

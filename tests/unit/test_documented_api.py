@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from moorage.serve.discovery_table import RESOURCES, STANDARD_VERBS
+from moorage.serve.resources.discovery_table import RESOURCES, STANDARD_VERBS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 ROW = re.compile(r"^\| (\w+) \| `([a-z0-9./]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|", re.MULTILINE)

@@ -13,14 +13,14 @@ import msgspec
 
 from moorage.model.gates import GateSet
 from moorage.serve.api import Api
-from moorage.serve.authentication import ADMIN, Authenticator
-from moorage.serve.bootstrap import bootstrap
-from moorage.serve.certificates import CertificateError
-from moorage.serve.credentials import Credentials, open_credentials, server_names
-from moorage.serve.event_expiry import EventExpiry
+from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.cluster.event_expiry import EventExpiry
 from moorage.serve.handler import Handler
 from moorage.serve.http.server import Server
-from moorage.serve.kubeconfig_file import render_kubeconfig, server_url
+from moorage.serve.pki.authentication import ADMIN, Authenticator
+from moorage.serve.pki.certificates import CertificateError
+from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
+from moorage.serve.pki.kubeconfig_file import render_kubeconfig, server_url
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.directory import StoreUnusable
 from moorage.store.memory import MemoryStore

@@ -16,13 +16,13 @@ from moorage.cli.api_server import ApiServer, ApiServerSettings, CannotStart, st
 from moorage.cli.kubeconfig_place import KubeconfigPlace
 from moorage.cli.loading import load_manifests
 from moorage.client.events import CountingRecorder, EventSender, SeriesRecorder
-from moorage.client.in_process import InProcessClient
 from moorage.control.manager import ControllerManager
 from moorage.control.registry import Surroundings, chosen
 from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
+from moorage.serve.loopback import InProcessClient
 from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import get_logger
 

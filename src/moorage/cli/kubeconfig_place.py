@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from moorage.cli.api_server import CannotStart
-from moorage.serve.kubeconfig_file import write_kubeconfig
+from moorage.serve.pki.kubeconfig_file import write_kubeconfig
 
 
 class KubeconfigPlace:

@@ -20,7 +20,7 @@ from moorage.demo.wire import AS_TABLE, Wire
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts, kind_of
 from moorage.model.text.documents import DecodeError, read_documents
-from moorage.serve.discovery_table import RESOURCES
+from moorage.serve.resources.discovery_table import RESOURCES
 
 Raw = dict[str, Any]
 

@@ -24,7 +24,7 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.bound_pods import BoundPods
-from moorage.serve.directory import Directory
+from moorage.serve.cluster.admission_lookups import Directory
 from moorage.serve.pod_templates import FieldOwners, likeness
 from moorage.store.protocol import Store, Stored
 

@@ -13,21 +13,21 @@ from moorage.model.field_error import invalid
 from moorage.model.kinds import KindFacts
 from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
-from moorage.serve.authentication import User
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.negotiation import As, Form, negotiate
 from moorage.serve.options import delete_options, list_options, query_of, seen_revision, write_options
+from moorage.serve.pki.authentication import User
 from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
-from moorage.serve.routes import Target, target_of
-from moorage.serve.subresources import SUBRESOURCES
+from moorage.serve.resources.routes import Target, target_of
+from moorage.serve.resources.subresources import SUBRESOURCES
+from moorage.serve.resources.virtual import VIRTUAL
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
 from moorage.serve.verbs.reading import check_not_older, get, list_page
-from moorage.serve.virtual import VIRTUAL
-from moorage.serve.watching import Batches, watch
+from moorage.serve.watch.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
 

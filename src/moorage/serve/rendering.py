@@ -12,7 +12,7 @@ import msgspec
 from moorage.model.kinds import KindFacts
 from moorage.serve.http.messages import Response
 from moorage.serve.negotiation import As, Form
-from moorage.serve.objects import decode, render, render_list
+from moorage.serve.resources.objects import decode, render, render_list
 from moorage.serve.tables.render import (
     IncludeObject,
     render_partial_metadata,
@@ -20,7 +20,7 @@ from moorage.serve.tables.render import (
     render_table,
 )
 from moorage.serve.verbs.reading import Page
-from moorage.serve.watching import INITIAL_EVENTS_END, Happening
+from moorage.serve.watch.watching import INITIAL_EVENTS_END, Happening
 from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]

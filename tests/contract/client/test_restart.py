@@ -8,10 +8,10 @@ from tests.contract.client.transports import CONFIG_MAPS, LONGEST, config_map
 
 from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.client.http import HttpClient
-from moorage.client.in_process import InProcessClient
 from moorage.client.informer import Difference, Informer
 from moorage.client.kubeconfig import load_access
 from moorage.model.gates import default_gates
+from moorage.serve.loopback import InProcessClient
 
 
 async def _start(directory: Path, port: int = 0) -> ApiServer:

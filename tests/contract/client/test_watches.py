@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from tests.contract.client.transports import CONFIG_MAPS, PODS, Using, config_map, pod, take
 
-import moorage.serve.watching
+import moorage.serve.watch.watching
 from moorage.cli.api_server import ApiServer
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Client, EventType, PatchType, WatchEvent
@@ -105,7 +105,7 @@ def test_a_revision_that_never_was_is_refused(using: Using) -> None:
 
 
 def test_bookmarks_say_where_a_quiet_watch_is(using: Using, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moorage.serve.watching, "_BOOKMARK_EVERY", 0.02)
+    monkeypatch.setattr(moorage.serve.watch.watching, "_BOOKMARK_EVERY", 0.02)
 
     async def scenario(client: Client, server: ApiServer) -> None:
         start = (await client.list_all(PODS)).revision

@@ -8,11 +8,11 @@ from typing import Any
 
 from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.client.http import HttpClient
-from moorage.client.in_process import InProcessClient
 from moorage.client.kubeconfig import load_access
 from moorage.client.protocol import Client, Object, WatchEvent
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, KindFacts
+from moorage.serve.loopback import InProcessClient
 
 #: Nothing here takes a second; a scenario that hangs is a bug, not a reason to wait.
 LONGEST = 60.0

@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 from moorage.cli.api_server import ApiServerSettings, CannotStart, start_api_server
 from moorage.cli.apiserver import command
-from moorage.client.in_process import InProcessClient
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
+from moorage.serve.loopback import InProcessClient
 
 _MAP = KINDS["v1", "ConfigMap"]
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from moorage.cli.live_cluster import LiveCluster, Missing, NoLiveCluster, load_live, read_objects
-from moorage.client.in_process import InProcessClient
 from moorage.client.protocol import Listing, Unreachable
 from moorage.model.api_error import ApiError, forbidden, no_such_path
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.plan.planner import Planner, Settings
 from moorage.serve.api import Api
-from moorage.serve.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.loopback import InProcessClient
 from moorage.store.memory import MemoryStore
 
 NODE, POD, SECRET = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["v1", "Secret"]

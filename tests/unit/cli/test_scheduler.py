@@ -12,12 +12,12 @@ from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_serve
 from moorage.cli.component_process import CannotListen, Process
 from moorage.cli.scheduler import command
 from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
-from moorage.client.in_process import InProcessClient
 from moorage.client.kubeconfig import load_access
 from moorage.client.leader_election import ElectionTimes
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+from moorage.serve.loopback import InProcessClient
 
 POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]
 _QUICK = ElectionTimes(lease=3, deadline=2.0, retry=0.1)

@@ -7,7 +7,6 @@ from typing import Any
 import uvloop
 from tests.unit.control.cluster_objects import NODE, node
 
-from moorage.client.in_process import InProcessClient
 from moorage.client.protocol import Object
 from moorage.control.actions import NOTHING, Action, Plan
 from moorage.control.manager import ControllerManager
@@ -16,6 +15,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api
+from moorage.serve.loopback import InProcessClient
 from moorage.store.memory import MemoryStore
 
 TIMES = 20

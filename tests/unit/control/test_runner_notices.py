@@ -7,7 +7,6 @@ from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.events import CountingRecorder, EventSender
-from moorage.client.in_process import InProcessClient
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, Action, Patch, Plan, Report
 from moorage.control.manager import ControllerManager
@@ -16,7 +15,8 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.serve.api import Api
-from moorage.serve.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.loopback import InProcessClient
 from moorage.store.memory import MemoryStore
 
 

@@ -5,7 +5,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.control.namespace.controller import NamespaceController
 from moorage.control.service_accounts import NAMESPACE, SERVICE_ACCOUNT, ServiceAccountController
-from moorage.serve.bootstrap import NAMESPACES
+from moorage.serve.cluster.bootstrap import NAMESPACES
 
 
 def test_every_namespace_has_a_service_account() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 from tests.unit.client.virtual_time import run_in_virtual_time
 
-from moorage.client.in_process import InProcessClient
 from moorage.client.protocol import Client
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS
 from moorage.run.kubelets import Kubelets
 from moorage.serve.api import Api
-from moorage.serve.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.loopback import InProcessClient
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simulate
 
-from moorage.client.in_process import InProcessClient
 from moorage.client.protocol import Object, PatchType, Unreachable
 from moorage.model.api_error import internal
 from moorage.model.kinds import KindFacts
 from moorage.run.pod_lifecycle import time_text
+from moorage.serve.loopback import InProcessClient
 
 
 def test_running_pods_go_on_where_they_were() -> None:

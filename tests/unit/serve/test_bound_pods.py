@@ -16,9 +16,9 @@ from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
-from moorage.serve.bootstrap import bootstrap
-from moorage.serve.objects import decode, meaning_of
+from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import WriteOptions
+from moorage.serve.resources.objects import decode, meaning_of
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.pods import bind_to
 from moorage.store.memory import MemoryStore

@@ -7,7 +7,7 @@ from tests.unit.serve.verbs.bench import DEPLOYMENT, POD, deployment, document, 
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.serve.api import Api
-from moorage.serve.objects import decode
+from moorage.serve.resources.objects import decode
 
 EVENT = KINDS["v1", "Event"]
 

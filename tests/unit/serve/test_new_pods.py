@@ -9,7 +9,7 @@ from moorage.admit.raw import copy_document
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
-from moorage.serve.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import WriteOptions
 from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore

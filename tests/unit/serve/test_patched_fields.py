@@ -9,7 +9,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api, Outcome
-from moorage.serve.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, patch_object, read_patch

@@ -6,7 +6,7 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request
-from moorage.serve.routes import DEFINITIONS, target_of
+from moorage.serve.resources.routes import DEFINITIONS, target_of
 from moorage.serve.web_paths import Check, WebPaths
 
 

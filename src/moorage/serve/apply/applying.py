@@ -19,9 +19,9 @@ from moorage.serve.apply.field_set import (
     recursive_difference,
     union,
 )
-from moorage.serve.apply.grain import Grain
 from moorage.serve.apply.merging import merge
 from moorage.serve.apply.ownership import fields_of
+from moorage.serve.apply.ownership_schema import Grain
 from moorage.serve.apply.removal import remove_fields, with_structs
 from moorage.serve.apply.reset_fields import NEVER_OWNED
 

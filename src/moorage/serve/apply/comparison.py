@@ -10,8 +10,8 @@ is said about what was in it. Next: `updating`.
 from typing import Any, NamedTuple
 
 from moorage.serve.apply.field_set import MEMBER, NOTHING, SELF, Fields, recursive_difference, union
-from moorage.serve.apply.grain import Grain
 from moorage.serve.apply.ownership import written_value
+from moorage.serve.apply.ownership_schema import Grain
 
 Raw = dict[str, Any]
 

@@ -8,7 +8,7 @@ that nobody wrote. Kubernetes: what Go's JSON encoder makes of k8s.io/api. Next:
 
 from typing import Any
 
-from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.ownership_schema import Grain
 
 Raw = dict[str, Any]
 

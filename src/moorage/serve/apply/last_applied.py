@@ -12,8 +12,8 @@ from typing import Any, Final
 from moorage.serve.apply.comparison import compare_documents
 from moorage.serve.apply.entries import Writer
 from moorage.serve.apply.field_set import NOTHING, Fields, difference
-from moorage.serve.apply.grain import Grain
 from moorage.serve.apply.ownership import fields_of
+from moorage.serve.apply.ownership_schema import Grain
 from moorage.serve.apply.path_elements import as_json
 from moorage.serve.apply.typed_check import check
 

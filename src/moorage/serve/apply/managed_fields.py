@@ -29,9 +29,9 @@ from moorage.serve.apply.entries import (
 )
 from moorage.serve.apply.field_set import NOTHING, Fields, recursive_difference
 from moorage.serve.apply.filling import emptied, filled
-from moorage.serve.apply.grain import grain_of
 from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
 from moorage.serve.apply.ownership import regrained, written_fields
+from moorage.serve.apply.ownership_schema import grain_of
 from moorage.serve.apply.reset_fields import ownable_part, reset_fields
 from moorage.serve.apply.typed_check import check, render_problems
 from moorage.serve.apply.updating import update_managers

@@ -8,7 +8,7 @@ Kubernetes: structured-merge-diff, typed/merge. Next: `removal`, then `applying`
 
 from typing import Any
 
-from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.ownership_schema import Grain
 
 Raw = dict[str, Any]
 

@@ -9,7 +9,7 @@ levels. Kubernetes: structured-merge-diff, typed (tofieldset, and compare with a
 from typing import Any
 
 from moorage.serve.apply.field_set import MEMBER, SELF, Fields
-from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.ownership_schema import Grain
 from moorage.serve.apply.path_elements import element_order
 
 Raw = dict[str, Any]

@@ -8,7 +8,7 @@ Kubernetes: structured-merge-diff, typed/remove, fieldpath's EnsureNamedFieldsAr
 from typing import Any
 
 from moorage.serve.apply.field_set import MEMBER, SELF, Fields, is_member
-from moorage.serve.apply.grain import UNKNOWN, Grain
+from moorage.serve.apply.ownership_schema import UNKNOWN, Grain
 
 Raw = dict[str, Any]
 

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from moorage.model.schema.merge_schema import Scalar
-from moorage.serve.apply.grain import Grain
+from moorage.serve.apply.ownership_schema import Grain
 from moorage.serve.apply.path_elements import render_element
 
 _UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})

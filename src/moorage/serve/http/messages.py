@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 if TYPE_CHECKING:
-    from moorage.serve.authentication import User
+    from moorage.serve.pki.authentication import User
 
 Headers = tuple[tuple[str, str], ...]
 

@@ -11,9 +11,9 @@ from typing import Any
 from moorage.model.kinds import KindFacts
 from moorage.model.types.subresource import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View
-from moorage.serve.discovery_table import RESOURCES, STANDARD_VERBS
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.definitions import Definitions, group_version_kind
+from moorage.serve.resources.discovery_table import RESOURCES, STANDARD_VERBS
 
 Raw = dict[str, Any]
 

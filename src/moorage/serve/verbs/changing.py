@@ -20,9 +20,9 @@ from moorage.model.go.quoting import go_json
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times
-from moorage.serve.objects import decode, encode, key_of, meaning_of
 from moorage.serve.options import WriteOptions
-from moorage.serve.owner_references import name_owners_once
+from moorage.serve.resources.objects import decode, encode, key_of, meaning_of
+from moorage.serve.resources.owner_references import name_owners_once
 from moorage.serve.verbs.creating import check_namespace, create
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 

@@ -10,9 +10,9 @@ from typing import Any
 from moorage.model.api_error import already_exists, bad_request, failure
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api, Outcome
-from moorage.serve.objects import encode_admitted, key_of, meaning_of
 from moorage.serve.options import WriteOptions
-from moorage.serve.owner_references import name_owners_once
+from moorage.serve.resources.objects import encode_admitted, key_of, meaning_of
+from moorage.serve.resources.owner_references import name_owners_once
 from moorage.store.protocol import KeyExists, Stored
 
 Raw = dict[str, Any]

@@ -16,8 +16,8 @@ from moorage.model.kinds import KindFacts
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
-from moorage.serve.objects import decode, encode, key_of, meaning_of, name_in
 from moorage.serve.options import ListOptions
+from moorage.serve.resources.objects import decode, encode, key_of, meaning_of, name_in
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 

@@ -10,7 +10,7 @@ from moorage.admit.raw import copy_document
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api, admitted, check_types
-from moorage.serve.objects import decode
+from moorage.serve.resources.objects import decode
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 
 Raw = dict[str, Any]

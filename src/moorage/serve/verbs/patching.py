@@ -26,14 +26,14 @@ from moorage.serve.decoding import (
     read_yaml,
     repeated_fields,
 )
-from moorage.serve.objects import key_of
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
-from moorage.serve.owner_references import name_owners_once
 from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
 from moorage.serve.patch.merge_patch import apply_merge_patch
 from moorage.serve.patch.patch_error import PatchError, json_type_name, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
+from moorage.serve.resources.objects import key_of
+from moorage.serve.resources.owner_references import name_owners_once
 from moorage.serve.verbs.changing import (
     Changed,
     admit_change,

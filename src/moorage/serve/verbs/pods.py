@@ -18,7 +18,7 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.subresource import Binding, DeleteOptions
 from moorage.serve.api import Api
-from moorage.serve.objects import decode, encode, key_of, meaning_of, prefix_of
+from moorage.serve.resources.objects import decode, encode, key_of, meaning_of, prefix_of
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored

@@ -14,9 +14,9 @@ import msgspec
 from moorage.model.api_error import ApiError, bad_request, expired, not_found
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api
-from moorage.serve.objects import decode, key_of, prefix_of
 from moorage.serve.options import EXACT, ListOptions
-from moorage.serve.selection import Selection, compile_selection
+from moorage.serve.resources.object_selection import Selection, compile_selection
+from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.store.protocol import Compacted, FutureRevision, Listing, Stored
 
 _CONTINUE_EXPIRED = (

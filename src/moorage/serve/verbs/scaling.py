@@ -14,8 +14,8 @@ from moorage.model.types.subresource import Scale
 from moorage.serve.api import Api
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import check_kind
-from moorage.serve.objects import decode
 from moorage.serve.options import WriteOptions
+from moorage.serve.resources.objects import decode
 from moorage.serve.verbs.changing import Changed, admit_change, change, check_name, expected_revision
 from moorage.serve.verbs.creating import check_namespace
 from moorage.serve.verbs.patching import APPLY, check_applied, patched

@@ -5,9 +5,9 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import run_virtual, time_of_day
 
-from moorage.client.in_process import InProcessClient
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, default_gates
 from moorage.serve.api import Api
+from moorage.serve.loopback import InProcessClient
 
 TERM = {
     "topologyKey": "kubernetes.io/hostname",

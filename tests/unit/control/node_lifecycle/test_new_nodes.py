@@ -6,12 +6,12 @@ import pytest
 from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
-from moorage.client.in_process import InProcessClient
 from moorage.control.manager import ControllerManager
 from moorage.control.node_lifecycle.controller import make_node_lifecycle
 from moorage.control.registry import Surroundings
 from moorage.model.gates import default_gates
 from moorage.serve.api import Api
+from moorage.serve.loopback import InProcessClient
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.unit.serve.http.serving import connect, echo, run, serving
 
-from moorage.serve.authentication import ADMIN, Authenticator
-from moorage.serve.credentials import Credentials, open_credentials, server_names
 from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
+from moorage.serve.pki.authentication import ADMIN, Authenticator
+from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
 from moorage.telemetry.logs import configure
 
 

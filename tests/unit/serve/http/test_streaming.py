@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.unit.serve.http.serving import connect, echo, run, serving
 
-from moorage.serve.credentials import open_credentials, server_names
 from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.pki.credentials import open_credentials, server_names
 from moorage.telemetry.logs import configure
 
 

@@ -11,9 +11,9 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.serve.api import Api, Outcome
-from moorage.serve.bootstrap import bootstrap
-from moorage.serve.objects import decode, key_of
+from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import WriteOptions
+from moorage.serve.resources.objects import decode, key_of
 from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored

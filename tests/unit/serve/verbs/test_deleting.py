@@ -20,8 +20,8 @@ from tests.unit.serve.verbs.bench import (
 
 from moorage.admit.subresources.deletion import read_delete_options
 from moorage.serve.api import Api
-from moorage.serve.objects import name_in
 from moorage.serve.options import ListOptions
+from moorage.serve.resources.objects import name_in
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 
 FINALIZED = {"finalizers": ["a.b/c"]}

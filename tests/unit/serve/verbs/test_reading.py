@@ -10,8 +10,8 @@ from tests.unit.serve.verbs.bench import CONFIG_MAP, document, make, play, refus
 from moorage.model.api_error import ApiError
 from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api
-from moorage.serve.objects import name_in
 from moorage.serve.options import ListOptions
+from moorage.serve.resources.objects import name_in
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import Page, check_not_older, get, list_page
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from moorage.serve.certificates import Authority, CertificateError, Issued
-from moorage.serve.credentials import open_credentials, server_names
+from moorage.serve.pki.certificates import Authority, CertificateError, Issued
+from moorage.serve.pki.credentials import open_credentials, server_names
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 NAMES = server_names("127.0.0.1")

@@ -16,7 +16,7 @@ from moorage.serve.http.messages import Request, Response
 from moorage.serve.negotiation import As, negotiate
 from moorage.serve.options import query_of, write_options
 from moorage.serve.rendering import json_response, warning_headers
-from moorage.serve.routes import Target
+from moorage.serve.resources.routes import Target
 from moorage.serve.tables.render import render_table
 from moorage.serve.verbs.namespaces import finalize
 from moorage.serve.verbs.patching import APPLY, applied_twice, read_patch

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moorage.serve.certificates import Issued
-from moorage.serve.kubeconfig_file import render_kubeconfig, server_url, write_kubeconfig
+from moorage.serve.pki.certificates import Issued
+from moorage.serve.pki.kubeconfig_file import render_kubeconfig, server_url, write_kubeconfig
 
 
 @pytest.mark.parametrize(

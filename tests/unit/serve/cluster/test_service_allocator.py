@@ -6,7 +6,7 @@ import pytest
 
 from moorage.admit.prepare.service_addresses import NotAllocated
 from moorage.model.types.service import Service, ServicePort, ServiceSpec
-from moorage.serve.service_allocator import ServiceAllocator
+from moorage.serve.cluster.service_allocator import ServiceAllocator
 
 
 def having(**spec: object) -> ServiceAllocator:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from moorage.serve.certificates import Issued
-from moorage.serve.private_files import write_private
+from moorage.serve.pki.certificates import Issued
+from moorage.serve.pki.private_files import write_private
 
 _NAME = "moorage"
 _ANY_ADDRESS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}

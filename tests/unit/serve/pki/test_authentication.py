@@ -1,8 +1,8 @@
 import pytest
 
 from moorage.model.api_error import ApiError
-from moorage.serve.authentication import ADMIN, ANONYMOUS, Authenticator, User, is_open
 from moorage.serve.http.messages import Peer, Request
+from moorage.serve.pki.authentication import ADMIN, ANONYMOUS, Authenticator, User, is_open
 
 SCHEDULER = User("system:kube-scheduler", groups=("system:authenticated",))
 KNOWN = Authenticator({"s3cret": ADMIN, "other": SCHEDULER})

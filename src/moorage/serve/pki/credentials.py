@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from moorage.serve.authentication import ADMIN, MASTERS
-from moorage.serve.certificates import Authority, CertificateError, Issued
-from moorage.serve.private_files import write_private
+from moorage.serve.pki.authentication import ADMIN, MASTERS
+from moorage.serve.pki.certificates import Authority, CertificateError, Issued
+from moorage.serve.pki.private_files import write_private
 
 _ALWAYS = (
     "localhost",

@@ -4,7 +4,7 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve.selectors import compile_field_selector, compile_label_selector
+from moorage.serve.resources.selector_parameters import compile_field_selector, compile_label_selector
 
 Raw = dict[str, Any]
 

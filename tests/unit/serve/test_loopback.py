@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from moorage.client.in_process import InProcessClient, StoredObject
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
-from moorage.serve.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.loopback import InProcessClient, StoredObject
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored, StoreFailed
 

@@ -9,11 +9,11 @@ from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, play, r
 from moorage.model.api_error import ApiError
 from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api
-from moorage.serve.objects import name_in
 from moorage.serve.options import ListOptions
+from moorage.serve.resources.objects import name_in
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.deleting import delete
-from moorage.serve.watching import Batches, watch
+from moorage.serve.watch.watching import Batches, watch
 
 
 async def settings(api: Api, name: str, label: str = "") -> None:

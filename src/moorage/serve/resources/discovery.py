@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from moorage import __version__
-from moorage.serve.discovery_table import RESOURCES, ResourceFacts, Subresource
 from moorage.serve.http.messages import Response
+from moorage.serve.resources.discovery_table import RESOURCES, ResourceFacts, Subresource
 
 Raw = dict[str, Any]
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS
-from moorage.serve.discovery import aggregated_version, answer_discovery, version_document
-from moorage.serve.discovery_table import RESOURCES, STANDARD_VERBS
+from moorage.serve.resources.discovery import aggregated_version, answer_discovery, version_document
+from moorage.serve.resources.discovery_table import RESOURCES, STANDARD_VERBS
 
 Raw = dict[str, Any]
 

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, play, shown
 
 from moorage.serve.api import Api
-from moorage.serve.owner_references import name_owners_once
+from moorage.serve.resources.owner_references import name_owners_once
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.patching import MERGE_PATCH, patch_object
 

@@ -20,8 +20,8 @@ from moorage.admit.plugins.storage_protection import StorageObjectInUseProtectio
 from moorage.admit.prepare.service_addresses import ServiceAddresses
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.schema.conversion import convert_view
-from moorage.serve.objects import decode, prefix_of
-from moorage.serve.service_allocator import ServiceAllocator
+from moorage.serve.cluster.service_allocator import ServiceAllocator
+from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Store, Stored
 
 _NAMESPACE = KINDS["v1", "Namespace"]

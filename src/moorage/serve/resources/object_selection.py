@@ -9,7 +9,7 @@ import msgspec
 
 from moorage.match.label_selector import Selector
 from moorage.model.kinds import KindFacts
-from moorage.serve.selectors import FieldMatcher, compile_field_selector, compile_label_selector
+from moorage.serve.resources.selector_parameters import FieldMatcher, compile_field_selector, compile_label_selector
 
 Raw = dict[str, Any]
 

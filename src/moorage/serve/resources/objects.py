@@ -12,7 +12,7 @@ import msgspec
 
 from moorage.admit.admission import Admitted
 from moorage.model.kinds import KindFacts
-from moorage.serve.event_versions import from_core, is_renamed, to_core
+from moorage.serve.resources.event_versions import from_core, is_renamed, to_core
 from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]

@@ -27,9 +27,9 @@ from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
-from moorage.serve.discovery_table import RESOURCES
-from moorage.serve.objects import decode, prefix_of
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
+from moorage.serve.resources.discovery_table import RESOURCES
+from moorage.serve.resources.objects import decode, prefix_of
 from moorage.serve.verbs import pods
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
@@ -38,7 +38,7 @@ from moorage.serve.verbs.namespaces import finalize
 from moorage.serve.verbs.patching import patch_object
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.scaling import patch_scale, put_scale
-from moorage.serve.watching import Happening, watch
+from moorage.serve.watch.watching import Happening, watch
 from moorage.store.protocol import Stored, StoreError
 
 Result = TypeVar("Result")

@@ -10,8 +10,8 @@ from typing import Any
 
 from moorage.model.api_error import bad_request
 from moorage.serve.api import Api
-from moorage.serve.authentication import User
-from moorage.serve.routes import Target
+from moorage.serve.pki.authentication import User
+from moorage.serve.resources.routes import Target
 from moorage.serve.verbs.pods import bind
 
 Raw = dict[str, Any]

@@ -4,7 +4,7 @@ In: the kind, the namespace, options. Out: batches of `Happening`s, each rendere
 selectors, an object that starts to match was ADDED and one that stops was DELETED. A watch may begin with what there
 is, and says where it is when nothing happens (bookmarks). A watcher that the store's history has left behind is told
 so: 410. Kubernetes: the watch handler over the watch cache. Next: `handler`, as lines of JSON;
-`moorage.client.in_process`, as is.
+`moorage.serve.loopback`, as is.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from typing import NamedTuple
 from moorage.model.api_error import expired
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api
-from moorage.serve.objects import decode, prefix_of
 from moorage.serve.options import ListOptions
-from moorage.serve.selection import Selection, compile_selection
+from moorage.serve.resources.object_selection import Selection, compile_selection
+from moorage.serve.resources.objects import decode, prefix_of
 from moorage.serve.verbs.reading import check_not_older
 from moorage.store.protocol import Change, Compacted, Stored, StoreError, Watch
 

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from moorage.serve.event_versions import CORE_EVENT
-from moorage.serve.objects import prefix_of
+from moorage.serve.resources.event_versions import CORE_EVENT
+from moorage.serve.resources.objects import prefix_of
 from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Store, StoreError
 from moorage.telemetry.logs import get_logger
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from moorage.serve.event_expiry import EventExpiry
+from moorage.serve.cluster.event_expiry import EventExpiry
 from moorage.store.memory import MemoryStore
 
 

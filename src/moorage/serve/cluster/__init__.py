@@ -1,0 +1,1 @@
+"""Objects and services every cluster has: bootstrap objects, admission lookups, event expiry."""

@@ -1,0 +1,1 @@
+"""Identity: certificates, tokens, kubeconfig files, authentication."""

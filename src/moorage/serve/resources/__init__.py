@@ -1,0 +1,1 @@
+"""Resources and their paths: routes, discovery, stored objects, selectors."""

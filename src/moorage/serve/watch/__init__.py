@@ -1,0 +1,1 @@
+"""Watch streams: changes after a revision as events."""
