@@ -12,13 +12,13 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from bench.perf.problems import ConfigError
-from moorage.client.wire import collection_path, object_path
+from moorage.client.http.wire import collection_path, object_path
 from moorage.model.kinds import KINDS, KindFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moorage.client.access import Access
+    from moorage.client.kubeconfig.access import Access
 
 Raw = dict[str, Any]
 PODS = KINDS[("v1", "Pod")]

@@ -12,16 +12,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from bench.e2e.problems import RunFailed
-from moorage.client.access import KubeconfigError, tls_context
-from moorage.client.http_pool import ConnectionPool
+from moorage.client.http.pool import ConnectionPool
+from moorage.client.http.wire import read_error
+from moorage.client.kubeconfig.access import KubeconfigError, tls_context
 from moorage.client.protocol import Unreachable
-from moorage.client.wire import read_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from moorage.client.access import Access
-    from moorage.client.http_connection import Answer, Connection
+    from moorage.client.http.connection import Answer, Connection
+    from moorage.client.kubeconfig.access import Access
 
     Answered = Callable[[bytes, float, float], None]
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from bench.e2e.problems import RunFailed
 from bench.process import ENVIRONMENT, ROOT
-from moorage.client.access import KubeconfigError
-from moorage.client.kubeconfig import load_access
+from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.client.kubeconfig.loading import load_access
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from moorage.client.access import Access
+    from moorage.client.kubeconfig.access import Access
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0

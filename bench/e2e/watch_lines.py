@@ -13,8 +13,8 @@ import msgspec
 
 from bench.e2e.problems import RunFailed
 from bench.e2e.sender import REQUEST_SECONDS
+from moorage.client.http.wire import collection_path, read_error, read_page
 from moorage.client.protocol import Unreachable
-from moorage.client.wire import collection_path, read_error, read_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

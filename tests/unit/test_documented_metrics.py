@@ -10,9 +10,9 @@ from moorage.cli.component_process import Process
 from moorage.cli.control_plane import ControlPlane, Settings
 from moorage.cli.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
 from moorage.cli.streams import gates_of_components
-from moorage.client.access import Access
-from moorage.client.event_sender import BURST, MOST_QUEUED, PER_SECOND
-from moorage.client.leader_election import ElectionTimes
+from moorage.client.election.elector import ElectionTimes
+from moorage.client.events.event_sender import BURST, MOST_QUEUED, PER_SECOND
+from moorage.client.kubeconfig.access import Access
 from moorage.model.gates import default_gates
 from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.telemetry.metrics import Metrics

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from moorage.client.access import Access
-from moorage.client.events import CountingRecorder, EventSender
-from moorage.client.http import HttpClient
-from moorage.client.leader_election import ElectionTimes, LeaderElector, new_identity
+from moorage.client.election.elector import ElectionTimes, LeaderElector, new_identity
+from moorage.client.events.recorders import CountingRecorder, EventSender
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import Access
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
 from moorage.telemetry.logs import get_logger

@@ -15,7 +15,7 @@ import msgspec
 from moorage.cli.api_server import ApiServer, ApiServerSettings, CannotStart, start_api_server
 from moorage.cli.kubeconfig_place import KubeconfigPlace
 from moorage.cli.loading import load_manifests
-from moorage.client.events import CountingRecorder, EventSender, SeriesRecorder
+from moorage.client.events.recorders import CountingRecorder, EventSender, SeriesRecorder
 from moorage.control.manager import ControllerManager
 from moorage.control.registry import Surroundings, chosen
 from moorage.model.gates import Component, GateSet

@@ -68,7 +68,7 @@ def command(
     from moorage.cli.component_process import Process
     from moorage.cli.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
     from moorage.cli.streams import election_times, parsed_gates
-    from moorage.client.kubeconfig import load_access
+    from moorage.client.kubeconfig.loading import load_access
     from moorage.control.registry import chosen
     from moorage.telemetry.logs import configure
 

@@ -8,7 +8,7 @@ from random import random
 import msgspec
 
 from moorage.cli.component_process import ComponentProcess, Process
-from moorage.client.events import CountingRecorder
+from moorage.client.events.recorders import CountingRecorder
 from moorage.control.manager import ControllerManager
 from moorage.control.registry import Row, Surroundings
 from moorage.model.gates import Component, GateSet

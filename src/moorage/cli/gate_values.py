@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from moorage.client.access import KubeconfigError
-from moorage.client.http import HttpClient
-from moorage.client.kubeconfig import load_access
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GATES, Component

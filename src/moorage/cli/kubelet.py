@@ -72,7 +72,7 @@ def command(
     from moorage.cli.component_process import Process
     from moorage.cli.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
     from moorage.cli.streams import parsed_gates
-    from moorage.client.kubeconfig import load_access
+    from moorage.client.kubeconfig.loading import load_access
     from moorage.model.names import dns1123_subdomain_errors, label_value_errors
     from moorage.telemetry.logs import configure
 

@@ -13,7 +13,7 @@ import msgspec
 
 from moorage.cli.component_process import ComponentProcess, Process
 from moorage.client.backoff import Backoff
-from moorage.client.events import CountingRecorder
+from moorage.client.events.recorders import CountingRecorder
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet

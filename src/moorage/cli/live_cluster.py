@@ -9,9 +9,9 @@ kubectl get. Next: `plan` and `explain` feed it to `moorage.plan.planner`.
 import asyncio
 from typing import Any, NamedTuple
 
-from moorage.client.access import KubeconfigError
-from moorage.client.http import HttpClient
-from moorage.client.kubeconfig import load_access
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts

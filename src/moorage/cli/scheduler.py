@@ -62,7 +62,7 @@ def command(
     from moorage.cli.component_process import Process
     from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
     from moorage.cli.streams import election_times, parsed_gates, read_configuration
-    from moorage.client.kubeconfig import load_access
+    from moorage.client.kubeconfig.loading import load_access
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)

@@ -6,7 +6,7 @@ In: `SchedulerSettings`. Out: a component that starts and stops. Next: `schedule
 import msgspec
 
 from moorage.cli.component_process import ComponentProcess, Process
-from moorage.client.events import SeriesRecorder
+from moorage.client.events.recorders import SeriesRecorder
 from moorage.model.gates import Component, GateSet
 from moorage.schedule.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler

@@ -15,7 +15,7 @@ import click
 
 if TYPE_CHECKING:
     from moorage.cli.live_cluster import LiveCluster
-    from moorage.client.leader_election import ElectionTimes
+    from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
     from moorage.schedule.configured_scheduler import Configuration
 
@@ -72,7 +72,7 @@ def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, 
 
 def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
     """The times of --leader-elect-…, which must fit together."""
-    from moorage.client.leader_election import ElectionTimes
+    from moorage.client.election.elector import ElectionTimes
     from moorage.model.go.durations import DurationError, parse_duration
 
     given = {"lease-duration": lease, "renew-deadline": deadline, "retry-period": retry}

@@ -8,7 +8,7 @@ first: see `deletion_order`. Next: `deployment`, which makes and resizes Replica
 
 from collections.abc import Iterable, Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Report
 from moorage.control.deletion_order import pods_to_delete

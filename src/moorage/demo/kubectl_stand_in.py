@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from moorage.client.http.wire import collection_path, object_path
 from moorage.client.protocol import Unreachable
-from moorage.client.wire import collection_path, object_path
 from moorage.demo.command_line import Line, NotUnderstood, parse
 from moorage.demo.outcome import Ran
 from moorage.demo.tables import BadPath, render_custom_columns, render_table

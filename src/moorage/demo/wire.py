@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from moorage.client.access import tls_context
-from moorage.client.kubeconfig import load_access
+from moorage.client.http.wire import read_error
+from moorage.client.kubeconfig.access import tls_context
+from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
-from moorage.client.wire import read_error
 
 Raw = dict[str, Any]
 

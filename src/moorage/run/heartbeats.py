@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from itertools import count
 
-from moorage.client.errands import Errands
+from moorage.client.background_calls import Errands
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from moorage.client.errands import Errands
+from moorage.client.background_calls import Errands
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Client
 from moorage.model.api_error import ApiError

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from moorage.client.errands import Errands
+from moorage.client.background_calls import Errands
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

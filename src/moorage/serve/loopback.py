@@ -12,8 +12,7 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 from moorage.admit.raw import copy_document
-from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
-from moorage.client.wire import (
+from moorage.client.http.wire import (
     check_name,
     metadata_text,
     namespace_to_create_in,
@@ -21,6 +20,7 @@ from moorage.client.wire import (
     render_delete_options,
     render_eviction,
 )
+from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import bad_request, internal, no_such_path
 from moorage.model.kinds import KindFacts
 from moorage.model.types.meta import ObjectMeta, ObjectReference

@@ -11,9 +11,9 @@ import uvloop
 from tests.contract.client.transports import NODES, running_server
 
 from moorage.cli.api_server import ApiServer
-from moorage.client.access import Access, ExecPlugin
-from moorage.client.http import HttpClient
-from moorage.client.kubeconfig import load_access
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import Access, ExecPlugin
+from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError
 

@@ -14,7 +14,7 @@ from tests.contract.client.transports import (
     revision_in,
 )
 
-import moorage.client.http
+import moorage.client.http.client
 from moorage.cli.api_server import ApiServer
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
@@ -174,7 +174,7 @@ def test_lists_by_namespace_and_selector(using: Using) -> None:
 def test_a_list_is_whole_and_of_one_revision_however_many_pages_it_takes(
     using: Using, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moorage.client.http, "PAGE_SIZE", 7)
+    monkeypatch.setattr(moorage.client.http.client, "PAGE_SIZE", 7)
 
     async def scenario(client: Client, server: ApiServer) -> None:
         names = [f"c{number:03d}" for number in range(50)]

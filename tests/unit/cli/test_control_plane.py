@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from moorage.cli.control_plane import CannotStart, ControlPlane, Settings
 from moorage.cli.up import command, default_data_dir, stored_in
-from moorage.client.http import HttpClient
-from moorage.client.kubeconfig import load_access
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import PatchType
 from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS

@@ -10,7 +10,7 @@ from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_serve
 from moorage.cli.apiserver import ApiServerProcess
 from moorage.cli.component_process import CannotListen, Process
 from moorage.cli.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
-from moorage.client.kubeconfig import load_access
+from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS

@@ -12,8 +12,8 @@ from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_serve
 from moorage.cli.component_process import CannotListen, Process
 from moorage.cli.scheduler import command
 from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
-from moorage.client.kubeconfig import load_access
-from moorage.client.leader_election import ElectionTimes
+from moorage.client.election.elector import ElectionTimes
+from moorage.client.kubeconfig.loading import load_access
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
-from moorage.client.access import Access
+from moorage.client.kubeconfig.access import Access
 
 
 class Asked(NamedTuple):

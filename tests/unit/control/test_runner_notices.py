@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
-from moorage.client.events import CountingRecorder, EventSender
+from moorage.client.events.recorders import CountingRecorder, EventSender
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, Action, Patch, Plan, Report
 from moorage.control.manager import ControllerManager

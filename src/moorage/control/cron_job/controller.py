@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
 from moorage.control.cron_job.history import SCHEDULED_AT, History, job_name, review

@@ -8,7 +8,7 @@ cleanupFinishedJobs. Next: `controller`.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import Raw
 from moorage.control.job.situation import is_over

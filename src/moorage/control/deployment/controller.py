@@ -7,7 +7,7 @@ whose new annotations and new size come in the same round is written once. Next:
 
 from collections.abc import Iterable, Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report, Update
 from moorage.control.deployment import conditions as said

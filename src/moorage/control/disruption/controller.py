@@ -9,7 +9,7 @@ name of the budget. Next: `expected_pods` and `status`.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
 from moorage.control.disruption.expected_pods import SCALABLE, CannotExpect, expected_pods

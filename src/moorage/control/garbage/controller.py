@@ -13,7 +13,7 @@ without being tried again and again. Next: `owners`, `graph`.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object, PatchType
 from moorage.control.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
 from moorage.control.garbage.graph import OwnerGraph, Place

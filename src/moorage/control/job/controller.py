@@ -8,7 +8,7 @@ collected for a second before they are looked at. Next: `time_to_live`, which re
 
 from collections.abc import Iterable, Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
 from moorage.control.job.accounting import Books, keep_books

@@ -8,7 +8,7 @@ server sees to. Next: `members`, `claims`, `status`.
 
 from collections.abc import Iterable, Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report, Update
 from moorage.control.pods_of import POD, claim, concerned_owners

@@ -10,7 +10,7 @@ migration. Next: `controller`.
 
 from collections.abc import Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
 from moorage.control.volumes.expansion import expand

@@ -8,7 +8,7 @@ pkg/controller/volume/ephemeral. Next: `controller` binds them.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NOTHING, WARNING, Action, Create, Plan, Raw, Report
 from moorage.control.pods_of import controller_reference

@@ -6,7 +6,7 @@ to say. Kubernetes: pkg/controller/volume/expand for the note, the external resi
 simulated volume has its new size at once, and no file system waits for a node to make it larger. Next: `claims`.
 """
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, Action, Patch, Report, Update
 from moorage.control.volumes.provisioning import Provisioner, Provisioning, Saying

@@ -13,7 +13,7 @@ provisioners of CSI. Differs: what is provisioned is there at once. Next: `claim
 import re
 from typing import NamedTuple
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, WARNING, Action, Create, Raw, Report, Update
 from moorage.control.volumes.written import BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed

@@ -10,7 +10,7 @@ is let go, and not kept for ever. Next: `controller`.
 
 from collections.abc import Sequence
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
 from moorage.control.volumes.claims import VOLUME_MISMATCH

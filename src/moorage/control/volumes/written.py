@@ -8,7 +8,7 @@ bind, unbindVolume, updateClaimStatus of pkg/controller/volume/persistentvolume.
 
 from typing import Any
 
-from moorage.client.event_action import reference_to
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.actions import Action, Patch, Raw, Update
 from moorage.match.volumes.claims import BIND_COMPLETED

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from functools import partial
 
-from moorage.client.errands import Errands
+from moorage.client.background_calls import Errands
 from moorage.client.protocol import Client, Unreachable
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError

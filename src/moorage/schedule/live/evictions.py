@@ -8,7 +8,7 @@ Next: the watch, which says when the victims are gone.
 
 from functools import partial
 
-from moorage.client.errands import Errands
+from moorage.client.background_calls import Errands
 from moorage.client.protocol import Client, Unreachable
 from moorage.columns.cluster import PodRecord
 from moorage.model.api_error import ApiError

@@ -12,7 +12,7 @@ from functools import partial
 
 import msgspec
 
-from moorage.client.errands import Errands
+from moorage.client.background_calls import Errands
 from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

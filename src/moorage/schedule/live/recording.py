@@ -9,7 +9,7 @@ Next: `client.events`, whose recorder counts repetitions instead of repeating th
 from collections.abc import Callable
 from typing import Protocol
 
-from moorage.client.events import NORMAL, WARNING
+from moorage.client.events.recorders import NORMAL, WARNING
 from moorage.client.protocol import Object, Raw
 from moorage.model.types.pod import Pod
 from moorage.schedule.actions import FAILED_SCHEDULING

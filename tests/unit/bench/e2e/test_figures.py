@@ -18,7 +18,7 @@ from bench.e2e.requests import Requests
 from bench.e2e.sender import Sender
 from bench.e2e.server import Server
 
-from moorage.client.access import Access
+from moorage.client.kubeconfig.access import Access
 
 ACCESS = Access(server="http://127.0.0.1:1", token="t")
 

@@ -5,7 +5,7 @@ import asyncio
 from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import run_in_virtual_time, settle
 
-from moorage.client.errands import Errands
+from moorage.client.background_calls import Errands
 from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.live.pod_status import PodStatusWriter
 

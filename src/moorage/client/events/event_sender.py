@@ -10,8 +10,8 @@ import random as randomness
 from collections import deque
 from collections.abc import Callable
 
-from moorage.client.event_action import EventAction
-from moorage.client.pace import Pace
+from moorage.client.events.event_action import EventAction
+from moorage.client.events.pace import Pace
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.telemetry.logs import get_logger

@@ -10,7 +10,7 @@ not read back, since nothing here depends on it. Next: `events`, which keeps the
 from collections import OrderedDict
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from moorage.client.event_action import NANOSECONDS, EventAction, event_name, event_namespace, seconds_text
+from moorage.client.events.event_action import NANOSECONDS, EventAction, event_name, event_namespace, seconds_text
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from moorage.client.access import Access, ExecPlugin, KubeconfigError
+from moorage.client.kubeconfig.access import Access, ExecPlugin, KubeconfigError
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
 

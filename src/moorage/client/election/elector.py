@@ -16,8 +16,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from moorage.client.election import Candidate, ElectionRecord, read_record
-from moorage.client.events import NORMAL, CountingRecorder, reference_to
+from moorage.client.election.rules import Candidate, ElectionRecord, read_record
+from moorage.client.events.recorders import NORMAL, CountingRecorder, reference_to
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

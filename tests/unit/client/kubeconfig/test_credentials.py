@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.unit.client.small_server import Asked, Reply, small_server
 
-from moorage.client.access import Access, ExecPlugin, KubeconfigError
-from moorage.client.credentials import Credentials
-from moorage.client.http import HttpClient
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import Access, ExecPlugin, KubeconfigError
+from moorage.client.kubeconfig.credentials import Credentials
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError, unauthorized
 from moorage.model.kinds import KINDS

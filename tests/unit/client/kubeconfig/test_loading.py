@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from moorage.client.access import Access, ExecPlugin, KubeconfigError, tls_context
-from moorage.client.kubeconfig import load_access
+from moorage.client.kubeconfig.access import Access, ExecPlugin, KubeconfigError, tls_context
+from moorage.client.kubeconfig.loading import load_access
 
 CLUSTER: dict[str, Any] = {"server": "https://example.org:6443/base/"}
 

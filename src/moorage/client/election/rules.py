@@ -8,7 +8,7 @@ Kubernetes: client-go's tools/leaderelection, tryAcquireOrRenew. Next: `leader_e
 
 from typing import Any, NamedTuple
 
-from moorage.client.event_action import NANOSECONDS, micro_text
+from moorage.client.events.event_action import NANOSECONDS, micro_text
 
 Raw = dict[str, Any]
 

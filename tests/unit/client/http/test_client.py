@@ -9,9 +9,9 @@ import pytest
 import uvloop
 from tests.unit.client.small_server import Answering, Asked, Reply, SmallServer, small_server
 
-import moorage.client.http_pool
+import moorage.client.http.pool
 from moorage import __version__
-from moorage.client.http import HttpClient
+from moorage.client.http.client import HttpClient
 from moorage.client.protocol import EventType, PatchType, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError, expired, too_many_requests
 from moorage.model.kinds import KINDS
@@ -226,7 +226,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pyte
         await client.get(PODS, "a", "default")
         await client.get(PODS, "a", "default")
         assert server.connections == 1
-        monkeypatch.setattr(moorage.client.http_pool, "IDLE_SECONDS", -1.0)
+        monkeypatch.setattr(moorage.client.http.pool, "IDLE_SECONDS", -1.0)
         await client.get(PODS, "a", "default")
         assert server.connections == 2
 

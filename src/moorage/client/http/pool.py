@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from moorage.client.http_connection import MAX_ANSWER_BYTES, Connection
+from moorage.client.http.connection import MAX_ANSWER_BYTES, Connection
 from moorage.client.protocol import NotSent
 
 DIAL_SECONDS = 10.0

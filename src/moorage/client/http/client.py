@@ -15,12 +15,9 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from moorage import __version__
-from moorage.client.access import Access, KubeconfigError, tls_context
-from moorage.client.credentials import Credentials
-from moorage.client.http_connection import MAX_ANSWER_BYTES, Answer, BrokenConnection, Stream
-from moorage.client.http_pool import ConnectionPool
-from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
-from moorage.client.wire import (
+from moorage.client.http.connection import MAX_ANSWER_BYTES, Answer, BrokenConnection, Stream
+from moorage.client.http.pool import ConnectionPool
+from moorage.client.http.wire import (
     Page,
     collection_path,
     metadata_text,
@@ -34,6 +31,9 @@ from moorage.client.wire import (
     render_delete_options,
     render_eviction,
 )
+from moorage.client.kubeconfig.access import Access, KubeconfigError, tls_context
+from moorage.client.kubeconfig.credentials import Credentials
+from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 

@@ -11,7 +11,7 @@ Next: `events`, which keeps the clock, and `event_sender`.
 from collections import OrderedDict
 from typing import Any
 
-from moorage.client.event_action import (
+from moorage.client.events.event_action import (
     NANOSECONDS,
     EventAction,
     event_name,

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 from tests.unit.client.virtual_time import run_in_virtual_time
 
-from moorage.client.event_action import EventAction
-from moorage.client.event_sender import EventSender
-from moorage.client.events import NORMAL, WARNING, CountingRecorder, SeriesRecorder
+from moorage.client.events.event_action import EventAction
+from moorage.client.events.event_sender import EventSender
+from moorage.client.events.recorders import NORMAL, WARNING, CountingRecorder, SeriesRecorder
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import already_exists, bad_request, forbidden, not_found
 from moorage.model.kinds import KINDS, KindFacts

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.client.access import Access, ExecPlugin, KubeconfigError
+from moorage.client.kubeconfig.access import Access, ExecPlugin, KubeconfigError
 
 _TOKEN_FILE_SECONDS = 60.0
 _PLUGIN_SECONDS = 60.0  # how long a plugin may take; those that open a browser need a while

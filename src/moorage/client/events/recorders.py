@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from moorage.client.event_action import NORMAL, WARNING, reference_to
-from moorage.client.event_correlator import EventCorrelator
-from moorage.client.event_sender import EventSender
-from moorage.client.event_series import FINISH_SECONDS, REFRESH_SECONDS, EventSeriesState
+from moorage.client.events.event_action import NORMAL, WARNING, reference_to
+from moorage.client.events.event_correlator import EventCorrelator
+from moorage.client.events.event_sender import EventSender
+from moorage.client.events.event_series import FINISH_SECONDS, REFRESH_SECONDS, EventSeriesState
 
 __all__ = ["NORMAL", "WARNING", "CountingRecorder", "EventSender", "SeriesRecorder", "reference_to"]
 

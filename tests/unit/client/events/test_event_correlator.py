@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from moorage.client.event_action import NANOSECONDS, NORMAL, WARNING, EventAction
-from moorage.client.event_correlator import (
+from moorage.client.events.event_action import NANOSECONDS, NORMAL, WARNING, EventAction
+from moorage.client.events.event_correlator import (
     BURST,
     COMBINED,
     MOST_REMEMBERED,

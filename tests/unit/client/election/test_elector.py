@@ -10,8 +10,8 @@ import pytest
 from tests.laws.falsify import assert_notices
 from tests.unit.client.virtual_time import run_in_virtual_time
 
-from moorage.client.election import Candidate, ElectionRecord, read_record
-from moorage.client.leader_election import LEASES, ElectionTimes, LeaderElector, LeadershipLost, new_identity
+from moorage.client.election.elector import LEASES, ElectionTimes, LeaderElector, LeadershipLost, new_identity
+from moorage.client.election.rules import Candidate, ElectionRecord, read_record
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.kinds import KindFacts

@@ -2,8 +2,8 @@
 
 import pytest
 
-from moorage.client.event_action import NANOSECONDS, WARNING, event_name, micro_text, reference_to, seconds_text
-from moorage.client.event_series import FINISH_SECONDS, LONGEST_NOTE, MOST_REMEMBERED, EventSeriesState, cut_note
+from moorage.client.events.event_action import NANOSECONDS, WARNING, event_name, micro_text, reference_to, seconds_text
+from moorage.client.events.event_series import FINISH_SECONDS, LONGEST_NOTE, MOST_REMEMBERED, EventSeriesState, cut_note
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS
 

@@ -1,0 +1,1 @@
+"""Event recorders: correlation, series, sending in the background."""

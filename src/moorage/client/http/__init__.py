@@ -1,0 +1,1 @@
+"""The client protocol over HTTPS."""

@@ -1,0 +1,1 @@
+"""A kubeconfig file to a server address and credentials."""
