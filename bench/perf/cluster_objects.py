@@ -18,15 +18,15 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.storage.csi import CSINode
 from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from moorage.schedule.default_selector import DefaultSelectors
-from moorage.schedule.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from moorage.model.gates import GateSet
     from moorage.model.types.view import View
-    from moorage.schedule.configured_scheduler import Configuration
+    from moorage.schedule.config.configured_scheduler import Configuration
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _DELETED = "2020-01-01T00:00:00Z"

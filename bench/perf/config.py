@@ -28,8 +28,8 @@ from bench.perf.operations import (
 from bench.perf.problems import ConfigError, NotSupported
 from bench.perf.templates import Template
 from moorage.model.gates import GATES, GateSet, gates_from
-from moorage.schedule.configuration import ConfigurationError, load_configuration
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.config.configuration import ConfigurationError, load_configuration
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

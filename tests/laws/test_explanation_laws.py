@@ -26,10 +26,10 @@ from moorage.plan.explanation_groups import refused_nodes
 from moorage.plan.explanation_plain import plain
 from moorage.plan.explanation_text import ExplanationText
 from moorage.plan.explanation_trials import Propose, Trials, passing, propose
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.default_profile import default_profile
+from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import refusals_of
-from moorage.schedule.plugin import Mask
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.plugin import Mask
 
 GATES = gates_from({"AllAlpha": True})
 

@@ -14,11 +14,11 @@ from moorage.columns.shape import Shape
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.requeue import RequeueTable
-from moorage.schedule.waiting_pods import QueuedPod, WaitingGroups
+from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.requeue import RequeueTable
+from moorage.schedule.queue.waiting_pods import QueuedPod, WaitingGroups
 
 _VALUES = st.sampled_from(["x", "y"])
 _KEYS = st.sampled_from(["app", "tier"])

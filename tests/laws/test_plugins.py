@@ -20,9 +20,9 @@ from moorage.columns.shape import Shape
 from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.schedule.default_profile import default_profile
-from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
-from moorage.schedule.verdict import Code, Verdict
+from moorage.schedule.config.default_profile import default_profile
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
+from moorage.schedule.framework.verdict import Code, Verdict
 
 PROFILE = default_profile(gates_from({"AllAlpha": True}))
 FILTERS = PROFILE.filters

@@ -16,12 +16,12 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
-from moorage.schedule.candidates import NO_SLOT, Candidates
-from moorage.schedule.default_profile import default_profile
-from moorage.schedule.disruption_budgets import DisruptionBudgets
-from moorage.schedule.preemption import DefaultPreemption, Outcome
-from moorage.schedule.victim_table import VictimTable
-from moorage.schedule.victims import Selection, select_victims
+from moorage.schedule.config.default_profile import default_profile
+from moorage.schedule.engine.candidates import NO_SLOT, Candidates
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.preemption import DefaultPreemption, Outcome
+from moorage.schedule.preemption.victim_table import VictimTable
+from moorage.schedule.preemption.victims import Selection, select_victims
 
 GATES = gates_from({"AllAlpha": True})
 Preempt = Callable[[Candidates, DisruptionBudgets], Outcome]

@@ -29,17 +29,18 @@ from moorage.columns.shape import HostPort
 from moorage.columns.slots import Slots
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule import engine as engine_module
-from moorage.schedule import standings, wide
 from moorage.schedule.actions import Action, Bind
-from moorage.schedule.candidates import NO_SLOT
+from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.default_profile import DEFAULT_SCHEDULER, default_profile
-from moorage.schedule.default_selector import DefaultSelectors
-from moorage.schedule.engine import Engine
-from moorage.schedule.local_answers import LocalAnswers
-from moorage.schedule.profile import Profile
-from moorage.schedule.standings import Standings
+from moorage.schedule.engine import engine as engine_module
+from moorage.schedule.engine import standings
+from moorage.schedule.engine.candidates import NO_SLOT
+from moorage.schedule.engine.engine import Engine
+from moorage.schedule.engine.local_answers import LocalAnswers
+from moorage.schedule.engine.standings import Standings
+from moorage.schedule.framework import wide
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 
 SERVICES = {"default": {"app": "web"}}
 ENOUGH = settings(LAW_SETTINGS, max_examples=examples(70))

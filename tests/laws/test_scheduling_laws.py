@@ -23,11 +23,11 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind, NoNode
-from moorage.schedule.candidates import NO_SLOT, Candidates
+from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.default_profile import default_profile
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.requeue import RequeueTable
+from moorage.schedule.engine.candidates import NO_SLOT, Candidates
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.requeue import RequeueTable
 
 SCHEDULER = "default-scheduler"
 PROFILE = default_profile(gates_from({"AllAlpha": True}))

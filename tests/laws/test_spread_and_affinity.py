@@ -33,19 +33,20 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule import standings, wide
-from moorage.schedule.candidates import NO_SLOT, Candidates
-from moorage.schedule.default_selector import DefaultSelectors
-from moorage.schedule.plugin import Mask, Plugin
+from moorage.schedule.engine import standings
+from moorage.schedule.engine.candidates import NO_SLOT, Candidates
+from moorage.schedule.engine.standings import Standings
+from moorage.schedule.framework import wide
+from moorage.schedule.framework.plugin import Mask, Plugin
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.traits import Traits
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
 from moorage.schedule.plugins.pod_affinity_domains import AffinityWant
 from moorage.schedule.plugins.pod_topology_spread import SYSTEM_DEFAULTS, PodTopologySpread
 from moorage.schedule.plugins.spread_domains import BalancedDomains, SpreadWant
 from moorage.schedule.plugins.taint_toleration import TaintToleration
-from moorage.schedule.profile import Profile
-from moorage.schedule.standings import Standings
-from moorage.schedule.traits import Traits
 
 Raw = dict[str, Any]
 GATES = gates_from({"AllAlpha": True})

@@ -18,15 +18,15 @@ from moorage.columns.volumes.storage import Storage, VolumeDecision
 from moorage.match.volumes.claims import ClaimKey, ClaimUse, facts_key
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.gates import default_gates
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.default_profile import default_profile
-from moorage.schedule.engine import Engine
-from moorage.schedule.plugin import Plugin
-from moorage.schedule.plugins.node_volume_limits import NodeVolumeLimits
-from moorage.schedule.plugins.volume_binding import VolumeBinding
-from moorage.schedule.plugins.volume_restrictions import VolumeRestrictions
-from moorage.schedule.plugins.volume_zone import VolumeZone
-from moorage.schedule.profile import Profile
+from moorage.schedule.config.default_profile import default_profile
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.engine.engine import Engine
+from moorage.schedule.framework.plugin import Plugin
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
+from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
+from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
+from moorage.schedule.plugins.volumes.volume_zone import VolumeZone
 
 DRIVERS = ("disk.example.com", EBS)
 Law = Callable[[], None]

@@ -14,7 +14,7 @@ from moorage.client.election.elector import ElectionTimes
 from moorage.client.events.event_sender import BURST, MOST_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access
 from moorage.model.gates import default_gates
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.telemetry.metrics import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]

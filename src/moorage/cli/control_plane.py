@@ -20,7 +20,7 @@ from moorage.control.manager import ControllerManager
 from moorage.control.registry import Surroundings, chosen
 from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets
-from moorage.schedule.configured_scheduler import Configuration
+from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.loopback import InProcessClient
 from moorage.telemetry.feature_metrics import add_feature_metrics

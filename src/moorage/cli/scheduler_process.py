@@ -8,7 +8,7 @@ import msgspec
 from moorage.cli.component_process import ComponentProcess, Process
 from moorage.client.events.recorders import SeriesRecorder
 from moorage.model.gates import Component, GateSet
-from moorage.schedule.configured_scheduler import Configuration
+from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.telemetry.feature_metrics import add_feature_metrics
 

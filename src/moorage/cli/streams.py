@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moorage.cli.live_cluster import LiveCluster
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
-    from moorage.schedule.configured_scheduler import Configuration
+    from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
 
@@ -90,12 +90,12 @@ def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
 
 def read_configuration(path: str | None, gates: GateSet) -> Configuration:
     """The scheduler's configuration in a file of --config; the default one without. What is wrong with it ends here."""
-    from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+    from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
     if path is None:
         return DEFAULT_CONFIGURATION
     from moorage.lint.sources import reason_of
-    from moorage.schedule.configuration import ConfigurationError, load_configuration
+    from moorage.schedule.config.configuration import ConfigurationError, load_configuration
 
     try:
         configuration = load_configuration(Path(path).read_bytes(), path, gates)

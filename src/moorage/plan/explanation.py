@@ -21,11 +21,11 @@ from moorage.plan.explanation_trials import Suggestion, Together, Trials, passin
 from moorage.plan.notes import Note
 from moorage.plan.world import World
 from moorage.schedule.actions import UNSCHEDULABLE
-from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.diagnosis import Refusal
-from moorage.schedule.plugin import Mask
+from moorage.schedule.engine.candidates import NO_SLOT, Candidates
+from moorage.schedule.framework.plugin import Mask
+from moorage.schedule.framework.profile import Profile
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
-from moorage.schedule.profile import Profile
 
 
 class Standing(StrEnum):

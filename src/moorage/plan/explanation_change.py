@@ -15,8 +15,8 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.plugin import ChosenSlots, Mask
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.plugin import ChosenSlots, Mask
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]+(m|Ki|Mi|Gi)")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})

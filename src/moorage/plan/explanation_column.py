@@ -12,12 +12,12 @@ from moorage.columns.resources import PODS
 from moorage.match.comparison import shown as shown_text
 from moorage.match.tolerations import compile_tolerations, describe_taint, describe_toleration
 from moorage.model.gates import GateSet
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.nominations import NominatedPods
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.profile import Profile
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
 from moorage.schedule.plugins.taint_toleration import TaintToleration
-from moorage.schedule.profile import Profile
+from moorage.schedule.preemption.nominations import NominatedPods
 
 _HARD = ("NoSchedule", "NoExecute")
 

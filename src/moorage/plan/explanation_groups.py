@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import msgspec
 import numpy as np
 
-from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import Refusal
+from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 MOST_LINES = 6

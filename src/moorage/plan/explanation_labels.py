@@ -27,7 +27,7 @@ from moorage.plan.explanation_change import (
     with_spec,
 )
 from moorage.plan.explanation_thresholds import ORDERED, actual_value, distance, wanted_value
-from moorage.schedule.plugin import ChosenSlots
+from moorage.schedule.framework.plugin import ChosenSlots
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 

@@ -22,9 +22,9 @@ from moorage.plan.planned_pod import MIRROR_ANNOTATION
 from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
-from moorage.schedule.plugins.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
-from moorage.schedule.plugins.volume_restrictions import VolumeRestrictions
+from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
+from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
 
 _NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _ROUND = 1 << 20

@@ -21,9 +21,9 @@ from moorage.plan.explanation_neighbours import affinity_changes, spread_changes
 from moorage.plan.explanation_resources import departures, port_changes, resource_changes
 from moorage.plan.explanation_taints import taint_changes
 from moorage.plan.explanation_volumes import volume_changes
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.plugin import Mask
-from moorage.schedule.profile import Profile
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.plugin import Mask
+from moorage.schedule.framework.profile import Profile
 
 MOST_TRIALS = 300
 MOST_SUGGESTIONS = 12

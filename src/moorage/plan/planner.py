@@ -22,7 +22,7 @@ from moorage.plan.rollout import Rollout, play_rollout
 from moorage.plan.rollout_fix import find_fix
 from moorage.plan.what_if import Changes, WhatIf
 from moorage.plan.world import World
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 
 Tick = Callable[[], None]
 

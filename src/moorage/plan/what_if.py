@@ -25,7 +25,7 @@ from moorage.plan.placement import Placement
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.reading import Reader
 from moorage.plan.world import World
-from moorage.schedule.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 
 _TEMPLATED = ("Deployment", "StatefulSet", "DaemonSet")
 _BUDGET = "Cannot evict pod as it would violate the pod's disruption budget."

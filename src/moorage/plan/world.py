@@ -25,9 +25,9 @@ from moorage.plan.pod_maker import FailedCreate, PodMaker
 from moorage.plan.priorities import resolve_priorities
 from moorage.plan.references import note_dangling
 from moorage.plan.volume_controller import bind_claims
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
-from moorage.schedule.default_profile import program_cache
-from moorage.schedule.default_selector import DefaultSelectors
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.config.default_profile import program_cache
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _FINISHED = ("Succeeded", "Failed")

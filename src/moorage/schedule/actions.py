@@ -9,7 +9,7 @@ import msgspec
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.diagnosis import event_note
-from moorage.schedule.waiting_pods import QueuedPod
+from moorage.schedule.queue.waiting_pods import QueuedPod
 
 FAILED_SCHEDULING = "FailedScheduling"
 POD_SCHEDULED = "PodScheduled"

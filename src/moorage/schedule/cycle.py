@@ -19,20 +19,20 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.model.types.node import Node
 from moorage.schedule.actions import Action, Bind, NoNode
-from moorage.schedule.backoff import Backoff
-from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
 from moorage.schedule.diagnosis import Diagnoses, first_refusals
-from moorage.schedule.disruption_budgets import DisruptionBudgets
-from moorage.schedule.engine import Engine
-from moorage.schedule.events import Event, EventKind, node_events, pod_events
-from moorage.schedule.nominations import NominatedPods, Nominations
-from moorage.schedule.plugin import SKIP
-from moorage.schedule.preemption import DefaultPreemption, Outcome, PreemptionArgs
-from moorage.schedule.profile import Profile
-from moorage.schedule.queue import SchedulingQueue
-from moorage.schedule.requeue import NO_NODES, RequeueTable
-from moorage.schedule.waiting_pods import QueuedPod
+from moorage.schedule.engine.candidates import NO_SLOT, Candidates
+from moorage.schedule.engine.engine import Engine
+from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
+from moorage.schedule.framework.plugin import SKIP
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.requeue import NO_NODES, RequeueTable
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.nominations import NominatedPods, Nominations
+from moorage.schedule.preemption.preemption import DefaultPreemption, Outcome, PreemptionArgs
+from moorage.schedule.queue.backoff import Backoff
+from moorage.schedule.queue.queue import SchedulingQueue
+from moorage.schedule.queue.waiting_pods import QueuedPod
 
 _DEFAULT_ARGS = PreemptionArgs()
 _WANTS_KEPT = 1 << 16

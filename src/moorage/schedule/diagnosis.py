@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 import msgspec
 import numpy as np
 
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.local_answers import Filter
-from moorage.schedule.plugin import Mask
-from moorage.schedule.verdict import Verdict
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.engine.local_answers import Filter
+from moorage.schedule.framework.plugin import Mask
+from moorage.schedule.framework.verdict import Verdict
 
 NO_NODES = "no nodes available to schedule pods"
 _LONGEST_NOTE = 1024  # what an event may hold

@@ -13,12 +13,12 @@ from pathlib import Path
 from textwrap import fill
 
 from moorage.model.gates import default_gates
-from moorage.schedule.default_profile import DEFAULT_PLUGINS, Row, Shared
-from moorage.schedule.extension_points import Point
-from moorage.schedule.plugin_args import Args
+from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, Row, Shared
+from moorage.schedule.config.plugin_args import Args
+from moorage.schedule.framework.extension_points import Point
 from moorage.schedule.plugins.priority_sort import PrioritySort
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
-from moorage.schedule.preemption import DefaultPreemption
+from moorage.schedule.preemption.preemption import DefaultPreemption
 
 INDEX = "README.md"
 _PART = re.compile(r"(?:^|(?<=\s))(Kubernetes|Differs|Next): ")

@@ -22,7 +22,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, component_gates
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
 NODE, POD, EVENT = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["v1", "Event"]
 DAEMON_SET = KINDS["apps/v1", "DaemonSet"]

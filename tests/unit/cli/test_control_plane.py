@@ -16,7 +16,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import PatchType
 from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
 NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 ROOT = Path(__file__).parents[3]

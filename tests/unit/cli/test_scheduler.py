@@ -16,7 +16,7 @@ from moorage.client.election.elector import ElectionTimes
 from moorage.client.kubeconfig.loading import load_access
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.serve.loopback import InProcessClient
 
 POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]

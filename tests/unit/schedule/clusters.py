@@ -7,11 +7,11 @@ from moorage.model.gates import GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.default_profile import default_profile
-from moorage.schedule.plugin import Plugin
-from moorage.schedule.profile import Profile
-from moorage.schedule.verdict import Verdict
+from moorage.schedule.config.default_profile import default_profile
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.plugin import Plugin
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.verdict import Verdict
 
 Raw = dict[str, Any]
 

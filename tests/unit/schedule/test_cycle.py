@@ -12,12 +12,12 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Action, Bind, NoNode
+from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.default_profile import default_profile
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.nominations import NominatedPods
-from moorage.schedule.profile import Profile
-from moorage.schedule.waiting_pods import Place
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.preemption.nominations import NominatedPods
+from moorage.schedule.queue.waiting_pods import Place
 
 DEFAULT = "default-scheduler"
 

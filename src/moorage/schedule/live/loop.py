@@ -16,8 +16,8 @@ from moorage.client.protocol import Client
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet
 from moorage.schedule.actions import Bind
-from moorage.schedule.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
-from moorage.schedule.default_selector import DefaultSelectors
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.config.plugin_args import VolumeBindingArgs
 from moorage.schedule.live.assumptions import Assumptions
 from moorage.schedule.live.binder import Binder
 from moorage.schedule.live.feed import WATCHED_KINDS, Feed
@@ -28,7 +28,7 @@ from moorage.schedule.live.recording import Recorder, Reporter
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.schedule.live.taint_warnings import TaintWarnings
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
-from moorage.schedule.plugin_args import VolumeBindingArgs
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 

@@ -15,13 +15,13 @@ from functools import partial
 
 from moorage.columns.shape import Shape
 from moorage.schedule.actions import Bind, NoNode
-from moorage.schedule.candidates import Candidates
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.events import EventKind
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.events import EventKind
+from moorage.schedule.framework.verdict import Code
 from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
-from moorage.schedule.verdict import Code
-from moorage.schedule.waiting_pods import Happening, Place
+from moorage.schedule.queue.waiting_pods import Happening, Place
 from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets
 
 SAMPLED = 1024  # one attempt of so many is measured plugin by plugin

@@ -18,7 +18,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
-from moorage.schedule.queue import SchedulingQueue
+from moorage.schedule.queue.queue import SchedulingQueue
 from moorage.telemetry.logs import get_logger
 
 POD = KINDS["v1", "Pod"]

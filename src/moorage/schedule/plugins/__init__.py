@@ -1,1 +1,1 @@
-"""One file per scheduler plugin, named as in Kubernetes; `moorage.schedule.profile` lists them in run order."""
+"""One file per scheduler plugin, named as in Kubernetes; `moorage.schedule.framework.profile` lists them in run order."""

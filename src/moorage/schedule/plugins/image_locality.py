@@ -11,7 +11,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.schedule.plugin import MAX_SCORE, Mask, Plugin, Prepared, Scores
+from moorage.schedule.framework.plugin import MAX_SCORE, Mask, Plugin, Prepared, Scores
 
 _MIB = 1024 * 1024
 _LEAST = 23 * _MIB

@@ -22,12 +22,12 @@ from moorage.columns.owned_terms import TermKind
 from moorage.columns.shape import Shape
 from moorage.match.comparison import shown
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
-from moorage.schedule.plugin import MAX_SCORE, Mask, Prepared, Scores
+from moorage.schedule.framework.plugin import MAX_SCORE, Mask, Prepared, Scores
+from moorage.schedule.framework.traits import Trait, Traits
+from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
+from moorage.schedule.framework.wide import WidePlugin
 from moorage.schedule.plugins.pod_affinity_domains import ANY_BREACH, NO_MATCH, AffinityWant
 from moorage.schedule.plugins.pod_affinity_hints import REQUEUE_ON
-from moorage.schedule.traits import Trait, Traits
-from moorage.schedule.verdict import Verdict, unresolvable, unschedulable
-from moorage.schedule.wide import WidePlugin
 
 AFFINITY_REASON = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"

@@ -33,10 +33,10 @@ from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.scheduling import NodeAffinity as NodeAffinityView
 from moorage.model.types.scheduling import NodeSelector
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
-from moorage.schedule.requeue import on
-from moorage.schedule.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 POD_REASON = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_REASON = "node(s) didn't match scheduler-enforced node affinity"

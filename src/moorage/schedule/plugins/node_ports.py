@@ -11,10 +11,10 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import HostPort, Shape, host_ports
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.requeue import on
-from moorage.schedule.verdict import Code, Verdict, unschedulable
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Code, Verdict, unschedulable
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 EVERY_ADDRESS = "0.0.0.0"

@@ -14,11 +14,17 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, pod_requests
 from moorage.columns.shape import Shape
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
-from moorage.schedule.requeue import on
-from moorage.schedule.resource_scoring import ScoresByState, Strategy, least_allocated, weighted_every, weighted_one
-from moorage.schedule.verdict import Code, Verdict
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Code, Verdict
+from moorage.schedule.plugins.resource_scoring import (
+    ScoresByState,
+    Strategy,
+    least_allocated,
+    weighted_every,
+    weighted_one,
+)
 
 DEFAULT_WEIGHTS = ((CPU, 1), (MEMORY, 1))
 _TOO_MANY_PODS = "Too many pods"

@@ -13,10 +13,10 @@ from moorage.columns.shape import Shape
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.scheduling import Taint
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.requeue import on
-from moorage.schedule.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 REASON = "node(s) were unschedulable"
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -12,9 +12,9 @@ from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
 from moorage.match.pod_affinity import compile_pod_affinity
 from moorage.model.types.pod import Pod
-from moorage.schedule.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.requeue import on
 from moorage.schedule.plugins.pod_affinity_domains import AffinityWant, is_about
-from moorage.schedule.requeue import on
 
 
 def _is_wanted(want: AffinityWant, pod: Pod, cluster: Cluster) -> bool:

@@ -26,13 +26,13 @@ from moorage.match.requirement import SelectorError
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
 from moorage.model.types.scheduling import TopologySpreadConstraint
-from moorage.schedule.default_selector import DefaultSelectors
-from moorage.schedule.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
+from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
+from moorage.schedule.framework.traits import Trait, Traits
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.wide import WidePlugin
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 from moorage.schedule.plugins.spread_domains import HOSTNAME, BalancedDomains, Constraint, Constraints, SpreadWant
 from moorage.schedule.plugins.spread_hints import REQUEUE_ON
-from moorage.schedule.traits import Trait, Traits
-from moorage.schedule.verdict import Code, Verdict, unresolvable
-from moorage.schedule.wide import WidePlugin
 
 SKEW_REASON = "node(s) didn't match pod topology spread constraints"
 LABEL_REASON = f"{SKEW_REASON} (missing required label)"

@@ -22,8 +22,8 @@ from moorage.columns.taint_sets import TaintSet
 from moorage.match.label_selector import Selector
 from moorage.match.node_selector import RequiredNodeAffinity
 from moorage.match.tolerations import TolerationSet
-from moorage.schedule.plugin import Mask
-from moorage.schedule.wide import Following, has_small_domains
+from moorage.schedule.framework.plugin import Mask
+from moorage.schedule.framework.wide import Following, has_small_domains
 
 HOSTNAME = "kubernetes.io/hostname"
 _HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})

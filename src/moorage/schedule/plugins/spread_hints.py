@@ -10,9 +10,9 @@ from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.requeue import on
 from moorage.schedule.plugins.spread_domains import Constraint, SpreadWant
-from moorage.schedule.requeue import on
 
 _HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 

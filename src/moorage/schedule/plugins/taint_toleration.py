@@ -19,10 +19,10 @@ from moorage.columns.taint_sets import TaintSet
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.scheduling import Taint, Toleration
-from moorage.schedule.events import Event, EventKind
-from moorage.schedule.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
-from moorage.schedule.requeue import on
-from moorage.schedule.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _SOFT = "PreferNoSchedule"

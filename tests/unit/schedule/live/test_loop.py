@@ -9,7 +9,7 @@ from tests.unit.schedule.live.running import run_in_virtual_time, running, settl
 
 from moorage.columns.cluster import PodRecord
 from moorage.model.gates import default_gates
-from moorage.schedule.configuration import load_configuration
+from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.live.loop import SLICE_SECONDS, LiveScheduler
 
 Story = Callable[[LiveScheduler], Awaitable[None]]

@@ -8,8 +8,8 @@ from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind
+from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.default_profile import default_profile
 from moorage.schedule.live.assumptions import Assumptions
 from moorage.schedule.live.pod_feed import PodFeed, are_alike
 from moorage.schedule.live.shape_memo import ShapeMemo

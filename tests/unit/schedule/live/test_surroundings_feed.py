@@ -10,11 +10,11 @@ from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.workload import ReplicaSet
+from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.default_profile import default_profile
-from moorage.schedule.default_selector import DefaultSelectors
-from moorage.schedule.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 
 
 class Heard(Scheduler):
@@ -61,7 +61,7 @@ def test_changes_of_storage_are_events(kind: str, old: Any, new: Any, events: li
 
 
 def test_an_attachment_that_goes_lets_a_pod_in() -> None:
-    from moorage.schedule.requeue import RequeueTable
+    from moorage.schedule.framework.requeue import RequeueTable
 
     profile = default_profile(default_gates())
     table = RequeueTable(profile.filters, cluster_of(), lambda name, shape: None)

@@ -14,8 +14,8 @@ from moorage.model.types.scheduling import (
     NodeSelectorTerm,
     PreferredSchedulingTerm,
 )
+from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.node_affinity import CONFLICT_REASON, ENFORCED_REASON, POD_REASON, NodeAffinity
-from moorage.schedule.verdict import Code
 
 GATES = default_gates()
 SEMVER = gates_from({"TaintTolerationNodeAffinitySemverComparisonOperators": True})

@@ -11,10 +11,10 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod
 from moorage.model.types.scheduling import TopologySpreadConstraint
-from moorage.schedule.candidates import Candidates
-from moorage.schedule.default_selector import DefaultSelectors
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.verdict import Code
+from moorage.schedule.plugins.default_selector import DefaultSelectors
 from moorage.schedule.plugins.pod_topology_spread import LABEL_REASON, SKEW_REASON, PodTopologySpread
-from moorage.schedule.verdict import Code
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 WEB = {"matchLabels": {"app": "web"}}

@@ -6,13 +6,13 @@ import pytest
 from tests.unit.schedule.clusters import alone, candidates_of, cluster_of, node, passing, place, pod, scores, verdicts
 
 from moorage.model.gates import default_gates, gates_from
+from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.image_locality import ImageLocality, full_name
 from moorage.schedule.plugins.node_name import NodeName
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.priority_sort import PrioritySort
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
-from moorage.schedule.verdict import Code
 
 GATES = default_gates()
 MIB = 1024 * 1024

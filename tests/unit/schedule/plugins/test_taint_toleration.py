@@ -6,8 +6,8 @@ import pytest
 from tests.unit.schedule.clusters import alone, cluster_of, node, passing, pod, scores, verdicts
 
 from moorage.model.gates import default_gates, gates_from
+from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.taint_toleration import TaintToleration
-from moorage.schedule.verdict import Code
 
 EVERYTHING = gates_from({"AllAlpha": True})
 

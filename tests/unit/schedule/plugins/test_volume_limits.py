@@ -13,8 +13,8 @@ from tests.unit.schedule.storage_objects import (
 )
 
 from moorage.columns.cluster import Cluster
-from moorage.schedule.plugins.node_volume_limits import TOO_MANY_VOLUMES, NodeVolumeLimits
-from moorage.schedule.verdict import Code
+from moorage.schedule.framework.verdict import Code
+from moorage.schedule.plugins.volumes.node_volume_limits import TOO_MANY_VOLUMES, NodeVolumeLimits
 
 LIMITS = NodeVolumeLimits()
 AWS = "kubernetes.io/aws-ebs"

@@ -1,0 +1,72 @@
+"""A scheduler as it was configured: profiles by name, what preemption may do, how long pods back off.
+
+In: a `Configuration`, made by `configuration` from a file, or the one of a scheduler that nobody configured. Out: the
+`Scheduler`. Kubernetes: profile.NewMap and scheduler.New. Next: `moorage.plan`.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from moorage.columns.cluster import Cluster
+from moorage.model.gates import GateSet
+from moorage.schedule.config.default_profile import (
+    DEFAULT_ORDER,
+    DEFAULT_SCHEDULER,
+    PluginOrder,
+    Shared,
+    make_profile,
+    program_cache,
+)
+from moorage.schedule.config.plugin_args import Args, DefaultPreemptionArgs
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.preemption.preemption import NAME as PREEMPTION
+from moorage.schedule.preemption.preemption import PreemptionArgs
+from moorage.schedule.queue.backoff import Backoff
+
+
+class ConfiguredProfile(msgspec.Struct, frozen=True):
+    """One `schedulerName`: its plugins and the arguments that were given."""
+
+    name: str = DEFAULT_SCHEDULER
+    order: PluginOrder = DEFAULT_ORDER
+    args: Mapping[str, Args] = msgspec.field(default_factory=dict)
+
+    @property
+    def preemption(self) -> PreemptionArgs | None:
+        """None if pods are never preempted."""
+        if not self.order.preempts:
+            return None
+        args = self.args.get(PREEMPTION)
+        if not isinstance(args, DefaultPreemptionArgs):
+            return PreemptionArgs()
+        return PreemptionArgs(args.minCandidateNodesPercentage, args.minCandidateNodesAbsolute)
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Something in a configuration that is accepted and means less than its author may think."""
+
+    source: str
+    line: int
+    text: str
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """All that a scheduler can be told."""
+
+    profiles: tuple[ConfiguredProfile, ...] = (ConfiguredProfile(),)
+    backoff: Backoff = Backoff()
+    notes: tuple[Note, ...] = ()
+
+    def make_profiles(self, gates: GateSet, selectors: DefaultSelectors | None = None) -> dict[str, Profile]:
+        shared = Shared(gates, program_cache(gates), selectors)
+        return {one.name: make_profile(one.name, shared, one.order, one.args) for one in self.profiles}
+
+    def make_scheduler(self, cluster: Cluster, gates: GateSet, selectors: DefaultSelectors | None = None) -> Scheduler:
+        preemption = {one.name: one.preemption for one in self.profiles}
+        return Scheduler(self.make_profiles(gates, selectors), cluster, preemption=preemption, backoff=self.backoff)
+
+
+DEFAULT_CONFIGURATION = Configuration()

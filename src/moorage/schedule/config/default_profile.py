@@ -1,0 +1,241 @@
+"""The plugins there are, all in one place, in the order in which they run unless somebody configures another one.
+
+In: the scheduler's gates and the arguments of plugins. Out: a `Profile`. The order matters twice: the first plugin to
+refuse a node gives the reason that is counted in the event, and cheap filters that say no for good come before dear
+ones. Kubernetes: apis/config/v1/default_plugins.go and framework/plugins/registry.go. Differs: dynamic resource
+allocation and pod groups are not there. Next: `configured_profiles`, for those who want other plugins or weights.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
+from moorage.schedule.config.plugin_args import (
+    LIST,
+    MOST_ALLOCATED,
+    REQUESTED_TO_CAPACITY_RATIO,
+    Args,
+    DefaultPreemptionArgs,
+    InterPodAffinityArgs,
+    NodeAffinityArgs,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    PodTopologySpreadArgs,
+    ScoringStrategy,
+    VolumeBindingArgs,
+    weights_of,
+)
+from moorage.schedule.framework.extension_points import Point
+from moorage.schedule.framework.plugin import Plugin
+from moorage.schedule.framework.prefilter_only import PreFilterOnly
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.image_locality import ImageLocality
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.node_affinity import NodeAffinity
+from moorage.schedule.plugins.node_name import NodeName
+from moorage.schedule.plugins.node_ports import NodePorts
+from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
+from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.resource_scoring import (
+    Strategy,
+    least_allocated,
+    most_allocated,
+    requested_to_capacity_ratio,
+)
+from moorage.schedule.plugins.taint_toleration import TaintToleration
+from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
+from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
+from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
+from moorage.schedule.plugins.volumes.volume_zone import VolumeZone
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """What the plugins of all profiles have together.
+
+    `programs` is where they keep compiled expressions; `selectors` are the Services and controllers by which pods
+    without spread constraints are spread.
+    """
+
+    gates: GateSet
+    programs: Any = None
+    selectors: DefaultSelectors | None = None
+
+
+# Makes a plugin of its arguments, which are of the row's type, and of what is shared.
+Make = Callable[[Any, Shared], Plugin[Any]]
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A plugin: where it is asked, its weight if it scores, how to make it, and what arguments it takes.
+
+    Without `make` it is a part of the queue, the cycle or the binder, and can only be turned off, if that.
+    """
+
+    name: str
+    points: frozenset[Point]
+    make: Make | None = None
+    weight: int = 0
+    args: type[Args] | None = None
+
+
+class PluginOrder(msgspec.Struct, frozen=True):
+    """Which plugins do what, in run order. `before_filters` may reject a pod or narrow the search, and no more."""
+
+    filters: tuple[str, ...]
+    scores: tuple[tuple[str, int], ...]
+    before_filters: tuple[str, ...] = ()
+    respects_scheduling_gates: bool = True
+    preempts: bool = True
+
+
+def _points(*points: Point) -> frozenset[Point]:
+    return frozenset(points)
+
+
+_FILTERS = _points(Point.FILTER)
+_PREPARES_AND_FILTERS = _points(Point.PRE_FILTER, Point.FILTER)
+_SCORES = _points(Point.PRE_SCORE, Point.SCORE)
+
+DEFAULT_PLUGINS: tuple[Row, ...] = (
+    # Before anything else: is it the pod's turn at all, and whose turn is it? Both are asked by the queue.
+    Row("SchedulingGates", _points(Point.PRE_ENQUEUE)),
+    Row("PrioritySort", _points(Point.QUEUE_SORT)),
+    # Cordoned nodes are out for nearly every pod, and one comparison tells.
+    Row("NodeUnschedulable", _FILTERS, lambda _, shared: NodeUnschedulable(shared.gates, shared.programs)),
+    # A pod that names its node has nothing more to choose.
+    Row("NodeName", _FILTERS, lambda _, shared: NodeName()),
+    # Taints keep whole pools of nodes away, and no eviction changes that. A soft taint weighs most of all scores:
+    # somebody put it there to keep pods off.
+    Row("TaintToleration", _FILTERS | _SCORES, lambda _, shared: TaintToleration(shared.gates, shared.programs), 3),
+    # Labels, too, are final. What users prefer counts twice what the scheduler thinks of by itself.
+    Row(
+        "NodeAffinity",
+        _PREPARES_AND_FILTERS | _SCORES,
+        lambda args, shared: NodeAffinity(shared.gates, args.addedAffinity),
+        2,
+        NodeAffinityArgs,
+    ),
+    # From here on eviction may help. Ports are a look-up.
+    Row("NodePorts", _PREPARES_AND_FILTERS, lambda _, shared: NodePorts()),
+    # The commonest reason of all; when a node is refused for resources, nobody asks about its volumes or domains.
+    Row(
+        "NodeResourcesFit",
+        _PREPARES_AND_FILTERS | _SCORES,
+        lambda args, shared: _node_resources_fit(args),
+        1,
+        NodeResourcesFitArgs,
+    ),
+    # Volumes: first what other pods use and how many there are, which eviction may change; then where they can be
+    # reached from, which it does not.
+    Row("VolumeRestrictions", _PREPARES_AND_FILTERS, lambda _, shared: VolumeRestrictions()),
+    Row("NodeVolumeLimits", _PREPARES_AND_FILTERS, lambda _, shared: NodeVolumeLimits()),
+    Row(
+        "VolumeBinding",
+        _PREPARES_AND_FILTERS | _SCORES | {Point.RESERVE, Point.PRE_BIND},
+        lambda _, shared: VolumeBinding(shared.gates),
+        0,  # its score is about storage capacity, behind a gate that Moorage does not have
+        VolumeBindingArgs,
+    ),
+    Row("VolumeZone", _PREPARES_AND_FILTERS, lambda _, shared: VolumeZone()),
+    # What depends on pods elsewhere comes last, because it is the dearest; spreading is a count per domain, ...
+    Row(
+        "PodTopologySpread",
+        _PREPARES_AND_FILTERS | _SCORES,
+        lambda args, shared: PodTopologySpread(
+            shared.gates,
+            shared.programs,
+            shared.selectors,
+            args.defaultConstraints if args.defaulting == LIST else None,
+        ),
+        2,
+        PodTopologySpreadArgs,
+    ),
+    # ... and affinity several of them.
+    Row(
+        "InterPodAffinity",
+        _PREPARES_AND_FILTERS | _SCORES,
+        lambda args, shared: InterPodAffinity(args.hard_weight, args.ignorePreferredTermsOfExistingPods),
+        2,
+        InterPodAffinityArgs,
+    ),
+    # Nobody's node is left: the cycle looks for somebody to evict.
+    Row("DefaultPreemption", _points(Point.PRE_ENQUEUE, Point.POST_FILTER), args=DefaultPreemptionArgs),
+    # Scores only, after everything that filters: how evenly resources would be used, ...
+    Row(
+        "NodeResourcesBalancedAllocation",
+        _SCORES,
+        lambda args, shared: NodeResourcesBalancedAllocation([name for name, _ in weights_of(args.resources)]),
+        1,
+        NodeResourcesBalancedAllocationArgs,
+    ),
+    # ... and whether the image is there, which saves a download and nothing else.
+    Row("ImageLocality", _points(Point.SCORE), lambda _, shared: ImageLocality(), 1),
+    # And then the pod gets its node.
+    Row("DefaultBinder", _points(Point.BIND)),
+)
+PLUGINS: Mapping[str, Row] = {row.name: row for row in DEFAULT_PLUGINS}
+
+DEFAULT_ORDER = PluginOrder(
+    tuple(row.name for row in DEFAULT_PLUGINS if Point.FILTER in row.points),
+    tuple((row.name, row.weight) for row in DEFAULT_PLUGINS if row.weight),
+)
+
+
+def _node_resources_fit(args: NodeResourcesFitArgs) -> NodeResourcesFit:
+    return NodeResourcesFit(
+        _strategy(args.strategy),
+        weights_of(args.strategy.resources),
+        frozenset(args.ignoredResources),
+        frozenset(args.ignoredResourceGroups),
+    )
+
+
+def _strategy(strategy: ScoringStrategy) -> Strategy:
+    if strategy.type == MOST_ALLOCATED:
+        return most_allocated()
+    ratio = strategy.requestedToCapacityRatio
+    if strategy.type == REQUESTED_TO_CAPACITY_RATIO and ratio is not None:
+        return requested_to_capacity_ratio([(point.utilization, point.score) for point in ratio.shape])
+    return least_allocated()
+
+
+def default_profile(
+    gates: GateSet, name: str = DEFAULT_SCHEDULER, selectors: DefaultSelectors | None = None
+) -> Profile:
+    """The profile of a scheduler that nobody configured."""
+    return make_profile(name, Shared(gates, program_cache(gates), selectors))
+
+
+def make_profile(
+    name: str, shared: Shared, order: PluginOrder = DEFAULT_ORDER, args: Mapping[str, Args] | None = None
+) -> Profile:
+    """A profile of plugins by name; each is made once, whatever it does. `args` has those that were given."""
+    given = args or {}
+    made: dict[str, Plugin[Any]] = {}
+    for plugin in (*order.filters, *order.before_filters, *(scoring for scoring, _ in order.scores)):
+        row = PLUGINS[plugin]
+        if plugin not in made and row.make is not None:
+            made[plugin] = row.make(given.get(plugin, row.args() if row.args is not None else None), shared)
+    before = (PreFilterOnly(made[plugin]) for plugin in order.before_filters)
+    return Profile(
+        name,
+        (*before, *(made[plugin] for plugin in order.filters)),
+        tuple((made[plugin], weight) for plugin, weight in order.scores),
+        order.respects_scheduling_gates,
+    )
+
+
+def program_cache(gates: GateSet) -> Any:
+    """One cache of compiled expressions; None where the gate is off, because CEL takes long to import."""
+    if not gates.enabled(TAINT_TOLERATION_CEL):
+        return None
+    from moorage.match.cel import ProgramCache
+
+    return ProgramCache()

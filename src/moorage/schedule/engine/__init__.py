@@ -1,0 +1,1 @@
+"""The placement engine: candidates per shape, kept up to date slot by slot."""

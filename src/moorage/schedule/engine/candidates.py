@@ -1,0 +1,286 @@
+"""The best node for one shape, kept up to date instead of searched for.
+
+In: a profile, a shape, the cluster. Out: the best slot now. What local plugins say is kept for every slot and repaired
+for the slots that changed since the last question. Slots that all else (normalised scores, spread, pod affinity) must
+treat alike are one class, in which they wait in a heap. Only classes are compared for each pod: that takes O(log n) and
+a few operations on arrays as long as there are classes. The winner is the same as if all nodes had been asked: highest
+score, then largest tie number.
+
+Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on a sample of the nodes.
+Next: `engine`, which keeps one of these per shape.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import Shape
+from moorage.schedule.engine.local_answers import Filter, LocalAnswers, Score
+from moorage.schedule.engine.prefilter import combine_prepared
+from moorage.schedule.engine.standings import Standings
+from moorage.schedule.framework.plugin import Mask, Plugin, Prepared, Scores, normalize
+from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.traits import Trait
+from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.wide import WidePlugin, too_many
+
+NO_SLOT = -1
+
+
+class _Wide:
+    """A wide plugin, what it does here, which of the traits are its own, and how far its want's log was read."""
+
+    __slots__ = ("filters", "plugin", "position", "rows", "want", "weight")
+
+    def __init__(self, plugin: WidePlugin[Any], prepared: Prepared, filters: bool, weight: int) -> None:
+        self.plugin = plugin
+        self.want = prepared.want
+        self.filters = filters
+        self.weight = weight
+        self.position = -1
+        self.rows = slice(0, 0)
+
+    @property
+    def is_read(self) -> bool:
+        return bool(self.position == self.want.touched.position)
+
+
+class Candidates:
+    """One shape's chances on every node."""
+
+    def __init__(self, profile: Profile, shape: Shape, cluster: Cluster) -> None:
+        self.shape = shape
+        self.cluster = cluster
+        prepared = {plugin: plugin.prepare(shape, cluster) for plugin in profile.filters}
+        for plugin, _ in profile.scores:
+            if plugin not in prepared:
+                prepared[plugin] = plugin.prepare(shape, cluster)
+        self.prepared = prepared
+        self.filters = tuple(Filter(p, prepared[p]) for p in profile.filters if prepared[p].filters)
+        self.scores = tuple(Score(p, prepared[p], weight) for p, weight in profile.scores if prepared[p].scores)
+        self.names = tuple(item.plugin.name for item in self.filters)
+        self.prefilter = combine_prepared((p, prepared[p]) for p in profile.filters)
+        self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
+        self._only_nodes = self.prefilter.only_nodes
+        self._pinning = tuple(f for f in self.filters if type(f.plugin).sole_slot is not Plugin.sole_slot)
+        weights = {score.plugin: score.weight for score in self.scores}
+        filtering = {item.plugin for item in self.filters}
+        self._wide = tuple(
+            _Wide(plugin, prepared[plugin], plugin in filtering, weights.get(plugin, 0))
+            for plugin in prepared
+            if isinstance(plugin, WidePlugin) and (plugin in filtering or plugin in weights)
+        )
+        self._speaking: tuple[_Wide, ...] = ()  # those with traits, which is not all of them at all times
+        # The filters that could refuse a slot when last asked: the local ones, and wide ones with traits and a reason.
+        self.deciding = self.filters
+        self._local = LocalAnswers(self.filters, self.scores, cluster)
+        self._ranked = self._local.ranked
+        asked: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
+        # A plugin that rejects the shape as a whole need not have prepared anything to be asked about.
+        self._epochal = tuple(
+            a
+            for a in asked
+            if a.plugin.local and type(a.plugin).epoch is not Plugin.epoch and a.prepared.rejection is None
+        )
+        self._epochs: list[Any] = []
+        self._wide_masks: dict[Plugin[Any], tuple[Any, Mask]] = {}
+        self._position = -1
+        self._standings = Standings()
+
+    def best(self) -> int:
+        """The slot of the best node, or `NO_SLOT`."""
+        if self.rejection is not None:
+            return NO_SLOT
+        if self._only_nodes is not None and len(self._only_nodes) == 1:
+            (name,) = self._only_nodes
+            return self._only_choice(self.cluster.nodes.slot_of.get(name, NO_SLOT))
+        for item in self._pinning:
+            sole = item.plugin.sole_slot(item.prepared.want, self.cluster)
+            if sole is not None:
+                return self._only_choice(sole)
+        self._refresh()
+        standings = self._standings
+        tops = standings.tops
+        if len(tops) == 1 and not self._speaking:
+            return standings.front(0) if tops[0] >= 0 else NO_SLOT
+        allowed = tops >= 0
+        traits = standings.traits
+        for wide in self._speaking:
+            if wide.filters and wide.plugin.has_filter(wide.want):
+                allowed &= wide.plugin.filter_traits(wide.want, traits[wide.rows])
+        choices = allowed.nonzero()[0]
+        if len(choices) <= 1:
+            return standings.front(choices.item(0)) if len(choices) else NO_SLOT
+        sizes = standings.sizes
+        if len(choices) != len(tops):
+            tops, traits, sizes = tops[choices], traits[:, choices], sizes[choices]
+        return standings.front(choices.item((tops + self._worth(traits, sizes)).argmax()))
+
+    def _worth(self, traits: Scores, sizes: Scores) -> Scores | int:
+        """What each class that is left gets for its traits, normalised over these classes, as a part of the key."""
+        worth: Scores | int = 0
+        for raw, ranked, varies in zip(traits, self._ranked, self._standings.varies, strict=False):
+            if varies:
+                scaled = normalize(raw, np.ones(len(raw), np.bool_), ranked.score.plugin.normalization)
+                worth = worth + scaled * (ranked.score.weight << 32)
+        for wide in self._speaking:
+            if wide.weight and wide.plugin.has_score(wide.want):
+                worth = worth + wide.plugin.score_traits(wide.want, traits[wide.rows], sizes) * (wide.weight << 32)
+        return worth
+
+    def _only_choice(self, slot: int) -> int:
+        """Asking all nodes about a DaemonSet's pod, which names its node, would make a DaemonSet's cost quadratic.
+
+        The same goes for a thousand pods that each have a disk on another node.
+        """
+        return slot if slot != NO_SLOT and self.passes(slot) else NO_SLOT
+
+    def feasible(self) -> Mask:
+        """Every slot on which all filters agree."""
+        if self.rejection is not None:
+            return np.zeros(self.cluster.nodes.slots.capacity, np.bool_)
+        self._refresh()
+        return self._narrowed().copy()
+
+    def refresh(self) -> None:
+        """Learn what changed."""
+        if self.rejection is None:
+            self._refresh()
+
+    def passes(self, slot: int) -> bool:
+        """Whether one slot passes all filters as the cluster is now; nothing is kept."""
+        if self.rejection is not None or not self.is_considered(slot):
+            return False
+        cluster = self.cluster
+        return all(f.plugin.filter_slot(f.prepared.want, cluster, slot) for f in self.filters)
+
+    def score_table(self, feasible: Mask) -> dict[str, Scores]:
+        """The weighted, normalised scores of each plugin that scores now, for all slots."""
+        table: dict[str, Scores] = {}
+        for score in self.scores:
+            want = score.prepared.want
+            if score.plugin.scores_now(want, self.cluster, feasible):
+                raw = score.plugin.score(want, self.cluster, feasible)
+                table[score.plugin.name] = normalize(raw, feasible, score.plugin.normalization) * score.weight
+        return table
+
+    # -- wide plugins -------------------------------------------------------------------------------------------
+
+    def _narrowed(self) -> Mask:
+        feasible = self._local.feasible
+        for item in self.filters:
+            if not item.plugin.local:
+                feasible = feasible & self.mask(item)
+        return feasible
+
+    def mask(self, item: Filter) -> Mask:
+        """One filter's answer for every slot; not to be written to. What is not local is kept while it is valid."""
+        want = item.prepared.want
+        if item.plugin.local:
+            return item.plugin.filter(want, self.cluster)
+        revision = item.plugin.revision(want, self.cluster)
+        kept = self._wide_masks.get(item.plugin)
+        if kept is None or kept[0] != revision:
+            kept = self._wide_masks[item.plugin] = (revision, item.plugin.filter(want, self.cluster))
+        return kept[1]
+
+    def revision(self) -> tuple[Any, ...]:
+        """Equal values mean that every filter answers the same."""
+        wide = tuple(wide.plugin.revision(wide.want, self.cluster) for wide in self._wide)
+        return (self._current_epochs(), self.cluster.nodes.changes.position, wide)
+
+    def _current_epochs(self) -> list[Any]:
+        return [item.plugin.epoch(item.prepared.want, self.cluster) for item in self._epochal]
+
+    # -- keeping up ---------------------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        cluster = self.cluster
+        nodes = cluster.nodes
+        epochs = self._current_epochs()  # first, since a plugin may note slots on which something else changed
+        position = nodes.changes.position
+        unread = False
+        for wide in self._wide:
+            want = wide.want
+            want.catch_up(cluster)
+            unread |= wide.position != want.touched.position
+        if position == self._position and epochs == self._epochs and not unread:
+            return
+        changed = nodes.changes.since(self._position) if self._position >= 0 and epochs == self._epochs else None
+        self._position = position
+        self._epochs = epochs
+        touched = self._touched() if unread else []
+        capacity = nodes.slots.capacity
+        if (
+            changed is None
+            or touched is None
+            or len(self._local.fixed) != capacity
+            or too_many(len(changed) + len(touched), capacity)
+        ):
+            self._rebuild()
+        else:
+            repaired = changed if len(changed) == 1 else list(dict.fromkeys(changed))
+            self._local.repair(repaired, self.is_considered)
+            for slot in dict.fromkeys((*repaired, *touched)) if touched else repaired:
+                self._place(slot)
+        self._standings.settle()
+
+    def _touched(self) -> list[int] | None:
+        """The slots whose wide traits changed since the last time; None if that may be all of them."""
+        touched: list[int] | None = []
+        for wide in self._wide:
+            if not wide.is_read:
+                log = wide.want.touched
+                since = log.since(wide.position)
+                wide.position = log.position
+                touched = None if since is None or touched is None else touched + since
+        return touched
+
+    def _rebuild(self) -> None:
+        wide_traits = self._listen()
+        local = self._local
+        local.rebuild(self.considered())
+        traits = [ranked.raw for ranked in self._ranked] + wide_traits
+        self._standings.rebuild(local.feasible, (local.fixed << 32) | self.cluster.nodes.tie, traits)
+
+    def _listen(self) -> list[Trait]:
+        """The traits of all wide plugins, which have their rows after those of the ranked scores."""
+        traits: list[Trait] = []
+        for wide in self._wide:
+            first = len(traits)
+            traits += wide.plugin.traits(wide.want, self.cluster)
+            wide.rows = slice(len(self._ranked) + first, len(self._ranked) + len(traits))
+        self._speaking = tuple(wide for wide in self._wide if wide.rows.start != wide.rows.stop)
+        minding = {wide.plugin for wide in self._speaking if wide.plugin.may_filter(wide.want)}
+        self.deciding = tuple(item for item in self.filters if item.plugin.local or item.plugin in minding)
+        return traits
+
+    def _place(self, slot: int) -> None:
+        """Put a slot into the class where it belongs now."""
+        local = self._local
+        if not local.feasible[slot]:
+            self._standings.remove(slot)
+            return
+        cluster = self.cluster
+        traits = [ranked.raw.item(slot) for ranked in self._ranked]
+        for wide in self._speaking:
+            traits += wide.plugin.traits_at(wide.want, cluster, slot)
+        key = (local.fixed.item(slot) << 32) | cluster.nodes.tie.item(slot)
+        self._standings.put(slot, key, tuple(traits))
+
+    def considered(self) -> Mask:
+        """The slots whose nodes the filters are asked about: all, or those a plugin named beforehand."""
+        nodes = self.cluster.nodes
+        if self._only_nodes is None:
+            return nodes.alive.copy()
+        mask = np.zeros(nodes.slots.capacity, np.bool_)
+        mask[[slot for name in self._only_nodes if (slot := nodes.slot_of.get(name)) is not None]] = True
+        return mask
+
+    def is_considered(self, slot: int) -> bool:
+        """The same for one slot."""
+        nodes = self.cluster.nodes
+        return bool(nodes.alive[slot]) and (
+            self._only_nodes is None or nodes.node(slot).metadata.name in self._only_nodes
+        )

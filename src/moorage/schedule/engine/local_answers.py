@@ -1,0 +1,134 @@
+"""What local plugins say about every slot, kept for one shape and repaired where something changed.
+
+In: the shape's local filters and scores. Out: which slots pass, what each scores by itself, and the raw scores that are
+normalised later. Pods come and go all the time and nodes seldom change, so what plugins say that do not read the pods
+of a node (taints, labels, images) is kept apart and asked again only when a node was. Next: `candidates`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.schedule.framework.plugin import Mask, Normalization, Plugin, Prepared, Scores
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """A filter that has something to say about the shape."""
+
+    plugin: Plugin[Any]
+    prepared: Prepared
+
+
+class Score(msgspec.Struct, frozen=True):
+    """A score that has something to say about the shape, and its weight."""
+
+    plugin: Plugin[Any]
+    prepared: Prepared
+    weight: int
+
+
+class Ranked:
+    """A local score that is normalised over all feasible slots, and its raw values: a trait."""
+
+    __slots__ = ("raw", "score")
+
+    def __init__(self, score: Score) -> None:
+        self.score = score
+        self.raw: Scores = np.zeros(0, np.int64)
+
+
+class LocalAnswers:
+    """The answers. `feasible`, `fixed` and the raw scores of `ranked` are for all slots; not to be written to."""
+
+    def __init__(self, filters: Iterable[Filter], scores: Iterable[Score], cluster: Cluster) -> None:
+        local = [item for item in filters if item.plugin.local]
+        scoring = [item for item in scores if item.plugin.local]
+        plain = [item for item in scoring if item.plugin.normalization is Normalization.NONE]
+        self._cluster = cluster
+        self._settled_filters = [item for item in local if not item.plugin.reads_pods]
+        self._filters = [
+            (item.plugin.filter_slot, item.prepared.want, item.plugin) for item in local if item.plugin.reads_pods
+        ]
+        self._settled_scores = [item for item in plain if not item.plugin.reads_pods]
+        self._scores = [
+            (item.plugin.score_slot, item.prepared.want, item.weight, item.plugin)
+            for item in plain
+            if item.plugin.reads_pods
+        ]
+        self.ranked = tuple(Ranked(item) for item in scoring if item.plugin.normalization is not Normalization.NONE)
+        self._moving_ranked = [ranked for ranked in self.ranked if ranked.score.plugin.reads_pods]
+        self._settled_ranked = [ranked for ranked in self.ranked if not ranked.score.plugin.reads_pods]
+        self._generation = -1
+        self.feasible: Mask = np.zeros(0, np.bool_)
+        self.fixed: Scores = np.zeros(0, np.int64)
+        # What follows from the nodes alone: which slots are left, and what they score.
+        self._eligible: Mask = np.zeros(0, np.bool_)
+        self._base: Scores = np.zeros(0, np.int64)
+
+    def rebuild(self, considered: Mask) -> None:
+        """Ask about all slots."""
+        cluster = self._cluster
+        self._generation = cluster.nodes.generation
+        eligible = considered
+        for item in self._settled_filters:
+            eligible = eligible & item.plugin.filter(item.prepared.want, cluster)
+        feasible = eligible.copy()
+        for _, want, plugin in self._filters:
+            feasible &= plugin.filter(want, cluster)
+        base = np.zeros(len(feasible), np.int64)
+        for score in self._settled_scores:
+            base += score.plugin.score(score.prepared.want, cluster, feasible) * score.weight
+        fixed = base.copy()
+        for _, want, weight, scoring in self._scores:
+            fixed += scoring.score(want, cluster, feasible) * weight
+        for ranked in self.ranked:
+            ranked.raw = ranked.score.plugin.score(ranked.score.prepared.want, cluster, feasible).copy()
+        self._eligible, self._base = eligible, base
+        self.feasible, self.fixed = feasible, fixed
+
+    def repair(self, slots: Sequence[int], is_considered: Callable[[int], bool]) -> None:
+        """Ask about some slots again, on which pods came or went; if nodes changed at all, about these nodes, too."""
+        if self._generation != self._cluster.nodes.generation:
+            self._generation = self._cluster.nodes.generation
+            for slot in slots:
+                self._repair_node(slot, is_considered(slot))
+        for slot in slots:
+            self._repair(slot)
+
+    def _repair_node(self, slot: int, considered: bool) -> None:
+        cluster = self._cluster
+        eligible = considered and all(
+            item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in self._settled_filters
+        )
+        self._eligible[slot] = eligible
+        if eligible:
+            self._base[slot] = sum(
+                score.plugin.score_slot(score.prepared.want, cluster, slot) * score.weight
+                for score in self._settled_scores
+            )
+            _rank(self._settled_ranked, cluster, slot)
+
+    def _repair(self, slot: int) -> None:
+        cluster = self._cluster
+        feasible = bool(self._eligible[slot])
+        if feasible:
+            for filter_slot, want, _ in self._filters:
+                if not filter_slot(want, cluster, slot):
+                    feasible = False
+                    break
+        self.feasible[slot] = feasible
+        if feasible:
+            fixed = self._base.item(slot)
+            for score_slot, want, weight, _ in self._scores:
+                fixed += score_slot(want, cluster, slot) * weight
+            self.fixed[slot] = fixed
+            if self._moving_ranked:
+                _rank(self._moving_ranked, cluster, slot)
+
+
+def _rank(scores: Iterable[Ranked], cluster: Cluster, slot: int) -> None:
+    for ranked in scores:
+        ranked.raw[slot] = ranked.score.plugin.score_slot(ranked.score.prepared.want, cluster, slot)

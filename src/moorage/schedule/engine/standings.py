@@ -1,0 +1,207 @@
+"""All slots that are left, in classes of equal traits, each class with its best slot in front.
+
+In: for every slot its key (what it scores by itself, then its tie number) and its traits; later the same for single
+slots. Out: per class its traits, and the key of its best slot. Whoever knows what a class is worth as a whole then
+compares classes and not nodes. A slot that changes costs O(log n).
+
+Of each class only the best slots wait in a heap: all those whose key is not below the class's floor. The others are
+looked at when the heap has run out, so a shape of which there are few pods never pays for sorting thousands of nodes.
+Next: `candidates`, which judges the classes.
+"""
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.schedule.framework.traits import Traits, distinct
+
+_SLOT_BITS = 24
+_SLOT_MASK = (1 << _SLOT_BITS) - 1
+_NONE = -1
+_ROOM = 64  # for classes
+_LINE = 64  # of a class that wait in its heap, at least,
+_SHARE = 32  # and one in this many
+
+Array = NDArray[np.int64]
+
+
+class Standings:
+    """The classes. `put` and `remove` change one slot; `settle` must come before anything is read."""
+
+    __slots__ = (
+        "_class_at",
+        "_codes",
+        "_floors",
+        "_heaps",
+        "_key_at",
+        "_moved",
+        "_sample",
+        "_sizes",
+        "_tops",
+        "_traits",
+        "_unused",
+        "varies",
+    )
+
+    def __init__(self) -> None:
+        self.rebuild(np.zeros(0, np.bool_), np.zeros(0, np.int64), ())
+
+    def rebuild(self, left: NDArray[np.bool_], keys: Array, traits: Traits) -> None:
+        """Begin anew with the slots that are left."""
+        slots = left.nonzero()[0]
+        chosen = [trait[slots] for trait in traits]
+        first, classes = distinct(chosen, len(slots))
+        count = len(first)
+        room = 2 * count + _ROOM
+        self._traits = np.zeros((len(traits), room), np.int64)
+        for row, trait in zip(self._traits, chosen, strict=True):
+            row[:count] = trait[first]
+        self._codes: dict[tuple[int, ...], int] = {
+            tuple(column): code for code, column in enumerate(self._traits[:, :count].T.tolist())
+        }
+        # For each trait, whether some class differs in it from the first one: what all share tells nothing about them.
+        self._sample = next(iter(self._codes), None)
+        self.varies = [bool((row != row[0]).any()) for row in self._traits[:, :count]] if count else []
+        self._key_at = keys
+        self._class_at = np.full(len(left), _NONE, np.int64)
+        self._class_at[slots] = classes
+        self._sizes = np.zeros(room, np.int64)
+        self._tops = np.full(room, _NONE, np.int64)
+        self._floors = [0] * count
+        self._heaps: list[list[int]] = [[] for _ in first]
+        self._moved: set[int] = set()
+        self._unused: list[int] = []  # numbers of classes that nobody is in any more
+        self._line_up(slots, classes, count)
+
+    def _line_up(self, slots: Array, classes: Array, count: int) -> None:
+        """Fill all heaps."""
+        if count == 0:
+            return
+        sizes = np.bincount(classes, minlength=count)
+        self._sizes[:count] = sizes
+        ordered = slots[np.argsort(classes, kind="stable")] if count > 1 else slots
+        end = 0
+        for code, size in enumerate(sizes.tolist()):
+            begin, end = end, end + size
+            self._fill(code, ordered[begin:end])
+            self._tops[code] = -(self._heaps[code][0] >> _SLOT_BITS)
+
+    def _fill(self, code: int, members: Array) -> None:
+        """Let the best of a class wait in its heap."""
+        keys = self._key_at[members]
+        line = max(_LINE, len(members) // _SHARE)
+        floor = 0
+        if len(members) > line:
+            floor = int(np.partition(keys, len(members) - line)[len(members) - line])
+            members, keys = members[keys >= floor], keys[keys >= floor]
+        heap = [(-key << _SLOT_BITS) | slot for key, slot in zip(keys.tolist(), members.tolist(), strict=True)]
+        heapify(heap)
+        self._heaps[code] = heap
+        self._floors[code] = floor
+
+    # -- one slot -----------------------------------------------------------------------------------------------
+
+    def put(self, slot: int, key: int, traits: tuple[int, ...]) -> None:
+        """The slot is left, with this key and these traits."""
+        old = self._class_at.item(slot)
+        code = self._codes.get(traits)
+        if code is None:
+            code = self._new_class(traits)
+        if code == old:
+            if key == self._key_at.item(slot):
+                return
+        else:
+            if old != _NONE:
+                self._sizes[old] -= 1
+                self._moved.add(old)
+            self._sizes[code] += 1
+            self._class_at[slot] = code
+        self._key_at[slot] = key
+        self._moved.add(code)
+        if key >= self._floors[code]:
+            heap = self._heaps[code]
+            heappush(heap, (-key << _SLOT_BITS) | slot)
+            if len(heap) > 2 * _LINE and len(heap) > 2 * self._sizes[code]:
+                self._sweep(code)
+
+    def remove(self, slot: int) -> None:
+        """The slot is out."""
+        old = self._class_at.item(slot)
+        if old != _NONE:
+            self._class_at[slot] = _NONE
+            self._sizes[old] -= 1
+            self._moved.add(old)
+
+    def _new_class(self, traits: tuple[int, ...]) -> int:
+        if self._unused:
+            code = self._unused.pop()
+        else:
+            code = len(self._heaps)
+            self._heaps.append([])
+            self._floors.append(0)
+        self._codes[traits] = code
+        if code == len(self._sizes):
+            self._sizes = np.concatenate([self._sizes, np.zeros_like(self._sizes)])
+            self._tops = np.concatenate([self._tops, np.full_like(self._tops, _NONE)])
+            self._traits = np.concatenate([self._traits, np.zeros_like(self._traits)], axis=1)
+        self._traits[:, code] = traits
+        if self._sample is None:
+            self._sample, self.varies = traits, [False] * len(traits)
+        for row, (expected, trait) in enumerate(zip(self._sample, traits, strict=True)):
+            if expected != trait:
+                self.varies[row] = True
+        return code
+
+    def _is_current(self, entry: int, code: int) -> bool:
+        slot = entry & _SLOT_MASK
+        return self._class_at.item(slot) == code and self._key_at.item(slot) == -(entry >> _SLOT_BITS)
+
+    def _sweep(self, code: int) -> None:
+        """Drop entries that later ones have superseded."""
+        heap = [entry for entry in set(self._heaps[code]) if self._is_current(entry, code)]
+        heapify(heap)
+        self._heaps[code] = heap
+
+    # -- all classes --------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Find the best slot of each class in which something moved."""
+        for code in self._moved:
+            heap = self._heaps[code]
+            while heap and not self._is_current(heap[0], code):
+                heappop(heap)
+            if not heap and self._sizes[code]:
+                self._fill(code, (self._class_at == code).nonzero()[0])
+                heap = self._heaps[code]
+            if heap:
+                self._tops[code] = -(heap[0] >> _SLOT_BITS)
+            else:
+                self._disband(code)
+        self._moved.clear()
+
+    def _disband(self, code: int) -> None:
+        """Nobody is in the class any more, so that another may have its number."""
+        self._tops[code] = _NONE
+        self._floors[code] = 0
+        del self._codes[tuple(self._traits[:, code].tolist())]
+        self._unused.append(code)
+
+    @property
+    def traits(self) -> Array:
+        """One row per trait, one column per class."""
+        return self._traits[:, : len(self._heaps)]
+
+    @property
+    def sizes(self) -> Array:
+        """How many slots each class has."""
+        return self._sizes[: len(self._heaps)]
+
+    @property
+    def tops(self) -> Array:
+        """The key of each class's best slot; negative if it has none."""
+        return self._tops[: len(self._heaps)]
+
+    def front(self, code: int) -> int:
+        """The best slot of a class that has one."""
+        return self._heaps[code][0] & _SLOT_MASK

@@ -1,0 +1,1 @@
+"""The plugin framework: plugin base, profiles, verdicts, cluster events and queueing hints."""

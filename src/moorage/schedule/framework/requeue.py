@@ -1,0 +1,142 @@
+"""Whom an event may help: each plugin says so for the pods that it rejected.
+
+In: the plugins' `requeue_on` rows, a shape, who rejected it, an event. Out: whether to try again. A hint is asked once
+for all waiting pods of one shape, and not even that where the labels of the pod that an event is about tell that it
+would say no: a thousand shapes that each wait for a pod of their own are filed under the label that such a pod has. The
+law: a hint never says no to an event that turns its plugin's no into a yes.
+Kubernetes: EnqueueExtensions with their QueueingHintFns, asked for each pod. Next: `queue`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.pod_classes import Label
+from moorage.columns.shape import Shape
+from moorage.schedule.framework.events import Event, EventKind
+
+# Given what the plugin wants for the shape, the shape, the event and the cluster: may the plugin now say yes?
+Hint = Callable[[Any, Shape, Event, Cluster], bool]
+
+
+# Given the same but for the event: labels of which a pod must have one for the hint to say yes about it; None if that
+# cannot be told. No label at all: the hint never says yes.
+Needs = Callable[[Any, Shape, Cluster], tuple[Label, ...] | None]
+
+
+def any_event(event: Event) -> bool:
+    """Labels decide whatever else there is to the event."""
+    return True
+
+
+class Requeue(msgspec.Struct, frozen=True):
+    """One row of a plugin: events that may turn its no into a yes; with a hint, only those for which it is true.
+
+    With `needs`, events about pods without the labels it names need not be asked about, if `by_labels` is true of them.
+    """
+
+    kinds: frozenset[EventKind]
+    hint: Hint | None = None
+    needs: Needs | None = None
+    by_labels: Callable[[Event], bool] = any_event
+
+
+def on(
+    *kinds: EventKind,
+    hint: Hint | None = None,
+    needs: Needs | None = None,
+    by_labels: Callable[[Event], bool] = any_event,
+) -> Requeue:
+    return Requeue(frozenset(kinds), hint, needs, by_labels)
+
+
+class Requeues(Protocol):
+    """What has rows: a plugin. None instead of rows: any event may help."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def requeue_on(self) -> tuple[Requeue, ...] | None: ...
+
+
+# No plugin rejects a pod when there are no nodes; this stands for the one that would.
+NO_NODES = "NoNodes"
+_ON_FIRST_NODE = (on(EventKind.NODE_ADDED),)
+
+
+class RequeueTable:
+    """The rows of all plugins of one profile. `want_of` gives what a plugin wants for a shape, if it minds any."""
+
+    def __init__(
+        self, plugins: Iterable[Requeues], cluster: Cluster, want_of: Callable[[str, Shape], tuple[Any] | None]
+    ) -> None:
+        self._cluster = cluster
+        self._want_of = want_of
+        rows: dict[str, tuple[Requeue, ...] | None] = {plugin.name: plugin.requeue_on for plugin in plugins}
+        rows[NO_NODES] = _ON_FIRST_NODE
+        self._hints: Mapping[str, dict[EventKind, list[Hint | None]] | None] = {
+            name: None if made is None else _by_kind(made) for name, made in rows.items()
+        }
+        # What is filed by labels: plugins that have one row for a kind of events, and that row has needs.
+        self._filed: dict[str, dict[EventKind, Requeue]] = {
+            name: _filed_rows(made) for name, made in rows.items() if made is not None
+        }
+        self._interested = {
+            kind: frozenset(name for name, hints in self._hints.items() if hints is None or kind in hints)
+            for kind in EventKind
+        }
+
+    def interested(self, kind: EventKind) -> frozenset[str]:
+        """The plugins that may have something to say about events of a kind."""
+        return self._interested[kind]
+
+    def filed_kinds(self, name: str) -> Iterable[EventKind]:
+        """The kinds of events for which whoever a plugin rejected may be filed under labels."""
+        return self._filed.get(name, ())
+
+    def needs(self, name: str, kind: EventKind, shape: Shape) -> tuple[Label, ...] | None:
+        """The labels of which a pod must have one for the plugin to say yes; None if that cannot be told."""
+        row, want = self._filed[name][kind], self._want_of(name, shape)
+        return None if want is None or row.needs is None else row.needs(want[0], shape, self._cluster)
+
+    def goes_by_labels(self, name: str, event: Event) -> bool:
+        """Whether the plugin says no to all who are filed under none of the labels of the event's pod."""
+        row = self._filed.get(name, {}).get(event.kind)
+        return row is not None and row.by_labels(event)
+
+    def may_help(self, shape: Shape, rejected_by: frozenset[str], event: Event) -> bool:
+        """Whether one of the plugins that rejected the shape may think differently after the event."""
+        if event.kind is EventKind.TIME_IS_UP or event.kind is EventKind.OWN_OTHER:
+            return True
+        return any(self._helps(name, shape, event) for name in rejected_by)
+
+    def _helps(self, name: str, shape: Shape, event: Event) -> bool:
+        hints = self._hints.get(name)
+        if hints is None:  # any event may help, as with a plugin that nobody knows
+            return True
+        asked = hints.get(event.kind)
+        if asked is None:
+            return False
+        want = self._want_of(name, shape)
+        if want is None:  # the pod changed, and the plugin has nothing against it any more
+            return True
+        return any(hint is None or hint(want[0], shape, event, self._cluster) for hint in asked)
+
+
+def _filed_rows(rows: Iterable[Requeue]) -> dict[EventKind, Requeue]:
+    of_kind: dict[EventKind, list[Requeue]] = {}
+    for row in rows:
+        for kind in row.kinds:
+            of_kind.setdefault(kind, []).append(row)
+    return {kind: found[0] for kind, found in of_kind.items() if len(found) == 1 and found[0].needs is not None}
+
+
+def _by_kind(rows: Iterable[Requeue]) -> dict[EventKind, list[Hint | None]]:
+    table: dict[EventKind, list[Hint | None]] = {}
+    for row in rows:
+        for kind in row.kinds:
+            table.setdefault(kind, []).append(row.hint)
+    return table

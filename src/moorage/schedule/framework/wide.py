@@ -1,0 +1,175 @@
+"""Wide plugins: those whose answer for a node depends on pods elsewhere. Pod affinity and topology spread are.
+
+Such a plugin says by which *traits* it tells slots apart, and what it thinks of slots given their traits. To filter or
+score all nodes it is given the traits of all nodes; `candidates` gives it one entry per class of equal traits. A pod
+that was placed changes the traits of few slots, the host's and not the zone's: a slot's trait is which zone it is in,
+and the pods in each zone are counted beside it.
+
+What the plugin counts it keeps in its want, which follows the change log of the nodes (`Following`).
+Next: `standings` keeps the classes.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.label_column import ABSENT, LabelColumn
+from moorage.columns.node_table import ChangeLog
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Scores
+from moorage.schedule.framework.traits import Trait, Traits, distinct
+
+_ALWAYS_FEW = 32
+_FEW_DOMAINS = 32
+_FEW_NODES = 8  # per domain, on average
+_SHARE = 128  # if more than one slot in this many changed, counting all is quicker
+
+
+def too_many(changed: int, capacity: int) -> bool:
+    """Whether so many slots changed that looking at all of them at once is quicker than at each."""
+    return changed > _ALWAYS_FEW + capacity // _SHARE
+
+
+def has_small_domains(column: LabelColumn, nodes: int) -> bool:
+    """Whether a key has nearly as many values as there are nodes, so that the value is no use as a trait."""
+    return len(column.values) > _FEW_DOMAINS and len(column.values) * _FEW_NODES > nodes
+
+
+class Following:
+    """A want with counts over all nodes, which it brings up to date by looking again at the slots that changed.
+
+    `touched` notes, for whoever keeps traits, the other slots whose traits changed with those.
+    """
+
+    __slots__ = ("_position", "is_idle", "touched")
+
+    def __init__(self) -> None:
+        self._position = -1
+        self.is_idle = False  # whether there is nothing to count
+        self.touched = ChangeLog()
+
+    def catch_up(self, cluster: Cluster) -> None:
+        changes = cluster.nodes.changes
+        current = self.is_current(cluster)
+        if current and changes.position == self._position:
+            return
+        if current and self.is_idle:
+            self._position = changes.position
+            return
+        changed = changes.since(self._position) if current and self._position >= 0 else None
+        self._position = changes.position
+        if changed is None or too_many(len(changed), cluster.nodes.slots.capacity):
+            self.rebuild(cluster)
+            self.touched.forget()
+            return
+        for slot in dict.fromkeys(changed):
+            self.follow(cluster, slot)
+
+    def touch_neighbours(self, column: LabelColumn, codes: Iterable[int], slot: int) -> None:
+        """Note the other slots of some domains, given the slot that changed."""
+        for code in codes:
+            if code != ABSENT:
+                for neighbour in column.members(code):
+                    if neighbour != slot:
+                        self.touched.note(neighbour)
+
+    def is_current(self, cluster: Cluster) -> bool:
+        """Whether everything but the slots is as it was when `rebuild` was called."""
+        return True
+
+    def rebuild(self, cluster: Cluster) -> None:
+        """Count everything."""
+
+    def follow(self, cluster: Cluster, slot: int) -> None:
+        """Look again at one slot."""
+
+
+W = TypeVar("W", bound=Following)
+
+
+class WidePlugin(Plugin[W]):
+    """A plugin that judges by traits. Without traits it has nothing to say: all pass, and all score alike."""
+
+    local: ClassVar[bool] = False
+
+    def traits(self, want: W, cluster: Cluster) -> list[Trait]:
+        """The traits of all slots; the want has caught up."""
+        return []
+
+    def traits_at(self, want: W, cluster: Cluster, slot: int) -> tuple[int, ...]:
+        """The traits of one slot; the want has caught up."""
+        return ()
+
+    def has_filter(self, want: W) -> bool:
+        """Whether PreFilter would go on; the want has caught up."""
+        return True
+
+    def may_filter(self, want: W) -> bool:
+        """Whether it could, wherever pods of the shapes that there are may come or go."""
+        return True
+
+    def filter_traits(self, want: W, traits: Traits) -> Mask:
+        """Which entries pass; there are traits."""
+        return np.ones(len(traits[0]), np.bool_)
+
+    def has_score(self, want: W) -> bool:
+        """Whether PreScore would go on; the want has caught up."""
+        return True
+
+    def score_traits(self, want: W, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
+        """0–100 for each entry, normalised over all of them; each stands for that many feasible slots."""
+        return np.zeros(len(traits[0]), np.int64)
+
+    # -- what every plugin does, by traits ------------------------------------------------------------------------
+
+    def revision(self, want: W, cluster: Cluster) -> Any:
+        want.catch_up(cluster)
+        return (cluster.nodes.changes.position, want.touched.position)
+
+    def filters_now(self, want: W, cluster: Cluster) -> bool:
+        want.catch_up(cluster)
+        return self.has_filter(want)
+
+    def filter(self, want: W, cluster: Cluster) -> Mask:
+        want.catch_up(cluster)
+        traits = self.traits(want, cluster)
+        return self.filter_traits(want, traits) if traits else super().filter(want, cluster)
+
+    def filter_slot(self, want: W, cluster: Cluster, slot: int) -> bool:
+        want.catch_up(cluster)
+        traits = self.traits_at(want, cluster, slot)
+        return not traits or bool(self.filter_traits(want, [np.array([trait], np.int64) for trait in traits])[0])
+
+    def reasons(self, want: W, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        """The reasons of many refused nodes: those of one slot of each class, times its size."""
+        want.catch_up(cluster)
+        first, classes = distinct([trait[slots] for trait in self.traits(want, cluster)], len(slots))
+        counted: Counter[str] = Counter()
+        for slot, size in zip(slots[first].tolist(), np.bincount(classes).tolist(), strict=True):
+            verdict = self.explain(want, cluster, slot)
+            if verdict is not None:
+                for reason in verdict.reasons:
+                    counted[reason] += size
+        return counted
+
+    def curable(self, want: W, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        """As one slot of each class is."""
+        want.catch_up(cluster)
+        first, classes = distinct([trait[slots] for trait in self.traits(want, cluster)], len(slots))
+        return super().curable(want, cluster, slots[first])[classes]
+
+    def scores_now(self, want: W, cluster: Cluster, feasible: Mask) -> bool:
+        want.catch_up(cluster)
+        return self.has_score(want)
+
+    def score(self, want: W, cluster: Cluster, feasible: Mask) -> Scores:
+        want.catch_up(cluster)
+        scores = super().score(want, cluster, feasible)
+        slots = feasible.nonzero()[0]
+        traits = [trait[slots] for trait in self.traits(want, cluster)]
+        if traits and len(slots):
+            scores[slots] = self.score_traits(want, traits, np.ones(len(slots), np.int64))
+        return scores

@@ -1,0 +1,1 @@
+"""Plugins that decide by a pod's volumes."""

@@ -1,0 +1,136 @@
+"""NodeVolumeLimits: a pod's volumes × how many more a node can attach → which nodes remain.
+
+Each driver says in the CSINode how many volumes a node takes. Volumes that a pod on the node uses already are not
+counted again. Kubernetes: pkg/scheduler/framework/plugins/nodevolumelimits.
+Differs: volumes are counted as pods come and go; the detail has the inequality.
+"""
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import Shape
+from moorage.columns.volumes.attachments import NO_LIMIT
+from moorage.match.volumes.claims import ClaimState, claims_of, inline_attachables
+from moorage.match.volumes.csi_migration import Attachable
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
+from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
+
+TOO_MANY_VOLUMES = "node(s) exceed max volume count"
+
+
+class _Want:
+    """The pod's volumes by driver, and whether they are themselves or stand for others like them."""
+
+    __slots__ = ("by_driver", "missing")
+
+    def __init__(self, volumes: list[tuple[Attachable, bool]], missing: str) -> None:
+        self.missing = missing
+        self.by_driver: dict[str, list[tuple[Attachable, bool]]] = {}
+        for volume, is_itself in volumes:
+            self.by_driver.setdefault(volume.driver, []).append((volume, is_itself))
+
+
+def _had_volumes(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Whether a pod that went may have left room."""
+    pod = event.old
+    return bool(pod.spec.volumes) and bool(claims_of(pod) or inline_attachables(pod.spec))
+
+
+class NodeVolumeLimits(Plugin[_Want]):
+    """See the module."""
+
+    name = "NodeVolumeLimits"
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED, EventKind.ATTACHMENT_REMOVED),
+        on(EventKind.POD_REMOVED, hint=_had_volumes),
+        on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
+    )
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        if not shape.claims and not shape.attachables:
+            return SKIP
+        volumes = [(facts.attachable, facts.is_itself) for facts in shape.claims if facts.attachable is not None]
+        volumes += [(volume, True) for volume in shape.attachables]
+        missing = next((f.use.name for f in shape.claims if f.state is ClaimState.MISSING), "")
+        if not volumes and not missing:
+            return SKIP
+        said = f"looking up PVC {shape.namespace}/{missing}: {not_found(missing)}" if missing else ""
+        return Prepared(_Want(volumes, said), scores=False)
+
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        capacity = cluster.nodes.slots.capacity
+        if want.missing:
+            return np.zeros(capacity, np.bool_)
+        mask = np.ones(capacity, np.bool_)
+        for driver, volumes in want.by_driver.items():
+            limits = cluster.storage.attachments.limits(driver)
+            new = _new_volumes(volumes, cluster)
+            fits = cluster.storage.attachments.counts(driver) + new <= limits
+            mask &= fits | (limits == NO_LIMIT) | (new == 0)
+        return mask
+
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return not want.missing and self._too_many(want, cluster, slot) is None
+
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        if want.missing:
+            return unresolvable(want.missing)
+        detail = self._too_many(want, cluster, slot)
+        return None if detail is None else unschedulable(TOO_MANY_VOLUMES, detail)
+
+    def _too_many(self, want: _Want, cluster: Cluster, slot: int) -> str | None:
+        attachments = cluster.storage.attachments
+        for driver, volumes in want.by_driver.items():
+            limit = int(attachments.limits(driver)[slot])
+            if limit == NO_LIMIT:
+                continue
+            new = _new_volumes_at(volumes, cluster, slot)
+            attached = int(attachments.counts(driver)[slot])
+            if new and attached + new > limit:
+                return f"{driver}: {attached} attached + {new} <= {limit} is false"
+        return None
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        return Counter({want.missing or TOO_MANY_VOLUMES: len(slots)})
+
+
+def _new_volumes(volumes: list[tuple[Attachable, bool]], cluster: Cluster) -> NDArray[np.int64]:
+    """How many volumes of one driver the pod would bring to each slot."""
+    attachments = cluster.storage.attachments
+    new = np.zeros(cluster.nodes.slots.capacity, np.int64)
+    doubtful: set[int] = set()
+    for (driver, handle), ways in _ways(volumes).items():
+        plugins = [volume.plugin for volume in ways]
+        if "" in plugins:
+            new += 1
+        else:
+            new += np.maximum.reduce([attachments.moved(plugin) for plugin in plugins])
+        if any(volumes_own for volumes_own in ways.values()):
+            doubtful.update(attachments.slots_with(Attachable(driver, handle)))
+    for slot in doubtful:
+        new[slot] = _new_volumes_at(volumes, cluster, slot)
+    return new
+
+
+def _new_volumes_at(volumes: list[tuple[Attachable, bool]], cluster: Cluster, slot: int) -> int:
+    attachments = cluster.storage.attachments
+    new = 0
+    for (driver, handle), ways in _ways(volumes).items():
+        counts = any(not volume.plugin or attachments.moved(volume.plugin)[slot] for volume in ways)
+        there = any(ways.values()) and attachments.is_counted((driver, handle), slot)
+        new += counts and not there
+    return new
+
+
+def _ways(volumes: list[tuple[Attachable, bool]]) -> dict[tuple[str, str], dict[Attachable, bool]]:
+    """The ways in which the pod has each volume: by its driver, or by a plugin that a driver took over from."""
+    ways: dict[tuple[str, str], dict[Attachable, bool]] = {}
+    for volume, is_itself in volumes:
+        ways.setdefault((volume.driver, volume.handle), {})[volume] = is_itself
+    return ways

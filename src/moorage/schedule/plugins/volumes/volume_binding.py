@@ -1,0 +1,324 @@
+"""VolumeBinding: a pod's claims × volumes and nodes → which nodes remain, and which volume goes to which claim.
+
+A node remains if every bound volume can be reached from it and every claim that waits for its pod finds a volume there,
+the smallest that will do, or can have one made. What is found for the node that is chosen is promised to the pod, so
+that no other gets it. Kubernetes: pkg/scheduler/framework/plugins/volumebinding.
+Differs: Semver* operators behind their gate; evaluated once per distinct node affinity; a claim that a pod names twice
+needs one volume; storage capacity is not scored.
+"""
+
+from collections import Counter
+from itertools import islice
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.shape import Shape
+from moorage.columns.volumes.storage import VolumeDecision
+from moorage.match.volumes.claims import ClaimFacts, ClaimState
+from moorage.model.gates import GateSet
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.plugins.volumes.volume_needs import BIND_CONFLICT, NOT_ENOUGH_SPACE, BoundVolume, Need
+from moorage.schedule.plugins.volumes.volume_topology import EVERYWHERE, VolumeTopology, required_of
+
+UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+_FEW = 64
+_MENTIONED = 3
+
+
+class _Choice(NamedTuple):
+    """A claim and the volume it gets; without a name, one is made for it."""
+
+    need: Need
+    volume: str | None
+
+
+class _Found(NamedTuple):
+    """What all claims get on one node, or what keeps it from working."""
+
+    choices: tuple[_Choice, ...] = ()
+    reason: str = ""
+    need: Need | None = None
+    detail: str = ""
+
+
+class _Want:
+    """Volumes to reach and claims to serve, smallest first, with the volumes to choose from kept up to date."""
+
+    def __init__(
+        self,
+        bound: tuple[BoundVolume, ...],
+        missing: tuple[str, str] | None,
+        needs: tuple[Need, ...],
+        topology: VolumeTopology,
+    ) -> None:
+        self.bound = bound
+        self.missing = missing  # the claim and volume, if a bound volume is not there
+        self.needs = needs
+        self.choosing = sum(need.pool is not None for need in needs)
+        self.topology = topology
+        self.epoch = 0
+        self._position = -1
+
+    def catch_up(self, cluster: Cluster) -> None:
+        """Take in which volumes came, went or were taken."""
+        changed = cluster.storage.changed
+        if not self.choosing or changed.position == self._position:
+            return
+        storage = cluster.storage
+        numbers = changed.since(self._position) if self._position >= 0 else None
+        self._position = changed.position
+        if numbers is None:
+            self.epoch += 1
+            for need in self.needs:
+                if need.pool is not None:
+                    need.pool.fill(storage)
+            return
+        for number in dict.fromkeys(numbers):
+            name = storage.numbers.values[number]
+            for need in self.needs:
+                if need.pool is not None:
+                    concerned = need.pool.follow(name, storage.volumes.get(name))
+                    for code, (before, now) in concerned.items():
+                        if min(before, now) < self.choosing:
+                            self._touch(code, cluster)
+
+    def _touch(self, code: int, cluster: Cluster) -> None:
+        """Some slots have more or fewer volumes to choose from than they need."""
+        slots = None if code == EVERYWHERE else self.topology.slots(code)
+        if slots is None or len(slots) > _FEW:
+            self.epoch += 1
+        else:
+            for slot in slots.tolist():
+                cluster.nodes.changes.note(slot)
+
+    def find(self, cluster: Cluster, slot: int) -> _Found:
+        """A volume for each claim, or the first claim there is none for."""
+        if not self.needs:
+            return _Found()
+        taken: dict[str, None] = {}
+        codes = self.topology.codes_at(slot)
+        choices = []
+        to_be_made = [need for need in self.needs if need.pool is None]
+        for need in self.needs:
+            if need.pool is None:
+                continue
+            volume = need.pool.best(codes, taken.keys())
+            if volume is None:
+                to_be_made.append(need)
+            else:
+                taken[volume] = None
+                choices.append(_Choice(need, volume))
+        for need in to_be_made:
+            obstacle = need.obstacle(cluster, slot)
+            if obstacle is not None:
+                return _Found((), obstacle[0], need, obstacle[1])
+            choices.append(_Choice(need, None))
+        return _Found(tuple(choices))
+
+
+def is_own_claim(want: Any, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Whether the claim that an event is about may be one of the pod's."""
+    metadata = event.new.metadata
+    return bool(metadata.namespace == shape.namespace) and any(facts.may_be(metadata.name) for facts in shape.claims)
+
+
+class VolumeBinding(Plugin[_Want]):
+    """See the module."""
+
+    name = "VolumeBinding"
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),
+        on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
+        on(EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
+        on(EventKind.STORAGE_CLASS_ADDED, EventKind.STORAGE_CLASS_CHANGED),
+        on(EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
+        on(EventKind.STORAGE_CAPACITY),
+    )
+
+    def __init__(self, gates: GateSet) -> None:
+        self._gates = gates
+        self._topologies: WeakKeyDictionary[Cluster, VolumeTopology] = WeakKeyDictionary()
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        if not shape.claims:
+            return SKIP
+        topology = self._topologies.get(cluster)
+        if topology is None:
+            topology = self._topologies[cluster] = VolumeTopology(cluster.nodes, self._gates)
+        rejection = _rejection(shape)
+        if rejection is not None:
+            return Prepared(_Want((), None, (), topology), rejection=rejection)
+        bound: list[BoundVolume] = []
+        missing: tuple[str, str] | None = None
+        needs: list[Need] = []
+        for index, facts in enumerate(shape.claims):
+            claim = facts.claim
+            if claim is None:
+                continue
+            if facts.state is ClaimState.DELAYED:
+                needs.append(Need(index, facts, claim, topology))
+            elif facts.volume is None:
+                missing = missing or (facts.use.name, claim.spec.volumeName)
+            elif missing is None:
+                bound.append(BoundVolume(facts.use.name, facts.volume, topology))
+        bound = [volume for volume in bound if not volume.is_everywhere]
+        if not bound and missing is None and not needs:
+            return SKIP
+        needs.sort(key=lambda need: need.matcher.requested)
+        return Prepared(_Want(tuple(bound), missing, tuple(needs), topology), scores=False)
+
+    def epoch(self, want: _Want, cluster: Cluster) -> tuple[int, int]:
+        want.catch_up(cluster)
+        return want.epoch, cluster.storage.capacity_generation
+
+    # -- filter -------------------------------------------------------------------------------------------------
+
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        if want.missing is not None:
+            return np.zeros(cluster.nodes.slots.capacity, np.bool_)
+        mask = self._within_reach(want, cluster)
+        return self._served(want, cluster, mask) if want.needs else mask
+
+    def _within_reach(self, want: _Want, cluster: Cluster) -> Mask:
+        """The slots from which all bound volumes can be reached."""
+        mask = np.ones(cluster.nodes.slots.capacity, np.bool_)
+        for volume in want.bound:
+            mask &= volume.mask(cluster)
+        return mask
+
+    def _served(self, want: _Want, cluster: Cluster, among: Mask) -> Mask:
+        """Among some slots, those with a volume for every claim that waits for its pod."""
+        want.catch_up(cluster)
+        capacity = cluster.nodes.slots.capacity
+        mask = among.copy()
+        # A claim that has as many volumes to choose from as there are claims gets one, whatever the others take.
+        certain = np.ones(capacity, np.bool_)
+        for need in want.needs:
+            made = need.can_be_made(cluster)
+            if need.pool is None:
+                mask &= made
+                continue
+            counts = need.pool.counts(capacity, want.choosing)
+            mask &= made | (counts > 0)
+            certain &= made | (counts >= want.choosing)
+        for slot in np.flatnonzero(mask & ~certain & cluster.nodes.alive).tolist():
+            mask[slot] = not want.find(cluster, slot).reason
+        return mask
+
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        want.catch_up(cluster)
+        return (
+            want.missing is None
+            and all(volume.at(cluster, slot) for volume in want.bound)
+            and not want.find(cluster, slot).reason
+        )
+
+    def sole_slot(self, want: _Want, cluster: Cluster) -> int | None:
+        soles = (volume.sole_slot(cluster) for volume in want.bound)
+        return next((slot for slot in soles if slot is not None), None)
+
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        want.catch_up(cluster)
+        said: dict[str, str] = {}
+        for volume in want.bound:
+            reason = volume.explain(cluster, slot)
+            if reason is not None:
+                name = volume.volume.metadata.name
+                said[NODE_CONFLICT] = f'volume "{name}" of claim "{volume.claim}": {reason}'
+                break
+        found = want.find(cluster, slot)
+        if found.need is not None:
+            claim = found.need.claim.metadata.name
+            said[found.reason] = f'claim "{claim}": {_no_volume(found.need, want, cluster, slot)}{found.detail}'
+        if want.missing is not None and NODE_CONFLICT not in said:
+            said[VOLUME_MISSING] = (
+                f'claim "{want.missing[0]}" is bound to volume "{want.missing[1]}", which is not there'
+            )
+        if not said:
+            return None
+        order = [r for r in (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING) if r in said]
+        return Verdict(Code.UNRESOLVABLE, tuple(order), tuple(said[reason] for reason in order))
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        near = self._within_reach(want, cluster)[slots]
+        counted = Counter({NODE_CONFLICT: int(np.count_nonzero(~near))})
+        if want.missing is not None:
+            counted[VOLUME_MISSING] = int(np.count_nonzero(near))
+        if want.needs:
+            every = np.ones(cluster.nodes.slots.capacity, np.bool_)
+            unserved = slots[~self._served(want, cluster, every)[slots]]
+            if any(need.provisioner for need in want.needs):
+                counted.update(want.find(cluster, slot).reason for slot in unserved.tolist())
+            else:
+                counted[BIND_CONFLICT] = len(unserved)
+        return +counted
+
+    # -- reserve ------------------------------------------------------------------------------------------------
+
+    def reserve(self, want: _Want, cluster: Cluster, record: PodRecord, slot: int) -> None:
+        want.catch_up(cluster)
+        node = cluster.nodes.node(slot).metadata.name
+        decisions = []
+        for need, volume in want.find(cluster, slot).choices:
+            claim = (record.shape.namespace, record.claims[need.index].name)
+            made = "" if volume is not None else need.provisioner
+            decisions.append(VolumeDecision(claim, node, volume or "", made))
+        cluster.storage.promise(record.key, tuple(decisions))
+
+    def unreserve(self, want: _Want, cluster: Cluster, record: PodRecord) -> None:
+        cluster.storage.release(record.key)
+
+
+def _rejection(shape: Shape) -> Verdict | None:
+    """What is wrong with a pod's claims before any node is looked at."""
+    for facts in shape.claims:
+        problem = _problem(facts, shape)
+        if problem:
+            return unresolvable(problem)
+    waiting = [facts for facts in shape.claims if facts.state is ClaimState.IMMEDIATE]
+    if not waiting:
+        return None
+    return unresolvable(UNBOUND_IMMEDIATE, *(f'claim "{facts.use.name}" is not bound' for facts in waiting))
+
+
+def _problem(facts: ClaimFacts, shape: Shape) -> str:
+    name = facts.use.name
+    if facts.state is ClaimState.MISSING:
+        if facts.use.ephemeral:
+            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+        return not_found(name)
+    if facts.state is ClaimState.LOST and facts.claim is not None:
+        volume = facts.claim.spec.volumeName
+        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
+    if facts.state is ClaimState.DELETED:
+        return f'persistentvolumeclaim "{name}" is being deleted'
+    if facts.state is ClaimState.FOREIGN:
+        return f"PVC {shape.namespace}/{name} was not created for pod {shape.namespace}/{facts.pod} (pod is not owner)"
+    return ""
+
+
+def not_found(claim: str) -> str:
+    return f'persistentvolumeclaim "{claim}" not found'
+
+
+def _no_volume(need: Need, want: _Want, cluster: Cluster, slot: int) -> str:
+    """Why none of the existing volumes will do, by the example of some."""
+    if need.pool is None:
+        return ""
+    storage, topology = cluster.storage, want.topology
+    said = []
+    for name in need.pool.some(_MENTIONED):
+        code = topology.code(required_of(storage.volumes[name]))
+        said.append(f'volume "{name}": {topology.explain(code, slot) or "another claim of the pod takes it"}')
+    for name in islice(storage.in_class(need.matcher.storage_class), _MENTIONED):
+        if len(said) < _MENTIONED and name not in need.pool and (why := need.matcher.explain(storage.volumes[name])):
+            said.append(f'volume "{name}" {why}')
+    return "".join(f"{text}; " for text in said)

@@ -1,0 +1,183 @@
+"""What a pod's claims need of a node: volumes to reach, volumes to take, volumes to be made there.
+
+In: the facts about a pod's claims. Out: `BoundVolume`s, which have to be within reach, and `Need`s, claims that wait
+for their pod; each answers for all slots or for one. Kubernetes: volumebinding/binder.go.
+Next: VolumeBinding puts them together.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.selector_masks import AnyOf, NodePredicate, label_predicate
+from moorage.match.label_selector import compile_label_selector, conjunction
+from moorage.match.node_selector import NodeSelectorMatcher
+from moorage.match.requirement import IN, SelectorError, compile_requirement
+from moorage.match.volumes.claims import SELECTED_NODE, ClaimFacts, claim_class
+from moorage.match.volumes.csi_migration import moved_affinity
+from moorage.match.volumes.volume_matching import ClaimMatcher
+from moorage.model.types.storage.csi import CSIStorageCapacity
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.schedule.framework.plugin import Mask
+from moorage.schedule.plugins.volumes.volume_pool import VolumePool
+from moorage.schedule.plugins.volumes.volume_topology import VolumeTopology, required_of
+
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_STORAGE = "storage"
+
+
+class BoundVolume:
+    """A volume that a claim has, and from which nodes it can be reached."""
+
+    __slots__ = ("_matcher", "_moved", "_moved_matcher", "_plugin", "_predicate", "_sole", "claim", "volume")
+
+    def __init__(self, claim: str, volume: PersistentVolume, topology: VolumeTopology) -> None:
+        self.claim = claim
+        self.volume = volume
+        required = required_of(volume)
+        self._matcher: NodeSelectorMatcher | None = topology.compile(required) if required is not None else None
+        self._predicate = topology.predicate(self._matcher) if self._matcher is not None else None
+        # On nodes where a driver took over, the driver's own labels count.
+        moved = moved_affinity(volume)
+        self._plugin = moved[0] if moved is not None else ""
+        self._moved_matcher = topology.compile(moved[1]) if moved is not None else None
+        self._moved = topology.predicate(self._moved_matcher) if self._moved_matcher is not None else None
+        self._sole: tuple[int, int | None] = (-1, None)
+
+    @property
+    def is_everywhere(self) -> bool:
+        return self._predicate is None and self._moved is None
+
+    def mask(self, cluster: Cluster) -> Mask:
+        near = np.ones(cluster.nodes.slots.capacity, np.bool_) if self._predicate is None else self._predicate.mask()
+        if self._moved is None:
+            return near
+        return np.where(cluster.storage.attachments.moved(self._plugin) > 0, self._moved.mask(), near)
+
+    def at(self, cluster: Cluster, slot: int) -> bool:
+        predicate = self._moved if self._is_moved(cluster, slot) else self._predicate
+        return predicate is None or predicate.at(slot)
+
+    def sole_slot(self, cluster: Cluster) -> int | None:
+        """The only slot within reach, as of a local disk; -1 if there is none, None if there may be several."""
+        nodes = cluster.nodes
+        if self._predicate is None or self._moved is not None:
+            return None
+        if self._sole[0] != nodes.generation:
+            slots = np.flatnonzero(self._predicate.mask() & nodes.alive)
+            self._sole = nodes.generation, None if len(slots) > 1 else int(slots[0]) if len(slots) else -1
+        return self._sole[1]
+
+    def explain(self, cluster: Cluster, slot: int) -> str | None:
+        matcher = self._moved_matcher if self._is_moved(cluster, slot) else self._matcher
+        return None if matcher is None else matcher.explain(cluster.nodes.node(slot).metadata.labels, "")
+
+    def _is_moved(self, cluster: Cluster, slot: int) -> bool:
+        return self._moved is not None and bool(cluster.storage.attachments.moved(self._plugin)[slot])
+
+
+class Need:
+    """A claim that waits for its pod: the volumes it could have, and where one could be made for it.
+
+    `index` is the claim's place among the pod's. With a `selected` node, a volume is being made there already.
+    """
+
+    def __init__(self, index: int, facts: ClaimFacts, claim: PersistentVolumeClaim, topology: VolumeTopology) -> None:
+        self.index = index
+        self.claim = claim
+        self.selected = claim.metadata.annotations.get(SELECTED_NODE)
+        self.matcher = ClaimMatcher(claim)
+        self.pool = None if self.selected is not None else VolumePool(self.matcher, facts.is_reserved, topology)
+        self.storage_class: StorageClass | None = facts.storage_class
+        provisioner = facts.storage_class.provisioner if facts.storage_class is not None else ""
+        self.provisioner = "" if provisioner == _NO_PROVISIONER else provisioner
+        self._allowed: NodePredicate | None = None
+        self._spacious: tuple[int, NodePredicate | None] = (-1, None)
+
+    def can_be_made(self, cluster: Cluster) -> Mask:
+        """The slots for which a volume can be made."""
+        capacity = cluster.nodes.slots.capacity
+        if not self.provisioner:
+            return np.zeros(capacity, np.bool_)
+        allowed, spacious = self._allowed_topologies(cluster), self._with_space(cluster)
+        masks = [predicate.mask() for predicate in (allowed, spacious) if predicate is not None]
+        if self.selected is not None:
+            masks.append(_only(capacity, cluster.nodes.slot_of.get(self.selected)))
+        return np.logical_and.reduce(masks) if masks else np.ones(capacity, np.bool_)
+
+    def obstacle(self, cluster: Cluster, slot: int) -> tuple[str, str] | None:
+        """Why no volume can be made for a slot: the reason and its detail."""
+        node = cluster.nodes.node(slot).metadata.name
+        if self.selected is not None and self.selected != node:
+            return BIND_CONFLICT, f'a volume is being made for node "{self.selected}"'
+        if not self.provisioner:
+            return BIND_CONFLICT, f"{self._class} has no provisioner to make one"
+        allowed, spacious = self._allowed_topologies(cluster), self._with_space(cluster)
+        if allowed is not None and not allowed.at(slot):
+            return BIND_CONFLICT, f"{self._class} does not make volumes for this node: allowedTopologies"
+        if spacious is not None and not spacious.at(slot):
+            size = self.matcher.requested
+            return NOT_ENOUGH_SPACE, f"{self._class} has no pool within reach of this node with {size} left"
+        return None
+
+    @property
+    def _class(self) -> str:
+        return f'storage class "{claim_class(self.claim)}"'
+
+    def _allowed_topologies(self, cluster: Cluster) -> NodePredicate | None:
+        terms = self.storage_class.allowedTopologies if self.storage_class is not None else ()
+        if terms and self._allowed is None:
+            parts: list[NodePredicate] = []
+            for term in terms:
+                try:
+                    requirements = [compile_requirement(e.key, IN, e.values) for e in term.matchLabelExpressions]
+                except SelectorError:
+                    continue
+                if requirements:
+                    parts.append(label_predicate(conjunction(requirements), cluster.nodes))
+            self._allowed = AnyOf(tuple(parts), cluster.nodes)
+        return self._allowed
+
+    def _with_space(self, cluster: Cluster) -> NodePredicate | None:
+        """The nodes that reach a pool with enough space; None if the driver does not tell."""
+        storage = cluster.storage
+        if self._spacious[0] != storage.capacity_generation:
+            driver = storage.drivers.get(self.provisioner)
+            told = driver is not None and bool(driver.spec.storageCapacity)
+            requests = self.claim.spec.resources.requests
+            predicate: NodePredicate | None = None
+            if told and _STORAGE in requests:
+                parts = tuple(
+                    part
+                    for capacity in storage.capacities.values()
+                    if capacity.storageClassName == claim_class(self.claim)
+                    and _suffices(capacity, requests[_STORAGE].value())
+                    and (part := _access(capacity, cluster)) is not None
+                )
+                predicate = AnyOf(parts, cluster.nodes)
+            self._spacious = storage.capacity_generation, predicate
+        return self._spacious[1]
+
+
+def _suffices(capacity: CSIStorageCapacity, size: int) -> bool:
+    limit = capacity.maximumVolumeSize if capacity.maximumVolumeSize is not None else capacity.capacity
+    return limit is not None and limit.value() >= size
+
+
+def _access(capacity: CSIStorageCapacity, cluster: Cluster) -> NodePredicate | None:
+    if capacity.nodeTopology is None:
+        return None
+    try:
+        return label_predicate(compile_label_selector(capacity.nodeTopology), cluster.nodes)
+    except SelectorError:
+        return None
+
+
+def _only(capacity: int, slot: Any) -> Mask:
+    mask = np.zeros(capacity, np.bool_)
+    if slot is not None:
+        mask[slot] = True
+    return mask

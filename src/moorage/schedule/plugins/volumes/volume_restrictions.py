@@ -1,0 +1,105 @@
+"""VolumeRestrictions: a pod's disks and exclusive claims × what other pods use → which nodes remain.
+
+A disk that a pod names itself (GCE, AWS, iSCSI, RBD) must not be in use on the node, unless all only read it; a claim
+with access mode ReadWriteOncePod must not be in use at all.
+Kubernetes: pkg/scheduler/framework/plugins/volumerestrictions. Differs: the detail names the disk or claim.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import Shape
+from moorage.columns.volumes.inline_disks import Disk, inline_disks
+from moorage.match.volumes.claims import ClaimKey, ClaimState, claims_of
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
+from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
+
+DISK_CONFLICT = "node(s) had no available disk"
+EXCLUSIVE_CONFLICT = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+
+
+class _Want:
+    """The disks, and the claims that only one pod may use."""
+
+    __slots__ = ("disks", "exclusive")
+
+    def __init__(self, disks: tuple[Disk, ...], exclusive: tuple[ClaimKey, ...]) -> None:
+        self.disks = disks
+        self.exclusive = exclusive
+
+    def conflict(self, cluster: Cluster) -> ClaimKey | None:
+        """An exclusive claim that is in use."""
+        users = cluster.storage.users
+        return next((claim for claim in self.exclusive if claim in users), None)
+
+
+def _used_one_of_ours(want: _Want | None, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Whether a pod that went had one of the disks or exclusive claims."""
+    if want is None:  # a claim is not there at all
+        return False
+    pod = event.old
+    claims = {(pod.metadata.namespace, use.name) for use in claims_of(pod)}
+    disks = {disk.key for disk in inline_disks(pod.spec)}
+    return any(claim in claims for claim in want.exclusive) or any(disk.key in disks for disk in want.disks)
+
+
+class VolumeRestrictions(Plugin[_Want]):
+    """See the module."""
+
+    name = "VolumeRestrictions"
+    requeue_on = (
+        on(EventKind.NODE_ADDED),
+        on(EventKind.POD_REMOVED, hint=_used_one_of_ours),
+        on(EventKind.CLAIM_ADDED, hint=is_own_claim),
+    )
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        if not shape.claims and not shape.disks:
+            return SKIP
+        for facts in shape.claims:
+            if facts.state is ClaimState.MISSING and not facts.use.ephemeral:
+                return Prepared(_Want((), ()), rejection=unresolvable(not_found(facts.use.name)))
+        # A claim that nobody uses may stand for many; when somebody does, the pod gets another shape.
+        exclusive = tuple((shape.namespace, f.use.name) for f in shape.claims if f.is_exclusive and f.is_itself)
+        if not exclusive and not shape.disks:
+            return SKIP
+        return Prepared(_Want(shape.disks, exclusive), scores=False)
+
+    def epoch(self, want: _Want, cluster: Cluster) -> bool:
+        return want.conflict(cluster) is not None
+
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        capacity = cluster.nodes.slots.capacity
+        if want.conflict(cluster) is not None:
+            return np.zeros(capacity, np.bool_)
+        mask = np.ones(capacity, np.bool_)
+        for disk in want.disks:
+            mask[cluster.disk_users.conflicts(disk)] = False
+        return mask
+
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        users = cluster.disk_users
+        return want.conflict(cluster) is None and not any(users.conflicts_at(disk, slot) for disk in want.disks)
+
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        disk = next((disk for disk in want.disks if cluster.disk_users.conflicts_at(disk, slot)), None)
+        if disk is not None:
+            kind, *names = disk.key
+            return unschedulable(DISK_CONFLICT, f"{kind} {' '.join(names)} is in use on this node")
+        claim = want.conflict(cluster)
+        if claim is None:
+            return None
+        return unschedulable(EXCLUSIVE_CONFLICT, f'claim "{claim[1]}" is ReadWriteOncePod and in use')
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        disks = {slot for disk in want.disks for slot in cluster.disk_users.conflicts(disk)}
+        on_disk = sum(slot in disks for slot in slots.tolist())
+        elsewhere = len(slots) - on_disk if want.conflict(cluster) is not None else 0
+        return +Counter({DISK_CONFLICT: on_disk, EXCLUSIVE_CONFLICT: elsewhere})

@@ -1,0 +1,122 @@
+"""VolumeZone: the zone labels of a pod's volumes × those of nodes → which nodes remain.
+
+A node with any zone or region label has to have, for each such label of each bound volume, one of the label's values.
+Kubernetes: pkg/scheduler/framework/plugins/volumezone. Differs: evaluated once per distinct label value.
+"""
+
+from collections import Counter
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.label_column import ABSENT
+from moorage.columns.shape import Shape
+from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
+from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
+from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.schedule.framework.events import EventKind
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Verdict, unresolvable
+from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
+
+CONFLICT = "node(s) had no available volume zone"
+_TODAYS = {OLD_ZONE: ZONE, OLD_REGION: REGION}
+_DELIMITER = "__"
+
+
+class Topology(msgspec.Struct, frozen=True):
+    """A label of a volume and the values with which a node may answer it."""
+
+    volume: str
+    key: str
+    values: frozenset[str]
+
+
+class VolumeZone(Plugin[tuple[Topology, ...]]):
+    """See the module."""
+
+    name = "VolumeZone"
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),
+        on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
+        on(EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
+        on(EventKind.STORAGE_CLASS_ADDED),
+    )
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        topologies: list[Topology] = []
+        for facts in shape.claims:
+            if facts.use.ephemeral:
+                continue
+            if facts.volume is not None:
+                topologies += topologies_of(facts.volume)
+            elif problem := _problem(facts):
+                return Prepared((), rejection=unresolvable(problem))
+        return Prepared(tuple(topologies), scores=False) if topologies else SKIP
+
+    def filter(self, want: tuple[Topology, ...], cluster: Cluster) -> Mask:
+        nodes = cluster.nodes
+        placed = np.zeros(nodes.slots.capacity, np.bool_)
+        for label in TOPOLOGY_LABELS:
+            placed |= nodes.label(label).codes != ABSENT
+        near = np.ones(nodes.slots.capacity, np.bool_)
+        for topology in want:
+            codes = nodes.label(topology.key).codes
+            answer = self._answer(topology, topology.key, cluster)
+            if topology.key in _TODAYS:
+                answer = np.where(codes == ABSENT, self._answer(topology, _TODAYS[topology.key], cluster), answer)
+            near &= answer
+        return near | ~placed
+
+    def _answer(self, topology: Topology, key: str, cluster: Cluster) -> Mask:
+        column = cluster.nodes.label(key)
+        answers = np.zeros(len(column.values), np.bool_)
+        answers[[code for value in topology.values if (code := column.values.code_of.get(value)) is not None]] = True
+        return answers[column.codes]
+
+    def explain(self, want: tuple[Topology, ...], cluster: Cluster, slot: int) -> Verdict | None:
+        labels = cluster.nodes.node(slot).metadata.labels
+        if not any(label in labels for label in TOPOLOGY_LABELS):
+            return None
+        for topology in want:
+            value = labels.get(topology.key, labels.get(_TODAYS.get(topology.key, topology.key)))
+            if value not in topology.values:
+                has = "is not there" if value is None else f'"{value}"'
+                allowed = ", ".join(sorted(topology.values))
+                detail = f'volume "{topology.volume}": label "{topology.key}" {has} in [{allowed}] is false'
+                return unresolvable(CONFLICT, detail)
+        return None
+
+    def reasons(self, want: tuple[Topology, ...], cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        return Counter({CONFLICT: len(slots)})
+
+
+def topologies_of(volume: PersistentVolume) -> list[Topology]:
+    """A volume's zone labels; one that is no list of zones is ignored."""
+    found = []
+    for key in TOPOLOGY_LABELS:
+        value = volume.metadata.labels.get(key)
+        if value is not None:
+            values = frozenset(zone.strip() for zone in value.split(_DELIMITER))
+            if "" not in values:
+                found.append(Topology(volume.metadata.name, key, values))
+    return found
+
+
+def _problem(facts: ClaimFacts) -> str:
+    """Why a claim without a volume cannot be judged; nothing if it need not be yet."""
+    claim = facts.claim
+    if not facts.use.name:
+        return "PersistentVolumeClaim had no name"
+    if claim is None:
+        return not_found(facts.use.name)
+    if claim.spec.volumeName:
+        return f'persistentvolume "{claim.spec.volumeName}" not found'
+    name = claim_class(claim)
+    if not name:
+        return "PersistentVolumeClaim had no pv name and storageClass name"
+    if facts.storage_class is None:
+        return f'storageclass.storage.k8s.io "{name}" not found'
+    return "" if facts.state is ClaimState.DELAYED else "PersistentVolume had no name"

@@ -1,0 +1,1 @@
+"""Preemption: victims, disruption budgets, nominated pods."""

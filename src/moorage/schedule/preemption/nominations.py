@@ -1,0 +1,177 @@
+"""Nominated pods: who waits for room that was made for it on a node, and what others must leave to it.
+
+In: nominations. Out: `NominatedPods`, the last filter of every profile: a node with pods of equal or higher priority
+nominated for it must pass all other filters as if these ran there, too. A pod's own nomination has to be taken back
+before it is scheduled. Kubernetes: the nominator, and RunFilterPluginsWithNominatedPods.
+Next: `preemption` nominates, `cycle` keeps the book.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.interning import Interner
+from moorage.columns.shape import Shape
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.engine.local_answers import Filter
+from moorage.schedule.framework.events import EventKind
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.requeue import on
+from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.wide import WidePlugin
+from moorage.schedule.preemption.victims import glimpse
+
+_NOBODY: Mapping[str, PodRecord] = {}
+
+
+class Nominations:
+    """Which pods are nominated for which slot."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._on: dict[int, dict[str, PodRecord]] = {}
+        self._slot_of: dict[str, int] = {}
+
+    def add(self, record: PodRecord, slot: int) -> None:
+        self.remove(record.key)
+        self._slot_of[record.key] = slot
+        self._on.setdefault(slot, {})[record.key] = record
+        self._cluster.nodes.changes.note(slot)
+
+    def remove(self, key: str) -> int | None:
+        """Take back a pod's nomination; returns the slot it was for."""
+        slot = self._slot_of.pop(key, None)
+        if slot is not None:
+            del self._on[slot][key]
+            if not self._on[slot]:
+                del self._on[slot]
+            self._cluster.nodes.changes.note(slot)
+        return slot
+
+    def slot_of(self, key: str) -> int | None:
+        return self._slot_of.get(key)
+
+    def at(self, slot: int) -> Mapping[str, PodRecord]:
+        return self._on.get(slot, _NOBODY)
+
+    def slots(self) -> Iterable[int]:
+        return self._on.keys()
+
+    def below(self, slot: int, priority: int) -> list[PodRecord]:
+        """Pods of lower priority that are nominated for a slot."""
+        return [record for record in self.at(slot).values() if record.priority < priority]
+
+    def __bool__(self) -> bool:
+        return bool(self._on)
+
+
+class _Want:
+    """A shape, and per slot a code for who objects and why: kept, and worked out again where something changed."""
+
+    __slots__ = ("codes", "objections", "position", "revision", "shape")
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.codes: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.objections: Interner[tuple[str, tuple[str, ...]] | None] = Interner(None)
+        self.position = -1
+        self.revision: Any = None
+
+
+class NominatedPods(Plugin[_Want]):
+    """See the module. `candidates_of` gives a shape's candidates, whose other filters are the ones that are asked."""
+
+    name = "NominatedPods"
+    # Whoever waits because of a nomination is registered under the plugin that objects to it, too: see `rejecting`.
+    requeue_on = (on(EventKind.POD_REMOVED, EventKind.NODE_ADDED),)
+
+    def __init__(self, nominations: Nominations, candidates_of: Callable[[Shape], Candidates]) -> None:
+        self._nominations = nominations
+        self._candidates_of = candidates_of
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        return Prepared(_Want(shape), scores=False)
+
+    def epoch(self, want: _Want, cluster: Cluster) -> Any:
+        """Where a wide plugin is among the filters, its answer for a nominated slot may change with any other slot."""
+        if not self._nominations:
+            return None
+        wide = [item for item in self._others(want.shape) if not item.plugin.local]
+        return [item.plugin.revision(item.prepared.want, cluster) for item in wide] or None
+
+    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+        self._catch_up(want, cluster)
+        mask: Mask = want.codes == 0
+        return mask
+
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return not self._nominations.at(slot) or self._objection(want.shape, cluster, slot) is None
+
+    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+        objection = self._objection(want.shape, cluster, slot)
+        return objection[1] if objection is not None else None
+
+    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        counted: Counter[str] = Counter()
+        for (_, reasons), nodes in self._objections(want, cluster, slots):
+            for reason in reasons:
+                counted[reason] += nodes
+        return counted
+
+    def rejecting(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> frozenset[str]:
+        """The plugins that object on slots that are refused here."""
+        return frozenset(name for (name, _), _ in self._objections(want, cluster, slots))
+
+    def _objections(
+        self, want: _Want, cluster: Cluster, slots: ChosenSlots
+    ) -> Iterator[tuple[tuple[str, tuple[str, ...]], int]]:
+        self._catch_up(want, cluster)
+        for code, nodes in enumerate(np.bincount(want.codes[slots]).tolist()):
+            objection = want.objections.values[code]
+            if nodes and objection is not None:
+                yield objection, nodes
+
+    def _catch_up(self, want: _Want, cluster: Cluster) -> None:
+        changes, capacity = cluster.nodes.changes, cluster.nodes.slots.capacity
+        revision = self.epoch(want, cluster)
+        changed = changes.since(want.position) if revision == want.revision else None
+        if changed is None or len(want.codes) != capacity:
+            want.codes = np.zeros(capacity, np.int64)
+            changed = list(self._nominations.slots())
+        for slot in dict.fromkeys(changed):
+            objection = self._objection(want.shape, cluster, slot)
+            code = 0 if objection is None else want.objections.intern((objection[0], objection[1].reasons))
+            want.codes[slot] = code
+        want.position, want.revision = changes.position, self.epoch(want, cluster)
+
+    def _objection(self, shape: Shape, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
+        """Who objects to the slot, and why, if those who are nominated for it ran there."""
+        nominated = self._nominations.at(slot).values()
+        placed = [(record, slot) for record in nominated if record.priority >= shape.priority and record.slot < 0]
+        if not placed:
+            return None
+        others = self._others(shape)
+        as_if: AbstractContextManager[None] = cluster.as_if_placed(placed)
+        with glimpse(self._candidates_of(shape)), as_if:
+            objection = _first_objection(others, cluster, slot)
+        for item in others:
+            if isinstance(item.plugin, WidePlugin):
+                item.prepared.want.catch_up(cluster)  # it followed the pods there, and has to follow them back
+        return objection
+
+    def _others(self, shape: Shape) -> list[Filter]:
+        return [item for item in self._candidates_of(shape).deciding if item.plugin is not self]
+
+
+def _first_objection(filters: Iterable[Filter], cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
+    for item in filters:
+        if not item.plugin.filter_slot(item.prepared.want, cluster, slot):
+            verdict = item.plugin.explain(item.prepared.want, cluster, slot)
+            if verdict is not None:
+                return item.plugin.name, verdict
+    return None

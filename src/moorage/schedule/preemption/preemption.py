@@ -1,0 +1,135 @@
+"""DefaultPreemption: no node is left for a pod → whose eviction would make room, or why nobody's.
+
+In: a pod for which no node was found, and its shape's `Candidates`. Out: an `Outcome`: the node and the victims, or the
+sentence that is added to the event. Only pods of lower priority are victims, and only on nodes where the no is not
+final. Kubernetes: pkg/scheduler/framework/plugins/defaultpreemption and framework/preemption.
+Differs: looks at every node unless it is told how many candidates are enough; pods that are already on their way out by
+order of this scheduler count as terminating before the API server says so. Next: `cycle` carries it out.
+"""
+
+import random
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.priority_levels import PriorityLevels
+from moorage.model.types.pod import Pod
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.plugin import ChosenSlots
+from moorage.schedule.framework.verdict import Code
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.victim_table import VictimTable
+from moorage.schedule.preemption.victims import Selection
+
+NAME = "DefaultPreemption"
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+
+
+class PreemptionArgs(msgspec.Struct, frozen=True):
+    """How many candidates are enough: a part of the nodes where it may help, but at least a number. Not set: all."""
+
+    minCandidateNodesPercentage: int | None = None
+    minCandidateNodesAbsolute: int | None = None
+
+    @property
+    def looks_everywhere(self) -> bool:
+        return self.minCandidateNodesPercentage is None and self.minCandidateNodesAbsolute is None
+
+    def enough(self, nodes: int) -> int:
+        percentage = 10 if self.minCandidateNodesPercentage is None else self.minCandidateNodesPercentage
+        absolute = 100 if self.minCandidateNodesAbsolute is None else self.minCandidateNodesAbsolute
+        return min(nodes, max(nodes * percentage // 100, absolute))
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """Whom to evict, or `message`, why nobody. `gives_up` says that an earlier nomination is void, too."""
+
+    selection: Selection | None = None
+    message: str = ""
+    gives_up: bool = False
+
+
+class DefaultPreemption:
+    """Finds victims. Keeps one table per shape for as long as its candidates are kept."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        budgets: DisruptionBudgets | None = None,
+        args: PreemptionArgs | None = None,
+        is_leaving: Callable[[PodRecord], bool] | None = None,
+    ) -> None:
+        self.budgets = budgets if budgets is not None else DisruptionBudgets(cluster)
+        self._cluster = cluster
+        self._args = args or PreemptionArgs()
+        self._is_leaving = is_leaving or (lambda record: False)
+        self._levels: PriorityLevels | None = None
+        self._tables: WeakKeyDictionary[Candidates, VictimTable] = WeakKeyDictionary()
+        self._random = random.Random(cluster.nodes.seed)
+
+    def preempt(self, candidates: Candidates, nominated: int | None = None) -> Outcome:
+        """`nominated` is the slot for which the pod is nominated already, if it is."""
+        ineligible = self._why_not_eligible(candidates, nominated)
+        if ineligible is not None:
+            return Outcome(message=f"preemption: {ineligible}")
+        table = self._table(candidates)
+        selection = table.cheapest(None if self._args.looks_everywhere else self._sample)
+        if selection is not None:
+            return Outcome(selection)
+        counted = sorted(f"{count} {reason}" for reason, count in table.reasons().items())
+        said = f" {', '.join(counted)}." if counted else ""
+        message = f"preemption: 0/{len(self._cluster.nodes)} nodes are available:{said}"
+        return Outcome(message=message, gives_up=True)
+
+    def _why_not_eligible(self, candidates: Candidates, nominated: int | None) -> str | None:
+        shape = candidates.shape
+        if shape.spec.preemptionPolicy == "Never":
+            return NEVER
+        if nominated is None or _is_final(candidates, nominated):
+            return None
+        there = self._cluster.pods_on[nominated].values()
+        if any(r.priority < shape.priority and (self._is_leaving(r) or is_being_preempted(r.pod)) for r in there):
+            return TERMINATING
+        return None
+
+    def _table(self, candidates: Candidates) -> VictimTable:
+        if self._levels is None:
+            self._levels = PriorityLevels(self._cluster)
+        table = self._tables.get(candidates)
+        if table is None:
+            table = self._tables[candidates] = VictimTable(candidates, self.budgets, self._levels)
+        return table
+
+    def _sample(self, slots: ChosenSlots) -> tuple[ChosenSlots, int]:
+        """Start somewhere, so that not always the same nodes pay."""
+        start = self._random.randrange(len(slots)) if len(slots) else 0
+        return np.roll(slots, -start), self._args.enough(len(slots))
+
+
+def is_being_preempted(pod: Pod) -> bool:
+    """Whether the pod is being deleted because some scheduler preempted it."""
+    if pod.metadata.deletionTimestamp is None:
+        return False
+    for condition in pod.status.conditions:
+        if condition.type == "DisruptionTarget":
+            return condition.status == "True" and condition.reason == "PreemptionByScheduler"
+    return False
+
+
+def _is_final(candidates: Candidates, slot: int) -> bool:
+    """Whether the nominated node has become one where no eviction helps; a node that is gone is not."""
+    if not candidates.cluster.nodes.alive[slot]:
+        return False
+    if candidates.rejection is not None:
+        return candidates.rejection[1].code is Code.UNRESOLVABLE
+    for item in candidates.deciding:
+        verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
+        if verdict is not None:
+            return verdict.code is Code.UNRESOLVABLE
+    return False

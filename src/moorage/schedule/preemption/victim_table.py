@@ -1,0 +1,286 @@
+"""For one shape, every node's price: whom one would have to evict there. Worked out where it may matter, and kept.
+
+In: a shape's `Candidates`, the budgets, sums of requests by priority. Out: the cheapest `Selection`, or why there is
+none. Nodes that no eviction helps are ruled out with a few operations on arrays. So is the least that the others can
+cost: up to which priority one has to evict, and how many. Nodes are looked at in that order, and only until no other
+can be cheaper. What was found is kept until the node changes: the next pod of the shape pays for what changed.
+
+Kubernetes: DryRunPreemption and pickOneNodeForPreemption, for each pod, on a sample of at least 100 nodes or 10 %.
+Next: `preemption`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.priority_levels import PriorityLevels
+from moorage.columns.resources import PODS
+from moorage.schedule.diagnosis import first_refusals
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.framework.plugin import ChosenSlots, Mask
+from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.wide import too_many
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.victims import Selection, select_victims
+
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_VICTIMS = "No preemption victims found for incoming pod"
+
+_UNHELPFUL, _NO_VICTIMS, _HOPELESS, _UNKNOWN, _REFUSED, _FOUND = range(6)
+_PRIORITY_OFFSET = 1 << 31  # makes every priority count, so that two victims always weigh more than one of their kind
+
+_Price = tuple[int, int, int, int, float]
+_Found = tuple[_Price, int, int, Selection]  # price, tie number reversed, slot
+_Bound = tuple[_Price, int, int, int]  # the least it can cost, tie number reversed, slot, number of the assessment
+
+# Given the slots where an eviction may help: in which order to look at them, and how many selections are enough.
+Sampling = Callable[[ChosenSlots], tuple[ChosenSlots, int]]
+
+
+class VictimTable:
+    """See the module."""
+
+    def __init__(self, candidates: Candidates, budgets: DisruptionBudgets, levels: PriorityLevels) -> None:
+        self._candidates = candidates
+        self._budgets = budgets
+        self._levels = levels
+        self._needs = tuple(
+            need
+            for item in candidates.filters
+            if isinstance(item.plugin, NodeResourcesFit)
+            for need in ((PODS, 1), *item.prepared.want.needs)
+        )
+        self._position = -1
+        self._revision: Any = None
+        self._budget_state: Any = None
+        self._budgeted: set[int] = set()
+        self._states: NDArray[np.int8] = np.zeros(0, np.int8)
+        self._by_bound: list[_Bound] = []
+        self._assessment = 0  # the number of the last one, which makes older bounds invalid
+        self._assessed: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._found: dict[int, Selection] = {}
+        self._by_price: list[_Found] = []
+        self._reasons: dict[int, tuple[str, ...]] = {}
+
+    # -- the cheapest node ----------------------------------------------------------------------------------------
+
+    def cheapest(self, sampling: Sampling | None = None) -> Selection | None:
+        self._refresh()
+        if sampling is None:
+            found = self._look_for_cheapest()
+        else:
+            found = self._look_at(*sampling(np.flatnonzero(self._states > _UNHELPFUL)))
+        self._settle()
+        return found
+
+    def _look_for_cheapest(self) -> Selection | None:
+        by_bound = self._by_bound
+        best = self._best_found()
+        while by_bound:
+            bound, tie, slot, assessment = by_bound[0]
+            if self._states[slot] == _UNKNOWN and self._assessed[slot] == assessment:
+                if best is not None and best[:2] <= (bound, tie):
+                    break
+                self._evaluate(slot)
+                best = self._best_found()
+            heappop(by_bound)
+        return best[3] if best is not None else None
+
+    def _best_found(self) -> _Found | None:
+        by_price = self._by_price
+        while by_price:
+            found = by_price[0]
+            if self._found.get(found[2]) is found[3]:
+                return found
+            heappop(by_price)  # the node changed since
+        return None
+
+    def _look_at(self, slots: ChosenSlots, enough: int) -> Selection | None:
+        """Only until there are enough selections, of which at least one breaks no budget."""
+        chosen: list[Selection] = []
+        spotless = False
+        for slot in slots.tolist():
+            if self._states[slot] == _UNKNOWN:
+                self._evaluate(slot)
+            if self._states[slot] == _FOUND:
+                chosen.append(self._found[slot])
+                spotless |= self._found[slot].violations == 0
+            if spotless and len(chosen) >= enough:
+                break
+        return min(chosen, key=self._rank, default=None)
+
+    def _rank(self, selection: Selection) -> tuple[_Price, int]:
+        """Of equal prices, the node with the largest tie number, as everywhere."""
+        return _price(selection), -int(self._candidates.cluster.nodes.tie[selection.slot])
+
+    def _evaluate(self, slot: int) -> None:
+        result = select_victims(self._candidates, slot, self._budgets)
+        if self._budgets.concern(self._candidates.cluster.pods_on[slot].values()):
+            self._budgeted.add(slot)
+        if isinstance(result, Selection) and result.victims:
+            self._states[slot] = _FOUND
+            self._found[slot] = result
+            heappush(self._by_price, (*self._rank(result), slot, result))
+        else:
+            self._states[slot] = _REFUSED
+            self._reasons[slot] = () if isinstance(result, Selection) else result
+
+    # -- why there is none ----------------------------------------------------------------------------------------
+
+    def reasons(self) -> Counter[str]:
+        """Why no node will do, given that `cheapest` found none: what each node counts for."""
+        states = self._states[self._candidates.cluster.nodes.alive]
+        counted = Counter(
+            {NOT_HELPFUL: int((states == _UNHELPFUL).sum()), NO_VICTIMS: int((states == _NO_VICTIMS).sum())}
+        )
+        for slot in np.flatnonzero(self._states == _HOPELESS).tolist():
+            self._evaluate(slot)
+        self._settle()
+        for reasons in self._reasons.values():
+            counted.update(reasons)
+        return +counted
+
+    # -- keeping up -----------------------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        nodes = self._candidates.cluster.nodes
+        self._candidates.refresh()
+        revision = self._current_revision()
+        changed = nodes.changes.since(self._position) if revision == self._revision else None
+        if changed is None or len(self._states) != nodes.slots.capacity:
+            self._states = np.zeros(nodes.slots.capacity, np.int8)
+            self._assessed = np.zeros(nodes.slots.capacity, np.int64)
+            self._by_bound.clear()
+            stale = set(range(nodes.slots.capacity))
+        else:
+            stale = set(changed)
+            if self._budgets.state() != self._budget_state:
+                stale |= self._budgeted
+        self._forget(stale)
+        self._trim()
+        slots = np.array(sorted(stale), np.int64)
+        self._states[slots] = _UNHELPFUL
+        slots = slots[nodes.alive[slots]]
+        if too_many(len(slots), nodes.slots.capacity):
+            self._assess(slots[self._all_curable()[slots]])
+        else:
+            self._assess(np.array([slot for slot in slots.tolist() if self._is_curable(slot)], np.int64))
+        self._settle()
+
+    def _settle(self) -> None:
+        """What was looked at is as it was before, though the log may tell of the looking."""
+        self._position = self._candidates.cluster.nodes.changes.position
+        self._revision = self._current_revision()
+        self._budget_state = self._budgets.state()
+
+    def _current_revision(self) -> Any:
+        cluster = self._candidates.cluster
+        wide = [item for item in self._candidates.deciding if not item.plugin.local]
+        return self._budgets.generation, [item.plugin.revision(item.prepared.want, cluster) for item in wide]
+
+    def _forget(self, slots: Iterable[int]) -> None:
+        for slot in slots:
+            self._found.pop(slot, None)
+            self._reasons.pop(slot, None)
+            self._budgeted.discard(slot)
+
+    def _trim(self) -> None:
+        """Do not keep many more entries than there are nodes."""
+        most = 2 * len(self._states)
+        if len(self._by_price) > most:
+            self._by_price = [found for found in self._by_price if self._found.get(found[2]) is found[3]]
+            heapify(self._by_price)
+        if len(self._by_bound) > most:
+            self._by_bound = [bound for bound in self._by_bound if self._assessed[bound[2]] == bound[3]]
+            heapify(self._by_bound)
+
+    def _assess(self, slots: ChosenSlots) -> None:
+        """What can be said, without touching anything, about slots where the no is not final."""
+        nodes = self._candidates.cluster.nodes
+        priority = self._candidates.shape.priority
+        victims = self._levels.pods_below(priority)[slots] > 0
+        self._states[slots[~victims]] = _NO_VICTIMS
+        slots = slots[victims]
+        self._states[slots] = _HOPELESS
+        free = {resource: nodes.free(resource)[slots] for resource, _ in self._needs}
+        fewest = self._fewest_victims(free, len(slots))
+        waiting: Mask = np.ones(len(slots), np.bool_)
+        lowest: int | None = None
+        for level, sums in self._levels.below(priority):
+            lowest = level if lowest is None else lowest
+            enough = waiting.copy()
+            for resource, value in self._needs:
+                if resource in sums:
+                    free[resource] = free[resource] + sums[resource].values[slots]
+                enough &= free[resource] >= value
+            self._states[slots[enough]] = _UNKNOWN
+            self._expect(slots[enough], fewest[enough], lowest, level)
+            waiting &= ~enough
+
+    def _fewest_victims(self, free: dict[str, NDArray[np.int64]], slots: int) -> NDArray[np.int64]:
+        """How many pods have to go at least, if all of them were as large as the largest anywhere."""
+        largest = self._levels.largest_below(self._candidates.shape.priority)
+        fewest = np.ones(slots, np.int64)
+        for resource, value in self._needs:
+            if largest.get(resource):
+                np.maximum(fewest, -((free[resource] - value) // largest[resource]), out=fewest)
+        return fewest
+
+    def _expect(self, slots: ChosenSlots, fewest: NDArray[np.int64], lowest: int, highest: int) -> None:
+        """Note what slots cost at least, given how many have to go, the lowest priority and one that has to go."""
+        self._assessment += 1
+        self._assessed[slots] = self._assessment
+        sums = (fewest - 1) * (lowest + _PRIORITY_OFFSET) + highest + _PRIORITY_OFFSET
+        ties = -self._candidates.cluster.nodes.tie[slots]
+        columns = (fewest.tolist(), sums.tolist(), ties.tolist(), slots.tolist())
+        bounds: list[_Bound] = [
+            ((0, highest, total, count, -inf), tie, slot, self._assessment)
+            for count, total, tie, slot in zip(*columns, strict=True)
+        ]
+        if len(bounds) > len(self._by_bound):
+            self._by_bound += bounds
+            heapify(self._by_bound)
+        else:
+            for bound in bounds:
+                heappush(self._by_bound, bound)
+
+    def _all_curable(self) -> Mask:
+        candidates = self._candidates
+        nodes = candidates.cluster.nodes
+        if candidates.rejection is not None:
+            return np.full(nodes.slots.capacity, candidates.rejection[1].code is Code.UNSCHEDULABLE, np.bool_)
+        curable = np.zeros(nodes.slots.capacity, np.bool_)
+        for item, refused in first_refusals(candidates):
+            slots = np.flatnonzero(refused)
+            curable[slots] = item.plugin.curable(item.prepared.want, candidates.cluster, slots)
+        return curable
+
+    def _is_curable(self, slot: int) -> bool:
+        candidates = self._candidates
+        if candidates.rejection is not None:
+            return candidates.rejection[1].code is Code.UNSCHEDULABLE
+        if not candidates.is_considered(slot):
+            return False
+        for item in candidates.deciding:
+            verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
+            if verdict is not None:
+                return verdict.code is Code.UNSCHEDULABLE
+        return False
+
+
+def _price(selection: Selection) -> _Price:
+    """Smaller is better: budgets broken, the highest priority, all priorities, how many, and how long they have run."""
+    victims = selection.victims
+    return (
+        selection.violations,
+        selection.highest_priority,
+        sum(victim.priority + _PRIORITY_OFFSET for victim in victims),
+        len(victims),
+        -selection.earliest_start,
+    )

@@ -1,0 +1,330 @@
+"""The scheduling queue: which pod is tried next, and which wait for what.
+
+In: pods that come, change and go, events, and what became of attempts; always with the time. Out: `pop`, the next pod.
+There are no threads and nobody sleeps: `next_time` says when it is worth asking again. A pod is
+
+- *active*: it is tried as soon as it is its turn, by priority, then by how long it has waited;
+- in *backoff*: it is worth trying, but failed a moment ago; tried early if nobody else is there;
+- *unschedulable*: it waits for an event that one of the plugins which rejected it says may help, or for five minutes;
+- *gated*: somebody keeps a scheduling gate closed;
+- *in flight*: it is being tried. What happens meanwhile is kept, and weighed if the attempt fails.
+
+Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
+no nodes at all waits for the first one instead of trying again and again.
+Next: `cycle` pops.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from heapq import heapify, heappop, heappush
+from math import inf
+
+from moorage.columns.cluster import PodRecord
+from moorage.model.types.pod import PodSpec
+from moorage.schedule.framework.events import Event, EventKind, concerns, own_events
+from moorage.schedule.framework.requeue import RequeueTable
+from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
+from moorage.schedule.plugins.scheduling_gates import SchedulingGates
+from moorage.schedule.queue.backoff import Backoff
+from moorage.schedule.queue.waiting_pods import Happening, Place, QueuedPod, WaitingGroup, WaitingGroups
+
+LONGEST_WAIT_SECONDS = 300.0
+Cause = Happening | EventKind
+
+
+class _Timers:
+    """Pods by the time at which something is to be done with them, if they are then still in the same place."""
+
+    __slots__ = ("_entries", "_place")
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._entries: list[tuple[float, QueuePosition, QueuedPod]] = []
+
+    def push(self, time: float, position: QueuePosition, pod: QueuedPod) -> None:
+        heappush(self._entries, (time, position, pod))
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def next_time(self) -> float:
+        entries = self._entries
+        while entries and not self._is_valid(entries[0]):
+            heappop(entries)
+        return entries[0][0] if entries else inf
+
+    def pop(self, now: float) -> QueuedPod | None:
+        """The next pod whose time has come."""
+        return heappop(self._entries)[2] if self._entries and self.next_time() <= now else None
+
+    def pop_early(self) -> QueuedPod | None:
+        """The next pod, whether its time has come or not."""
+        return heappop(self._entries)[2] if self.next_time() < inf else None
+
+    def trim(self, pods: int) -> None:
+        """Do not keep many more entries than there are pods."""
+        if len(self._entries) > 64 + 2 * pods:
+            self._entries = [entry for entry in self._entries if self._is_valid(entry)]
+            heapify(self._entries)
+
+    def _is_valid(self, entry: tuple[float, QueuePosition, QueuedPod]) -> bool:
+        return entry[1][2] == entry[2].number and entry[2].place is self._place
+
+
+class SchedulingQueue:
+    """See the module. `tables` has the plugins' hints by scheduler name; pods of other schedulers are not for here.
+
+    `ungated` names schedulers that do not mind scheduling gates.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, RequeueTable],
+        backoff: Backoff | None = None,
+        longest_wait: float = LONGEST_WAIT_SECONDS,
+        tries_early: bool = True,
+        ungated: frozenset[str] = frozenset(),
+    ) -> None:
+        self._tables = tables
+        self._backoff = backoff or Backoff()
+        self._longest_wait = longest_wait
+        self._tries_early = tries_early
+        self._position = PrioritySort().position
+        self._gate = SchedulingGates().pre_enqueue
+        self._ungated = ungated
+        self._pods: dict[str, QueuedPod] = {}
+        self._number = 0
+        # Heaps hold entries of pods that have moved on; such an entry's number is not the pod's any more.
+        self._active: list[tuple[QueuePosition, QueuedPod]] = []
+        self._in_backoff = _Timers(Place.BACKOFF)
+        self._after_error = _Timers(Place.BACKOFF)
+        self._longest_waiting = _Timers(Place.UNSCHEDULABLE)
+        self._unschedulable = WaitingGroups(tables)
+        self._in_flight: dict[str, int] = {}  # the number of events before each
+        self._events: list[Event] = []
+        self._events_dropped = 0
+        # How many pods came to each place, and by what.
+        self.incoming: Counter[tuple[Place, Cause]] = Counter()
+
+    # -- pods come, change and go ---------------------------------------------------------------------------------
+
+    def add(self, record: PodRecord, now: float) -> None:
+        """A pod without a node appeared."""
+        self.remove(record.key)
+        pod = self._pods[record.key] = QueuedPod(record, now)
+        self._enter(pod, Happening.POD_ADDED)
+
+    def update(self, record: PodRecord, now: float) -> None:
+        """A pod without a node changed."""
+        pod = self._pods.get(record.key)
+        if pod is None:
+            self.add(record, now)
+            return
+        old = pod.record
+        changed = old.shape is not record.shape
+        events = own_events(record.key, old.pod, record.pod) if changed else ()
+        if pod.place is Place.UNSCHEDULABLE:
+            self._unschedulable.remove(pod)
+            pod.record = record
+            self._unschedulable.add(pod)
+            helpful = next((event for event in events if self._may_help(pod, event)), None)
+            if helpful is not None:
+                self._wake(pod, now, helpful.kind)
+            return
+        pod.record = record
+        if pod.place is Place.IN_FLIGHT:
+            self._events.extend(events)
+        elif pod.place is Place.GATED or (pod.place is Place.ACTIVE and changed):
+            self._enter(pod, Happening.POD_UPDATED)
+
+    def remove(self, key: str) -> None:
+        """The pod is gone, or has a node."""
+        pod = self._pods.pop(key, None)
+        if pod is None:
+            return
+        if pod.place is Place.UNSCHEDULABLE:
+            self._unschedulable.remove(pod)
+        self._land(key)
+        pod.place = Place.NOWHERE
+
+    def why_gated(self, spec: PodSpec, scheduler: str) -> Verdict | None:
+        """Why a pod may not be tried yet; None if it may."""
+        return None if scheduler in self._ungated else self._gate(spec)
+
+    def _enter(self, pod: QueuedPod, cause: Cause) -> None:
+        """To the active pods, unless a gate is closed."""
+        if self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
+            pod.place = Place.GATED
+            self.incoming[Place.GATED, cause] += 1
+            return
+        pod.place = Place.ACTIVE
+        self.incoming[Place.ACTIVE, cause] += 1
+        heappush(self._active, (self._place(pod), pod))
+
+    def _place(self, pod: QueuedPod) -> QueuePosition:
+        self._number += 1
+        pod.number = self._number
+        return self._position(pod.record.pod.spec, pod.since, self._number)
+
+    # -- attempts ---------------------------------------------------------------------------------------------------
+
+    def pop(self, now: float) -> QueuedPod | None:
+        """The next pod to try, which is in flight from now on; None if there is none now."""
+        if self._in_backoff or self._after_error or self._longest_waiting:
+            self._pass_time(now)
+        pod = self._pop_active()
+        if pod is None and self._tries_early:
+            pod = self._in_backoff.pop_early()
+        if pod is None:
+            return None
+        pod.place = Place.IN_FLIGHT
+        pod.attempts += 1
+        self._in_flight[pod.key] = self._events_dropped + len(self._events)
+        return pod
+
+    def done(self, pod: QueuedPod) -> None:
+        """The pod has a node."""
+        key = pod.key
+        if self._pods.get(key) is pod:
+            del self._pods[key]
+            self._land(key)
+            pod.place = Place.NOWHERE
+
+    def failed(self, pod: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
+        """No node was found. `rejected_by` names the plugins whose no it was; none: something else went wrong."""
+        events = self._events_since(pod.key)
+        self._land(pod.key)
+        if self._pods.get(pod.key) is not pod:
+            return  # it went away meanwhile
+        pod.rejected_by = rejected_by
+        if rejected_by:
+            pod.unschedulable += 1
+            pod.errors = 0
+        else:
+            pod.errors += 1
+        pod.since = now
+        pod.backoff_until = now + self._backoff.seconds(pod.errors or pod.unschedulable)
+        if not rejected_by or any(self._may_help(pod, event) for event in events):
+            self._requeue(pod, now, Happening.ATTEMPT_FAILED)
+            return
+        pod.place = Place.UNSCHEDULABLE
+        self.incoming[Place.UNSCHEDULABLE, Happening.ATTEMPT_FAILED] += 1
+        self._unschedulable.add(pod)
+        self._longest_waiting.push(now + self._longest_wait, self._place(pod), pod)
+        self._longest_waiting.trim(len(self._pods))
+
+    def give_back(self, now: float) -> list[QueuedPod]:
+        """Whoever was being tried when something went wrong that nobody foresaw is tried again, after a while."""
+        found = [pod for key in list(self._in_flight) if (pod := self._pods.get(key)) is not None]
+        for pod in found:
+            self.failed(pod, frozenset(), now)
+        return found
+
+    def add_again(self, pod: QueuedPod, now: float) -> None:
+        """A pod that had a node has none after all, through no fault of its own."""
+        if pod.key not in self._pods:
+            self._pods[pod.key] = pod
+            self.failed(pod, frozenset(), now)
+
+    def activate(self, key: str) -> None:
+        """Try this pod as soon as it is its turn: somebody knows that it is worth it."""
+        pod = self._pods.get(key)
+        if pod is None:
+            return
+        if pod.place is Place.UNSCHEDULABLE:
+            self._unschedulable.remove(pod)
+        if pod.place in (Place.UNSCHEDULABLE, Place.BACKOFF):
+            self._enter(pod, Happening.ACTIVATED)
+        elif pod.place is Place.IN_FLIGHT:
+            self._events.append(Event(EventKind.OWN_OTHER, of=key))
+
+    # -- events -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether events mean anything to anybody now."""
+        return bool(self._in_flight) or bool(self._unschedulable)
+
+    def happened(self, event: Event, now: float) -> None:
+        """Something changed: wake those whom it may help, and keep it for those in flight."""
+        if self._in_flight:
+            self._events.append(event)
+        if not self._unschedulable:
+            return
+        for scheduler, table in self._tables.items():
+            for group in self._unschedulable.concerned(scheduler, table, event):
+                if table.may_help(group.shape, group.rejected_by, event):
+                    for pod in list(group.pods.values()):
+                        if concerns(event, pod.key, pod.record.pod):
+                            self._wake(pod, now, event.kind)
+
+    def _may_help(self, pod: QueuedPod, event: Event) -> bool:
+        if not concerns(event, pod.key, pod.record.pod):
+            return False
+        table = self._tables.get(pod.scheduler)
+        return table is None or table.may_help(pod.record.shape, pod.rejected_by, event)
+
+    def _wake(self, pod: QueuedPod, now: float, cause: Cause) -> None:
+        self._unschedulable.remove(pod)
+        self._requeue(pod, now, cause)
+
+    def _requeue(self, pod: QueuedPod, now: float, cause: Cause) -> None:
+        """To backoff for as long as it lasts, then to the active pods."""
+        if now >= pod.backoff_until or self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
+            self._enter(pod, cause)
+            return
+        pod.place = Place.BACKOFF
+        self.incoming[Place.BACKOFF, cause] += 1
+        timers = self._in_backoff if pod.rejected_by else self._after_error
+        timers.push(pod.backoff_until, self._place(pod), pod)
+
+    def _events_since(self, key: str) -> list[Event]:
+        return self._events[self._in_flight.get(key, 0) - self._events_dropped :] if key in self._in_flight else []
+
+    def _land(self, key: str) -> None:
+        """The pod is no longer in flight; events that nobody in flight has missed need not be kept."""
+        if self._in_flight.pop(key, None) is None or not self._events:
+            return
+        first = min(self._in_flight.values(), default=self._events_dropped + len(self._events))
+        del self._events[: first - self._events_dropped]
+        self._events_dropped = first
+
+    # -- time -------------------------------------------------------------------------------------------------------
+
+    def next_time(self) -> float:
+        """When something becomes active by itself; infinity if nothing will."""
+        return min(timers.next_time() for timers in (self._in_backoff, self._after_error, self._longest_waiting))
+
+    def _pass_time(self, now: float) -> None:
+        for timers in (self._in_backoff, self._after_error):
+            while (pod := timers.pop(now)) is not None:
+                self._enter(pod, Happening.BACKED_OFF)
+        while (pod := self._longest_waiting.pop(now)) is not None:
+            self._wake(pod, now, Happening.WAITED_LONG)
+
+    def _pop_active(self) -> QueuedPod | None:
+        active = self._active
+        while active:
+            position, pod = heappop(active)
+            if position[2] == pod.number and pod.place is Place.ACTIVE:
+                return pod
+        return None
+
+    # -- looking in ---------------------------------------------------------------------------------------------------
+
+    def get(self, key: str) -> QueuedPod | None:
+        return self._pods.get(key)
+
+    def groups(self) -> Iterator[WaitingGroup]:
+        """The pods that no node was found for, those that wait for the same thing together."""
+        return iter(self._unschedulable)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._pods
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return iter(self._pods.values())
+
+    def __len__(self) -> int:
+        return len(self._pods)
