@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from tests.virtual_time import time_of_day
 
 from moorage.client.protocol import Client, Object
-from moorage.control.controller import Controller
-from moorage.control.manager import ControllerManager
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.manager import ControllerManager
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KindFacts
 from moorage.serve.api import Api

@@ -13,7 +13,7 @@ from tests.virtual_time import time_of_day
 
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Object, PatchType
-from moorage.control.pods_of import time_text
+from moorage.control.framework.pods_of import time_text
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 

@@ -12,11 +12,11 @@ from tests.laws.daemon_story import GATES, STORIES, Story, play, real_controller
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 
 from moorage.client.protocol import Object
-from moorage.control.controller import Controller
 from moorage.control.daemon_set.controller import NODE, DaemonSetController
 from moorage.control.daemon_set.tracker import Tracker
-from moorage.control.pods_of import POD
-from moorage.control.world import World
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.pods_of import POD
+from moorage.control.framework.world import World
 from moorage.model.kinds import KindFacts
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))

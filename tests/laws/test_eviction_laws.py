@@ -18,10 +18,10 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.protocol import Client, Object
-from moorage.control.actions import NOTHING, Plan
+from moorage.control.framework.actions import NOTHING, Plan
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
 from moorage.control.taint_eviction.controller import TaintEvictionController
-from moorage.control.world import World
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.kinds import KindFacts
 from moorage.telemetry.metrics import Metrics

@@ -17,10 +17,10 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Answers, Plan, Question
+from moorage.control.framework.actions import Answers, Plan, Question
+from moorage.control.framework.world import World
 from moorage.control.garbage.controller import GarbageCollector, States
 from moorage.control.garbage.owners import OwnerState
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 

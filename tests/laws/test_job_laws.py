@@ -14,14 +14,14 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.job_story import STORIES, Story, play
 
 from moorage.client.protocol import Object
+from moorage.control.framework.pods_of import POD
+from moorage.control.framework.world import World
 from moorage.control.job import controller as job_controller
 from moorage.control.job import sizing as job_sizing
 from moorage.control.job.accounting import Books, keep_books
 from moorage.control.job.controller import JobController
 from moorage.control.job.pods import is_tracked
 from moorage.control.job.situation import Situation
-from moorage.control.pods_of import POD
-from moorage.control.world import World
 from moorage.model.kinds import KindFacts
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))

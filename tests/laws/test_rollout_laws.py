@@ -12,14 +12,14 @@ from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, exam
 from tests.laws.rollout_story import STORIES, Story, play, real_controllers
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Action
-from moorage.control.controller import Controller
 from moorage.control.deployment import controller as deployment_controller
 from moorage.control.deployment.controller import DeploymentController
 from moorage.control.deployment.family import Family
-from moorage.control.pods_of import POD
-from moorage.control.replica_set import ReplicaSetController
-from moorage.control.world import World
+from moorage.control.framework.actions import Action
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.pods_of import POD
+from moorage.control.framework.world import World
+from moorage.control.replica_set.controller import ReplicaSetController
 from moorage.model.kinds import KindFacts
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))

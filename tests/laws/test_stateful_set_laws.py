@@ -23,11 +23,11 @@ from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.controller import Controller
-from moorage.control.pods_of import POD, ready_condition
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.pods_of import POD, ready_condition
+from moorage.control.framework.world import World
 from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetController
 from moorage.control.stateful_set.members import parent_and_ordinal
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts
 from moorage.model.schema.conversion import convert_view

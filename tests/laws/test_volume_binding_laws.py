@@ -20,12 +20,12 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Object
-from moorage.control.actions import Answers, Plan, Update
-from moorage.control.controller import Controller
+from moorage.control.framework.actions import Answers, Plan, Update
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
 from moorage.control.volumes.controller import PersistentVolumeBinder
 from moorage.control.volumes.protection import ClaimProtection, VolumeProtection
-from moorage.control.world import World
 from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.api_error import ApiError

@@ -16,7 +16,7 @@ from moorage.cli.api_server import ApiServer, ApiServerSettings, CannotStart, st
 from moorage.cli.kubeconfig_place import KubeconfigPlace
 from moorage.cli.loading import load_manifests
 from moorage.client.events.recorders import CountingRecorder, EventSender, SeriesRecorder
-from moorage.control.manager import ControllerManager
+from moorage.control.framework.manager import ControllerManager
 from moorage.control.registry import Surroundings, chosen
 from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets

@@ -9,7 +9,7 @@ import msgspec
 
 from moorage.cli.component_process import ComponentProcess, Process
 from moorage.client.events.recorders import CountingRecorder
-from moorage.control.manager import ControllerManager
+from moorage.control.framework.manager import ControllerManager
 from moorage.control.registry import Row, Surroundings
 from moorage.model.gates import Component, GateSet
 from moorage.telemetry.feature_metrics import add_feature_metrics

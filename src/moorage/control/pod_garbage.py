@@ -10,10 +10,10 @@ Next: `runner` carries it out.
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.actions import NOTHING, Action, Delete, Patch, Plan, Raw
-from moorage.control.pods_of import time_text
+from moorage.control.framework.actions import NOTHING, Action, Delete, Patch, Plan, Raw
+from moorage.control.framework.pods_of import time_text
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.types.node import Node

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import NamedTuple
 
-from moorage.control.controller import Controller
+from moorage.control.framework.controller import Controller
 from moorage.model.gates import GateSet
 from moorage.telemetry.metrics import Metrics
 
@@ -41,7 +41,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("node-lifecycle-controller", "moorage.control.node_lifecycle.controller", "make_node_lifecycle"),
     Row("pod-garbage-collector-controller", "moorage.control.pod_garbage", "make_pod_garbage"),
     Row("taint-eviction-controller", "moorage.control.taint_eviction.controller", "make_taint_eviction"),
-    Row("replicaset-controller", "moorage.control.replica_set", "make_replica_set"),
+    Row("replicaset-controller", "moorage.control.replica_set.controller", "make_replica_set"),
     Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),
     Row("daemonset-controller", "moorage.control.daemon_set.controller", "make_daemon_set"),
     Row("statefulset-controller", "moorage.control.stateful_set.controller", "make_stateful_set"),

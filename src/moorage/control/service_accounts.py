@@ -7,9 +7,9 @@ pkg/controller/serviceaccount. Next: `registry`.
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.actions import NOTHING, Action, Create, Plan
+from moorage.control.framework.actions import NOTHING, Action, Create, Plan
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 

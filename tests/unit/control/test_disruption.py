@@ -8,7 +8,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
 from moorage.control.disruption.controller import BUDGET, DisruptionController
-from moorage.control.pods_of import POD
+from moorage.control.framework.pods_of import POD
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 

@@ -8,9 +8,9 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object, PatchType
-from moorage.control.actions import NOTHING
+from moorage.control.framework.actions import NOTHING
+from moorage.control.framework.world import World
 from moorage.control.garbage.controller import GarbageCollector
-from moorage.control.world import World
 from moorage.model.kinds import KINDS, KindFacts
 
 POD, MAP, NAMESPACE = KINDS["v1", "Pod"], KINDS["v1", "ConfigMap"], KINDS["v1", "Namespace"]

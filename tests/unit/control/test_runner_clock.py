@@ -8,9 +8,9 @@ import uvloop
 from tests.unit.control.cluster_objects import NODE, node
 
 from moorage.client.protocol import Object
-from moorage.control.actions import NOTHING, Action, Plan
-from moorage.control.manager import ControllerManager
-from moorage.control.world import World
+from moorage.control.framework.actions import NOTHING, Action, Plan
+from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KindFacts

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from tests.unit.control.cluster_objects import NODE
 
-from moorage.control import runner as runner_module
-from moorage.control.metrics import ControllerMetrics
-from moorage.control.runner import Runner
-from moorage.control.world import World
+from moorage.control.framework import runner as runner_module
+from moorage.control.framework.metrics import ControllerMetrics
+from moorage.control.framework.runner import Runner
+from moorage.control.framework.world import World
 from moorage.telemetry.metrics import Metrics
 
 

@@ -8,9 +8,9 @@ from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.events.recorders import CountingRecorder, EventSender
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, Action, Patch, Plan, Report
-from moorage.control.manager import ControllerManager
-from moorage.control.world import World
+from moorage.control.framework.actions import NORMAL, NOTHING, Action, Patch, Plan, Report
+from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, KindFacts

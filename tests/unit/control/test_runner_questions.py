@@ -7,8 +7,8 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Action, Answers, Plan, Question
-from moorage.control.world import World
+from moorage.control.framework.actions import Action, Answers, Plan, Question
+from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts
 

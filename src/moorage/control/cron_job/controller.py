@@ -11,15 +11,15 @@ from email.utils import format_datetime
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
 from moorage.control.cron_job.history import SCHEDULED_AT, History, job_name, review
 from moorage.control.cron_job.times import last_due, seconds_until_next
+from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
+from moorage.control.framework.pods_of import controller_reference, owner_key, seconds_of
+from moorage.control.framework.world import World
 from moorage.control.job.situation import is_over
-from moorage.control.pods_of import controller_reference, owner_key, seconds_of
 from moorage.control.registry import Surroundings
-from moorage.control.replica_set import namespace_is_terminating
-from moorage.control.replica_set_status import update_of_status
-from moorage.control.world import World
+from moorage.control.replica_set.controller import namespace_is_terminating
+from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
 from moorage.model.go.quoting import go_quote

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report
 from moorage.control.daemon_set.backoff import FailedPods
 from moorage.control.daemon_set.daemon_pod import REVISION_HASH, DaemonPod
 from moorage.control.daemon_set.eligibility import Eligibility
@@ -22,11 +21,9 @@ from moorage.control.daemon_set.rolling import limits_of, next_step, surges
 from moorage.control.daemon_set.status import daemon_set_status
 from moorage.control.daemon_set.tracker import Tracker
 from moorage.control.deployment.bounds import ROLLING_UPDATE
-from moorage.control.pods_of import POD, claim, concerned_owners, owner_key
-from moorage.control.registry import Surroundings
-from moorage.control.replica_set import namespace_is_terminating
-from moorage.control.replica_set_status import update_of_status
-from moorage.control.revisions import (
+from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report
+from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
+from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     History,
     collided,
@@ -35,7 +32,10 @@ from moorage.control.revisions import (
     is_collision,
     surplus_history,
 )
-from moorage.control.world import World, controller_of
+from moorage.control.framework.world import World, controller_of
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set.controller import namespace_is_terminating
+from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, KindFacts

@@ -7,7 +7,7 @@ IsPodUpdated, podByCreationTimestampAndPhase. Next: `on_node`.
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.pods_of import ready_condition, seconds_of
+from moorage.control.framework.pods_of import ready_condition, seconds_of
 from moorage.match.daemon_pods import pinned_to
 from moorage.model.types.pod import Pod
 

@@ -4,7 +4,7 @@ In: DaemonSets. Out: `DaemonTemplate`s that say which nodes fit. Kubernetes: Nod
 ours. Next: `tracker`.
 """
 
-from moorage.control.toleration_reader import TolerationReader
+from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node

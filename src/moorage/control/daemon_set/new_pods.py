@@ -9,9 +9,9 @@ from collections.abc import Iterable
 import msgspec
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
 from moorage.control.daemon_set.daemon_pod import REVISION_HASH, TEMPLATE_GENERATION_LABEL
-from moorage.control.pods_of import pod_from_template
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import pod_from_template
 from moorage.match.daemon_pods import daemon_tolerations, pinned_affinity
 from moorage.model.types.workload import DaemonSet
 

@@ -4,8 +4,8 @@ In: the DaemonSet, what its nodes add up to. Out: its status. Kubernetes: update
 """
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
 from moorage.control.daemon_set.on_node import Counts
+from moorage.control.framework.actions import Raw
 
 
 def daemon_set_status(daemon_set: Object, counts: Counts) -> Raw:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from moorage.client.protocol import Object
 from moorage.control.daemon_set.daemon_pod import DaemonPod, daemon_pod
 from moorage.control.daemon_set.on_node import Counts, Stage, Verdict, Wishes, judge_node
-from moorage.control.pods_of import selects
+from moorage.control.framework.pods_of import selects
 from moorage.match.daemon_pods import DaemonFit, DaemonTemplate
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node

@@ -4,8 +4,8 @@ In: conditions as they are, one to be set. Out: conditions. Kubernetes: SetDeplo
 Next: `status`.
 """
 
-from moorage.control.actions import Raw
-from moorage.control.pods_of import time_text
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import time_text
 
 PROGRESSING, AVAILABLE, REPLICA_FAILURE = "Progressing", "Available", "ReplicaFailure"
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report, Update
 from moorage.control.deployment import conditions as said
 from moorage.control.deployment.annotations import (
     REVISION,
@@ -31,11 +30,23 @@ from moorage.control.deployment.status import (
     rollout_status,
 )
 from moorage.control.deployment.templates import HASH_LABEL, is_made_of, template_hash
-from moorage.control.pods_of import POD, claim, concerned_owners, controller_reference, owner_key
+from moorage.control.framework.actions import (
+    NORMAL,
+    NOTHING,
+    WARNING,
+    Action,
+    Create,
+    Delete,
+    Plan,
+    Raw,
+    Report,
+    Update,
+)
+from moorage.control.framework.pods_of import POD, claim, concerned_owners, controller_reference, owner_key
+from moorage.control.framework.world import World, controller_of
 from moorage.control.registry import Surroundings
-from moorage.control.replica_set import REPLICA_SET, desired_replicas, namespace_is_terminating
-from moorage.control.replica_set_status import update_of_status
-from moorage.control.world import World, controller_of
+from moorage.control.replica_set.controller import REPLICA_SET, desired_replicas, namespace_is_terminating
+from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.types.workload import Deployment

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from moorage.client.protocol import Object
 from moorage.control.deployment.bounds import Bounds, bounds_of
 from moorage.control.deployment.templates import is_made_of, is_same_template
-from moorage.control.replica_set import desired_replicas
+from moorage.control.replica_set.controller import desired_replicas
 
 
 class Family:

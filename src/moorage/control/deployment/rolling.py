@@ -7,8 +7,8 @@ Next: `controller`.
 
 from moorage.client.protocol import Object
 from moorage.control.deployment.family import Family
-from moorage.control.pods_of import POD
-from moorage.control.world import World
+from moorage.control.framework.pods_of import POD
+from moorage.control.framework.world import World
 
 
 def grow_new(family: Family, new: Object) -> bool:

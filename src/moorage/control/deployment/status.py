@@ -4,7 +4,6 @@ In: a family, conditions that were said already in this round, the time. Out: th
 Kubernetes: calculateStatus and progress.go. Next: `controller`.
 """
 
-from moorage.control.actions import Raw
 from moorage.control.deployment.conditions import (
     AVAILABLE,
     NEW_REPLICA_SET_AVAILABLE,
@@ -18,7 +17,8 @@ from moorage.control.deployment.conditions import (
     without,
 )
 from moorage.control.deployment.family import Family
-from moorage.control.pods_of import seconds_of
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import seconds_of
 from moorage.model.types.workload import Deployment
 
 _NEVER = 2**31 - 1

@@ -11,7 +11,7 @@ import hashlib
 import json
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
+from moorage.control.framework.actions import Raw
 from moorage.model.template_identity import telling_part
 from moorage.model.types.pod import PodTemplateSpec
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
 from moorage.control.disruption.expected_pods import SCALABLE, CannotExpect, expected_pods
 from moorage.control.disruption.status import budget_status, disrupted_pods, failed_status, healthy_pods
-from moorage.control.pods_of import POD, ready_condition, seconds_of, time_text
+from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
+from moorage.control.framework.pods_of import POD, ready_condition, seconds_of, time_text
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
-from moorage.control.world import World
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.deployment.bounds import scaled
-from moorage.control.world import World, controller_of
+from moorage.control.framework.world import World, controller_of
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.types.meta import OwnerReference
 from moorage.model.types.policy import PodDisruptionBudgetSpec

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.disruption.expected_pods import Expected
-from moorage.control.pods_of import ready_condition, seconds_of, time_text
+from moorage.control.framework.pods_of import ready_condition, seconds_of, time_text
 
 Raw = dict[str, Any]
 

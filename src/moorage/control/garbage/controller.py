@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object, PatchType
-from moorage.control.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
+from moorage.control.framework.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
+from moorage.control.framework.world import World
 from moorage.control.garbage.graph import OwnerGraph, Place
 from moorage.control.garbage.owners import (
     FOREGROUND,
@@ -29,7 +30,6 @@ from moorage.control.garbage.owners import (
     waits_for_orphans,
 )
 from moorage.control.registry import Surroundings
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.types.meta import OwnerReference

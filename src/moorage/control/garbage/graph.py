@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.world import World
+from moorage.control.framework.world import World
 from moorage.model.kinds import KindFacts
 from moorage.model.types.meta import OwnerReference
 

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from enum import Enum, auto
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Answers, Question
+from moorage.control.framework.actions import Answers, Question
+from moorage.control.framework.world import World
 from moorage.control.garbage.graph import OwnerGraph
-from moorage.control.world import World
 from moorage.model.kinds import KINDS
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 

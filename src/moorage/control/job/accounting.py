@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import time_text
 from moorage.control.job.ending import FAILURE_ANNOUNCED, SUCCESS_ANNOUNCED, Ending
 from moorage.control.job.failure_policy import rule_on
 from moorage.control.job.pods import is_failed, is_tracked, valid_index
 from moorage.control.job.situation import Situation
-from moorage.control.pods_of import time_text
 
 #: A status does not name more pods than this.
 MOST_UNCOUNTED = 500

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
+from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
+from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, seconds_of, time_text
+from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, keep_books
 from moorage.control.job.backoff import Failures
 from moorage.control.job.ending import Ending, completed, deadline, ending_of
@@ -20,11 +22,9 @@ from moorage.control.job.pods import TRACKING, is_tracked, release
 from moorage.control.job.situation import OWN_NAME, Situation, is_over
 from moorage.control.job.sizing import Sizing, size
 from moorage.control.job.suspension import tell_suspension
-from moorage.control.pods_of import POD, claim, concerned_owners, owner_key, seconds_of, time_text
 from moorage.control.registry import Surroundings
-from moorage.control.replica_set import namespace_is_terminating
-from moorage.control.replica_set_status import update_of_status
-from moorage.control.world import World, controller_of
+from moorage.control.replica_set.controller import namespace_is_terminating
+from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.schema.conversion import convert_view

@@ -7,7 +7,8 @@ Kubernetes: the end of manageJob. Next: `controller`.
 from typing import Any
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import pod_from_template
 from moorage.control.job.failure_policy import rule_on
 from moorage.control.job.pods import (
     INDEX,
@@ -17,7 +18,6 @@ from moorage.control.job.pods import (
     ignored_failures,
     index_failures,
 )
-from moorage.control.pods_of import pod_from_template
 
 _LONGEST_PREFIX = 58
 _VARIABLE = {

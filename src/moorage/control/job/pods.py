@@ -6,8 +6,8 @@ backoff utilities. Next: `situation`.
 """
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Patch
-from moorage.control.pods_of import POD, seconds_of
+from moorage.control.framework.actions import Patch
+from moorage.control.framework.pods_of import POD, seconds_of
 from moorage.model.types.job import JobSpec
 from moorage.model.types.pod import Pod
 

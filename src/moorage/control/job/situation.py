@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from moorage.client.protocol import Object
+from moorage.control.framework.pods_of import is_active, is_terminating, ready_condition
 from moorage.control.job.failure_policy import FAIL_INDEX, rule_on
 from moorage.control.job.indexes import Indexes, parse_indexes
 from moorage.control.job.pods import (
@@ -19,7 +20,6 @@ from moorage.control.job.pods import (
     is_tracked,
     valid_index,
 )
-from moorage.control.pods_of import is_active, is_terminating, ready_condition
 from moorage.model.types.job import JobSpec, JobStatus
 from moorage.model.types.pod import Pod
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.deletion_order import pods_to_delete
+from moorage.control.framework.pods_of import is_terminating
 from moorage.control.job.backoff import Failures, wait_of_index
 from moorage.control.job.pods import completion_index, replaces_only_failed
 from moorage.control.job.situation import Situation
-from moorage.control.pods_of import is_terminating
+from moorage.control.replica_set.deletion_order import pods_to_delete
 
 #: No more than so many pods are made or deleted before the world is looked at again.
 BURST = 500

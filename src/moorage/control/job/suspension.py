@@ -6,7 +6,7 @@ change. Kubernetes: ensureJobConditionStatus for JobSuspended. Next: `controller
 
 from collections.abc import Sequence
 
-from moorage.control.actions import Raw
+from moorage.control.framework.actions import Raw
 from moorage.control.job.accounting import condition
 
 _SUSPENDED = "Suspended"

@@ -7,10 +7,10 @@ In: Jobs. Out: deletions. Kubernetes: pkg/controller/ttlafterfinished, a control
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.actions import NOTHING, Action, Delete, Plan
-from moorage.control.pods_of import seconds_of
+from moorage.control.framework.actions import NOTHING, Action, Delete, Plan
+from moorage.control.framework.pods_of import seconds_of
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.types.job import Job

@@ -10,11 +10,11 @@ gone, and not only after the time that the rest was expected to take. Next: `rem
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.actions import NOTHING, Action, Answers, Delete, Plan, Question, Update
+from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Update
+from moorage.control.framework.pods_of import POD
+from moorage.control.framework.world import World
 from moorage.control.namespace.remaining import Remaining, status_of, what_remains
-from moorage.control.pods_of import POD
 from moorage.control.registry import Surroundings
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.pods_of import POD, seconds_of, time_text
+from moorage.control.framework.pods_of import POD, seconds_of, time_text
 from moorage.model.kinds import KindFacts
 
 Raw = dict[str, Any]

@@ -7,7 +7,7 @@ pkg/controller/nodelifecycle (nodeConditionToTaintKeyStatusMap, labelReconcileIn
 
 from collections.abc import Mapping, Sequence
 
-from moorage.control.actions import Raw
+from moorage.control.framework.actions import Raw
 from moorage.model.types.node import Node, NodeCondition
 
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"

@@ -8,8 +8,8 @@ Kubernetes: isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod, PodClaimIsSta
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
-from moorage.control.pods_of import controller_reference
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import controller_reference
 from moorage.control.stateful_set.members import ordinal_of, wanted_ordinals
 from moorage.model.kinds import KINDS
 from moorage.model.types.workload import StatefulSet

@@ -10,12 +10,20 @@ from collections.abc import Iterable, Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report, Update
-from moorage.control.pods_of import POD, claim, concerned_owners
-from moorage.control.registry import Surroundings
-from moorage.control.replica_set import namespace_is_terminating
-from moorage.control.replica_set_status import update_of_status
-from moorage.control.revisions import (
+from moorage.control.framework.actions import (
+    NORMAL,
+    NOTHING,
+    WARNING,
+    Action,
+    Create,
+    Delete,
+    Patch,
+    Plan,
+    Report,
+    Update,
+)
+from moorage.control.framework.pods_of import POD, claim, concerned_owners
+from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     History,
     collided,
@@ -24,6 +32,10 @@ from moorage.control.revisions import (
     surplus_history,
     template_of,
 )
+from moorage.control.framework.world import World
+from moorage.control.registry import Surroundings
+from moorage.control.replica_set.controller import namespace_is_terminating
+from moorage.control.replica_set.status import update_of_status
 from moorage.control.stateful_set.claims import (
     CLAIM,
     has_other_controller,
@@ -47,7 +59,6 @@ from moorage.control.stateful_set.members import (
 from moorage.control.stateful_set.new_pods import claim_names, claims_of, numbered_pod
 from moorage.control.stateful_set.rolling import pods_to_replace
 from moorage.control.stateful_set.status import stateful_set_status
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.types.workload import StatefulSet

@@ -6,7 +6,7 @@ In: a StatefulSet and its pods. Out: ordinals, names, states. Kubernetes: statef
 import re
 
 from moorage.client.protocol import Object
-from moorage.control.pods_of import available_in, ready_condition
+from moorage.control.framework.pods_of import available_in, ready_condition
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
 

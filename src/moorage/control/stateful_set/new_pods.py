@@ -5,8 +5,8 @@ initIdentity, updateStorage, getPersistentVolumeClaims. Next: `claims`, `control
 """
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
-from moorage.control.pods_of import pod_from_template
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import pod_from_template
 from moorage.control.stateful_set.members import POD_INDEX_LABEL, POD_NAME_LABEL, REVISION_LABEL, pod_name
 
 

@@ -7,8 +7,8 @@ change by itself. Kubernetes: updateStatus, completeRollingUpdate. Next: `contro
 from collections.abc import Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw
-from moorage.control.pods_of import available_in
+from moorage.control.framework.actions import Raw
+from moorage.control.framework.pods_of import available_in
 from moorage.control.stateful_set.members import is_leaving, is_running_and_ready, replicas_of, revision_name
 from moorage.model.types.workload import StatefulSet
 

@@ -7,19 +7,19 @@ remembered is who waits and since when, for the event that says they need not wa
 of the same taint does not begin their time anew. Kubernetes: pkg/controller/tainteviction. Differs: timers survive a
 restart; a deadline follows the taints and tolerations there are, each taint with its own, where upstream keeps the
 first it had; a pod that is being deleted already is left alone.
-Next: `moorage.control.runner` carries it out.
+Next: `moorage.control.framework.runner` carries it out.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
-from moorage.control.pods_of import time_text
+from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
+from moorage.control.framework.pods_of import time_text
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
-from moorage.control.taint_eviction.judge import Judge, Taints
+from moorage.control.taint_eviction.decider import Judge, Taints
 from moorage.control.taint_eviction.timers import added_at, countdown, noticed_text, placed_at
-from moorage.control.world import World
 from moorage.match.taint_eviction import NO_EXECUTE, When
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts

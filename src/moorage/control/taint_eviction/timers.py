@@ -15,7 +15,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from moorage.control.pods_of import seconds_of, time_text
+from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.match.taint_eviction import Eviction
 from moorage.model.types.pod import Pod
 from moorage.model.types.scheduling import Taint

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
+from moorage.control.framework.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
+from moorage.control.framework.world import World
 from moorage.control.volumes.expansion import expand
 from moorage.control.volumes.pod_uses import PodUses, is_over
 from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying
-from moorage.control.volumes.shelf import Shelf
+from moorage.control.volumes.volume_index import Shelf
 from moorage.control.volumes.written import (
     BOUND_BY_CONTROLLER,
     CLAIM,
@@ -27,7 +28,6 @@ from moorage.control.volumes.written import (
     changed,
     claim_status,
 )
-from moorage.control.world import World
 from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE, claim_class
 from moorage.match.volumes.default_class import default_class
 from moorage.match.volumes.volume_matching import is_reserved_for, why_not_requested

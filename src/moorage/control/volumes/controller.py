@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Action, Answers, Plan, Question
+from moorage.control.framework.actions import Action, Answers, Plan, Question
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
 from moorage.control.volumes.claims import ClaimSync
 from moorage.control.volumes.pod_uses import PodUses
 from moorage.control.volumes.provisioning import NODE, STORAGE_CLASS, Provisioner
-from moorage.control.volumes.shelf import Shelf, claim_of
+from moorage.control.volumes.volume_index import Shelf, claim_of
 from moorage.control.volumes.volumes import VolumeSync
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
-from moorage.control.world import World
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_class
 from moorage.match.volumes.default_class import is_default
 from moorage.model.api_error import ApiError

@@ -10,12 +10,12 @@ from typing import Any
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NOTHING, WARNING, Action, Create, Plan, Raw, Report
-from moorage.control.pods_of import controller_reference
+from moorage.control.framework.actions import NOTHING, WARNING, Action, Create, Plan, Raw, Report
+from moorage.control.framework.pods_of import controller_reference
+from moorage.control.framework.world import World, controller_of
 from moorage.control.registry import Surroundings
 from moorage.control.volumes.claims import FAILED_BINDING
 from moorage.control.volumes.written import CLAIM
-from moorage.control.world import World, controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 

@@ -8,7 +8,7 @@ simulated volume has its new size at once, and no file system waits for a node t
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, Action, Patch, Report, Update
+from moorage.control.framework.actions import NORMAL, Action, Patch, Report, Update
 from moorage.control.volumes.provisioning import Provisioner, Provisioning, Saying
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME, changed
 from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim

@@ -6,7 +6,7 @@ whether somebody needs it.
 """
 
 from moorage.client.protocol import Object
-from moorage.control.world import controller_of
+from moorage.control.framework.world import controller_of
 from moorage.match.volumes.claims import claims_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim

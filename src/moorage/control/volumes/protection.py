@@ -10,11 +10,11 @@ Kubernetes: pkg/controller/volume/pvcprotection and pvprotection. Next: `runner`
 from collections.abc import Iterable, Mapping, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.actions import NOTHING, Action, Answers, Patch, Plan, Question
+from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question
+from moorage.control.framework.world import World
 from moorage.control.registry import Surroundings
 from moorage.control.volumes.pod_uses import PodUses, is_over, keeps
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
-from moorage.control.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.model.types.meta import ObjectMeta

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, WARNING, Action, Create, Raw, Report, Update
+from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Raw, Report, Update
+from moorage.control.framework.world import World
 from moorage.control.volumes.written import BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
-from moorage.control.world import World
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS

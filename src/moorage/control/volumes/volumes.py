@@ -12,10 +12,22 @@ from collections.abc import Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
+from moorage.control.framework.actions import (
+    NORMAL,
+    NOTHING,
+    WARNING,
+    Action,
+    Answers,
+    Delete,
+    Patch,
+    Plan,
+    Question,
+    Report,
+)
+from moorage.control.framework.world import World
 from moorage.control.volumes.claims import VOLUME_MISMATCH
 from moorage.control.volumes.provisioning import PROVISIONED_BY, Provisioner
-from moorage.control.volumes.shelf import claim_of
+from moorage.control.volumes.volume_index import claim_of
 from moorage.control.volumes.written import (
     AVAILABLE,
     BOUND,
@@ -26,7 +38,6 @@ from moorage.control.volumes.written import (
     unbind,
     volume_phase,
 )
-from moorage.control.world import World
 from moorage.match.volumes.volume_matching import same_mode
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.storage.persistent_volume import PersistentVolume

@@ -10,7 +10,7 @@ from typing import Any
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import Action, Patch, Raw, Update
+from moorage.control.framework.actions import Action, Patch, Raw, Update
 from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.volume_matching import is_reserved_for
 from moorage.model.kinds import KINDS

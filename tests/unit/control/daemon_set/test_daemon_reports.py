@@ -7,11 +7,11 @@ from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, daemon_set, dae
 from tests.virtual_nodes import add_node, change_node, taint
 from tests.virtual_time import run_virtual
 
-from moorage.control.actions import Delete
 from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
-from moorage.control.pods_of import POD
+from moorage.control.framework.actions import Delete
+from moorage.control.framework.pods_of import POD
+from moorage.control.framework.world import World
 from moorage.control.registry import CONTROLLERS, Surroundings
-from moorage.control.world import World
 from moorage.model.api_error import internal
 from moorage.model.gates import gates_from
 from moorage.telemetry.metrics import Metrics

@@ -8,7 +8,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import PatchType
 from moorage.control.daemon_set.controller import DAEMON_SET
-from moorage.control.pods_of import POD, ready_condition
+from moorage.control.framework.pods_of import POD, ready_condition
 
 
 async def watch_rollout(found: Daemons, seconds: int) -> tuple[int, int]:

@@ -7,8 +7,8 @@ from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
+from moorage.control.framework.pods_of import POD, seconds_of
 from moorage.control.job.backoff import wait_after
-from moorage.control.pods_of import POD, seconds_of
 
 Raw = dict[str, Any]
 

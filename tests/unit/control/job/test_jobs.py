@@ -4,9 +4,9 @@ from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 from tests.unit.control.workloads import pod
 from tests.virtual_time import run_virtual
 
+from moorage.control.framework.pods_of import POD
 from moorage.control.job.controller import JOB
 from moorage.control.job.pods import TRACKING, is_tracked
-from moorage.control.pods_of import POD
 
 
 def test_a_job_runs_its_pods_a_few_at_a_time_until_enough_have_succeeded() -> None:

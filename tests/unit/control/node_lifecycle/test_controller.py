@@ -9,8 +9,8 @@ from tests.unit.control.cluster_objects import LEASE, NODE, POD, node, pod, tain
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual, time_of_day
 
+from moorage.control.framework.pods_of import time_text
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
-from moorage.control.pods_of import time_text
 from moorage.control.registry import Surroundings
 from moorage.model.gates import default_gates
 from moorage.telemetry.metrics import Metrics

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
-from moorage.control.manager import ControllerManager
+from moorage.control.framework.manager import ControllerManager
 from moorage.control.node_lifecycle.controller import make_node_lifecycle
 from moorage.control.registry import Surroundings
 from moorage.model.gates import default_gates

@@ -8,7 +8,7 @@ from tests.unit.control.workloads import pod
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
-from moorage.control.pods_of import POD
+from moorage.control.framework.pods_of import POD
 from moorage.control.stateful_set.claims import CLAIM
 from moorage.control.stateful_set.controller import STATEFUL_SET
 from moorage.control.stateful_set.members import parent_and_ordinal

@@ -7,7 +7,7 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
-from moorage.control.controller import Controller
+from moorage.control.framework.controller import Controller
 from moorage.control.registry import Surroundings
 from moorage.control.volumes.controller import PersistentVolumeBinder
 from moorage.control.volumes.protection import ClaimProtection, VolumeProtection

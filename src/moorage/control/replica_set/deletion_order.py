@@ -15,7 +15,7 @@ from functools import cmp_to_key
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.pods_of import available_in, is_active, ready_condition, seconds_of
+from moorage.control.framework.pods_of import available_in, is_active, ready_condition, seconds_of
 from moorage.model.types.pod import Pod
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"

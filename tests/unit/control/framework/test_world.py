@@ -4,7 +4,7 @@ from tests.unit.control.workloads import POD, REPLICA_SET, pod, replica_set, see
 
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object
-from moorage.control.world import World
+from moorage.control.framework.world import World
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
 

@@ -7,7 +7,7 @@ GetMatchingTolerations, as pkg/controller/tainteviction calls it. Next: `control
 """
 
 from moorage.client.protocol import Object
-from moorage.control.toleration_reader import TolerationReader
+from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.match.taint_eviction import Eviction, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet

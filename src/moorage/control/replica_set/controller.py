@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Report
-from moorage.control.deletion_order import pods_to_delete
-from moorage.control.pods_of import (
+from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Report
+from moorage.control.framework.pods_of import (
     POD,
     claim,
     concerned_owners,
@@ -23,9 +22,10 @@ from moorage.control.pods_of import (
     seconds_of,
     selects,
 )
+from moorage.control.framework.world import World, controller_of
 from moorage.control.registry import Surroundings
-from moorage.control.replica_set_status import Failure, replica_set_status, update_of_status
-from moorage.control.world import World, controller_of
+from moorage.control.replica_set.deletion_order import pods_to_delete
+from moorage.control.replica_set.status import Failure, replica_set_status, update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.telemetry.metrics import Metrics, exponential_buckets

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Raw, Update
-from moorage.control.pods_of import available_in, ready_condition, time_text
+from moorage.control.framework.actions import Raw, Update
+from moorage.control.framework.pods_of import available_in, ready_condition, time_text
 
 REPLICA_FAILURE = "ReplicaFailure"
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Client
-from moorage.control.controller import Controller, SpeaksAs
-from moorage.control.metrics import ControllerMetrics
-from moorage.control.runner import NamedRecorders, Recorder, Runner, loop_time
-from moorage.control.world import World
+from moorage.control.framework.controller import Controller, SpeaksAs
+from moorage.control.framework.metrics import ControllerMetrics
+from moorage.control.framework.runner import NamedRecorders, Recorder, Runner, loop_time
+from moorage.control.framework.world import World
 from moorage.model.kinds import KindFacts
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics

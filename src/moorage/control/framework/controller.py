@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Action, Answers, Plan, Question
-from moorage.control.world import World
+from moorage.control.framework.actions import Action, Answers, Plan, Question
+from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts
 

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
-from moorage.control.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
-from moorage.control.controller import Controller, HearsOfSuccess, Inquires, ManyHands
-from moorage.control.doubts import Doubts
-from moorage.control.metrics import ControllerMetrics
-from moorage.control.work_queue import WorkQueue
-from moorage.control.world import World
+from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
+from moorage.control.framework.controller import Controller, HearsOfSuccess, Inquires, ManyHands
+from moorage.control.framework.metrics import ControllerMetrics
+from moorage.control.framework.uncertain_writes import Doubts
+from moorage.control.framework.work_queue import WorkQueue
+from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts
 from moorage.telemetry.logs import get_logger

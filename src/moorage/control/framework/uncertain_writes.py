@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Client, Object
-from moorage.control.actions import Create, Delete
+from moorage.control.framework.actions import Create, Delete
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KindFacts
 

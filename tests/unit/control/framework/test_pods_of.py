@@ -6,9 +6,9 @@ from tests.virtual_time import BASE
 
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object
-from moorage.control.pods_of import available_in, claim, concerned_owners, seconds_of, selects, time_text
-from moorage.control.replica_set import ReplicaSetController
-from moorage.control.world import World
+from moorage.control.framework.pods_of import available_in, claim, concerned_owners, seconds_of, selects, time_text
+from moorage.control.framework.world import World
+from moorage.control.replica_set.controller import ReplicaSetController
 from moorage.model.kinds import KindFacts
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 

@@ -10,8 +10,8 @@ pkg/controller/volume/persistentvolume/index.go. Next: `claims` and `volumes` de
 from bisect import bisect_left, insort
 
 from moorage.client.protocol import Object
+from moorage.control.framework.world import World
 from moorage.control.volumes.written import VOLUME
-from moorage.control.world import World
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_class
 from moorage.match.volumes.volume_matching import ClaimMatcher, preference
 from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.actions import Patch, Raw
-from moorage.control.world import World, controller_of
+from moorage.control.framework.actions import Patch, Raw
+from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.kinds import KINDS, KindFacts

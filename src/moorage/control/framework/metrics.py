@@ -5,7 +5,7 @@ In: what runners tell. Out: workqueue_* families, and refusals by controller. Ne
 
 from collections.abc import Callable, Mapping
 
-from moorage.control.work_queue import WorkQueue
+from moorage.control.framework.work_queue import WorkQueue
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 
 #: Kubernetes' bounds, and some between them, so that a p99 can be told from ten times as much.

@@ -1,0 +1,1 @@
+"""The controller framework: reconcile, work queue, runner, informer caches."""
