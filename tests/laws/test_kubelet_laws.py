@@ -17,7 +17,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
-from moorage.run.pod_life import Life
+from moorage.run.simulated_pod import Life
 
 Raw = dict[str, Any]
 Step = tuple[Any, ...]

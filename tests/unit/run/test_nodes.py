@@ -5,7 +5,7 @@ from typing import Any
 from tests.unit.run.simulation import LEASE, MIDNIGHT, NODE, POD, Simulation, simulate
 
 from moorage.run.node_objects import CAPACITY, address_number, micro_time_text, pod_address
-from moorage.run.pod_lifecycle import time_text
+from moorage.run.pod_status import time_text
 
 
 async def _node(world: Simulation, name: str = "n1") -> dict[str, Any]:

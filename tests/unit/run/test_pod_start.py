@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simulate
 
-from moorage.run.pod_lifecycle import time_text
+from moorage.run.pod_status import time_text
 
 
 def test_a_pod_runs_at_once_and_says_all_that_a_kubelet_says() -> None:

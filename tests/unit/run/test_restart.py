@@ -7,7 +7,7 @@ from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simu
 from moorage.client.protocol import Object, PatchType, Unreachable
 from moorage.model.api_error import internal
 from moorage.model.kinds import KindFacts
-from moorage.run.pod_lifecycle import time_text
+from moorage.run.pod_status import time_text
 from moorage.serve.loopback import InProcessClient
 
 

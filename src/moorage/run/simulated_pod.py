@@ -10,9 +10,9 @@ from enum import Enum, auto
 from typing import Any
 
 from moorage.model.types.pod import Pod
-from moorage.run import pod_lifecycle as lifecycle
-from moorage.run.pod_lifecycle import Doing
+from moorage.run import pod_status as lifecycle
 from moorage.run.pod_script import Script, script_of
+from moorage.run.pod_status import Doing
 
 Raw = dict[str, Any]
 
