@@ -21,11 +21,11 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.scheduling import Toleration
-from moorage.plan.explanation_change import Blockers, Change, Kind, with_spec
-from moorage.plan.explanation_groups import refused_nodes
-from moorage.plan.explanation_plain import plain
-from moorage.plan.explanation_text import ExplanationText
-from moorage.plan.explanation_trials import Propose, Trials, passing, propose
+from moorage.plan.explain.groups import refused_nodes
+from moorage.plan.explain.plain import plain
+from moorage.plan.explain.remedies.change import Blockers, Change, Kind, with_spec
+from moorage.plan.explain.remedies.trials import Propose, Trials, passing, propose
+from moorage.plan.explain.text import ExplanationText
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import refusals_of
 from moorage.schedule.engine.candidates import Candidates

@@ -2,7 +2,7 @@
 
 In: the command line. Out: the explanation on standard output, complaints on standard error; exit 0 if the pod is
 explained, 1 with --strict if it stays Pending, 2 if there is no such pod, something could not be read, or the command
-line is wrong. Everything else is imported when it is needed. Next: `moorage.plan.explanation`.
+line is wrong. Everything else is imported when it is needed. Next: `moorage.plan.explain.explanation`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from moorage.cli.streams import coloured, live_input, parsed_gates, piped_input,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from moorage.plan.explanation import Explanation
+    from moorage.plan.explain.explanation import Explanation
     from moorage.plan.planner import Planner
 
 _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
@@ -103,7 +103,7 @@ def command(
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
     """
     from moorage.cli.live_cluster import load_live
-    from moorage.plan.explanation_target import TargetError
+    from moorage.plan.explain.target import TargetError
     from moorage.plan.planner import Planner, Settings
 
     gc.disable()  # an explanation makes many objects and no garbage to speak of
@@ -134,9 +134,9 @@ def _explain(
     planner: Planner, pod: str, paths: tuple[str, ...], namespace: str, node: str, *, alone: bool
 ) -> tuple[Explanation, int]:
     from moorage.lint.sources import sources_of
-    from moorage.plan.explanation import explain_pod
-    from moorage.plan.explanation_target import find_target
-    from moorage.plan.notes import UNREADABLE
+    from moorage.plan.explain.explanation import explain_pod
+    from moorage.plan.explain.target import find_target
+    from moorage.plan.input.notes import UNREADABLE
 
     inventory = planner.inventory
     planner.load(sources_of(paths), announces_updates=not inventory.sources)
@@ -166,13 +166,13 @@ def _lines(told: Explanation, form: str, *, everything: bool, colour: str) -> It
     if form == "text":
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-        from moorage.plan.explanation_text import ExplanationText
+        from moorage.plan.explain.text import ExplanationText
 
         width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
         return ExplanationText(colour=coloured(colour), width=width, everything=everything).lines(told)
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="backslashreplace")
-    from moorage.plan.explanation_plain import plain
+    from moorage.plan.explain.plain import plain
     from moorage.plan.report.plain import as_json
 
     return iter([as_json(plain(told))])

@@ -15,7 +15,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, KindFacts
-from moorage.plan.notes import Level, Note
+from moorage.plan.input.notes import Level, Note
 from moorage.plan.planner import Planner
 
 Raw = dict[str, Any]

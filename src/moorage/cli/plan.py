@@ -192,7 +192,7 @@ def _nothing() -> None:
 
 def _complain(outcome: Outcome) -> None:
     """What could not be read is told on standard error, too, where it is seen although the plan goes into a file."""
-    from moorage.plan.notes import UNREADABLE
+    from moorage.plan.input.notes import UNREADABLE
 
     for note in outcome.notes:
         if note.message.startswith(UNREADABLE):

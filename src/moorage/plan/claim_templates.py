@@ -9,7 +9,7 @@ from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
-from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
 
 _CLAIM = "PersistentVolumeClaim"
 

@@ -17,9 +17,9 @@ from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.plan.claim_templates import add_claim_volumes
-from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import Level
 from moorage.plan.naming import generated_name, template_hash
-from moorage.plan.notes import Level
 from moorage.plan.owners import POD_TEMPLATE_HASH, Owners
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.pod_maker import FailedCreate, PodMaker, pod_from_template, with_affinity

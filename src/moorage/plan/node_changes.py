@@ -9,7 +9,7 @@ import msgspec
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.model.gates import GateSet
-from moorage.plan.inventory import Item
+from moorage.plan.input.inventory import Item
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 UNSCHEDULABLE_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

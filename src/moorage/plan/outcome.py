@@ -7,7 +7,7 @@ the engine, so it can be kept while the world goes on changing. Next: `report`.
 import msgspec
 
 from moorage.columns.resources import CPU, MEMORY, PODS
-from moorage.plan.notes import Note
+from moorage.plan.input.notes import Note
 from moorage.plan.planned_pod import PlannedPod, State
 from moorage.plan.world import World
 from moorage.schedule.plugins.node_resources_fit import shown

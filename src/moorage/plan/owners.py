@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.types.meta import ObjectMeta, OwnerReference
-from moorage.plan.inventory import Inventory, Item, Key
-from moorage.plan.notes import Level
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import Level
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")

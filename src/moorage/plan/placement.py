@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from moorage.columns.cluster import PodRecord
 from moorage.columns.shape import Shape
-from moorage.plan.inventory import Key
+from moorage.plan.input.inventory import Key
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.world import World
 from moorage.schedule.actions import UNSCHEDULABLE, Action, Bind, NoNode

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.pod import Pod
-from moorage.plan.inventory import Key
-from moorage.plan.notes import NOWHERE, Place
+from moorage.plan.input.inventory import Key
+from moorage.plan.input.notes import NOWHERE, Place
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 

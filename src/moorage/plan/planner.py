@@ -13,11 +13,11 @@ from moorage.admit.raw import Raw
 from moorage.lint.sources import Source
 from moorage.model.gates import GateSet
 from moorage.plan.difference import Difference
-from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.placement import Placement
-from moorage.plan.reading import Reader
 from moorage.plan.rollout import Rollout, play_rollout
 from moorage.plan.rollout_fix import find_fix
 from moorage.plan.what_if import Changes, WhatIf

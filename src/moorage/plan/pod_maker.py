@@ -18,7 +18,7 @@ from moorage.model.gates import GateSet
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.scheduling import Affinity
-from moorage.plan.inventory import Item
+from moorage.plan.input.inventory import Item
 from moorage.plan.naming import SUFFIX_LENGTH
 from moorage.plan.planned_pod import PlannedPod
 

@@ -14,7 +14,7 @@ from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PriorityClass
-from moorage.plan.inventory import Inventory
+from moorage.plan.input.inventory import Inventory
 
 
 def resolve_priorities(inventory: Inventory) -> Priority:

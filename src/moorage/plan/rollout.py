@@ -10,7 +10,7 @@ import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.plan.controllers import surplus
-from moorage.plan.inventory import Item
+from moorage.plan.input.inventory import Item
 from moorage.plan.naming import template_hash
 from moorage.plan.owners import POD_TEMPLATE_HASH
 from moorage.plan.placement import Placement

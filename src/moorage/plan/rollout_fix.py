@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
-from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.owners import POD_TEMPLATE_HASH, Owners
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -23,9 +23,9 @@ from moorage.model.types.storage.persistent_volume import (
     StorageClass,
     VolumeNodeAffinity,
 )
-from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import Level
 from moorage.plan.naming import name_suffix
-from moorage.plan.notes import Level
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"

@@ -18,12 +18,12 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.types.policy import PodDisruptionBudgetStatus
 from moorage.model.types.scheduling import Taint
 from moorage.plan.difference import Cause, Departure, Difference, difference_of
-from moorage.plan.inventory import Item, Key
+from moorage.plan.input.inventory import Item, Key
+from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import ChangeError, TaintChange, UntaintChange, cordoned, tainted, untainted
 from moorage.plan.outcome import outcome_of
 from moorage.plan.placement import Placement
 from moorage.plan.planned_pod import PlannedPod
-from moorage.plan.reading import Reader
 from moorage.plan.world import World
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 

@@ -16,14 +16,14 @@ from moorage.match.label_selector import compile_label_selector, compile_label_s
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.plan.controllers import Controllers, is_active
-from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import Level
+from moorage.plan.input.references import note_dangling
 from moorage.plan.naming import generated_name
-from moorage.plan.notes import Level
 from moorage.plan.owners import POD_TEMPLATE_HASH, WORKLOADS, Owners, controller_reference
 from moorage.plan.planned_pod import PlannedPod
 from moorage.plan.pod_maker import FailedCreate, PodMaker
 from moorage.plan.priorities import resolve_priorities
-from moorage.plan.references import note_dangling
 from moorage.plan.volume_controller import bind_claims
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.default_profile import program_cache

@@ -10,8 +10,8 @@ from tests.unit.plan.planning import Raw
 
 from moorage.lint.sources import sources_of
 from moorage.model.gates import gates_from
-from moorage.plan.explanation import Explanation, explain_pod
-from moorage.plan.explanation_target import find_target
+from moorage.plan.explain.explanation import Explanation, explain_pod
+from moorage.plan.explain.target import find_target
 from moorage.plan.planner import Planner, Settings
 
 

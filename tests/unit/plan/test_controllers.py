@@ -6,7 +6,7 @@ import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
 from moorage.plan import controllers
-from moorage.plan.inventory import Key
+from moorage.plan.input.inventory import Key
 from moorage.plan.owners import controller_reference
 
 

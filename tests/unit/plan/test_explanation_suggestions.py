@@ -9,7 +9,7 @@ import yaml
 from tests.unit.plan.explaining import explained, told
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
-from moorage.plan.explanation_change import Kind
+from moorage.plan.explain.remedies.change import Kind
 
 
 def taint(key: str, value: str = "", effect: str = "NoSchedule") -> Raw:

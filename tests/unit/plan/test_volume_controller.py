@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, workload
 
-from moorage.plan.inventory import Key
+from moorage.plan.input.inventory import Key
 
 NODES = (node("n1", zone="a"), node("n2", zone="b"))
 

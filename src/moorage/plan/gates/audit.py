@@ -27,7 +27,7 @@ from moorage.model.types.pod import Pod, PodSpec
 from moorage.model.types.storage.persistent_volume import PersistentVolume
 from moorage.plan.gates.nodes import Nodes
 from moorage.plan.gates.uses import Use, uses_in_spec, uses_in_volume
-from moorage.plan.inventory import Inventory, Item
+from moorage.plan.input.inventory import Inventory, Item
 
 API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
 MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET

@@ -10,7 +10,7 @@ import msgspec
 
 from moorage.lint.report.as_json import encoded
 from moorage.plan.difference import Difference
-from moorage.plan.notes import Note
+from moorage.plan.input.notes import Note
 from moorage.plan.outcome import NodeLine, Outcome, PodLine
 from moorage.plan.planned_pod import State
 from moorage.plan.rollout import Rollout

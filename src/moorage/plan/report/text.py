@@ -11,7 +11,7 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.plan.difference import Departure, Difference
-from moorage.plan.notes import Level, Note
+from moorage.plan.input.notes import Level, Note
 from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.planned_pod import State
 from moorage.plan.report.grouping import (

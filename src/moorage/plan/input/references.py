@@ -7,8 +7,8 @@ Next: `world`.
 """
 
 from moorage.model.types.pod import PodSpec
-from moorage.plan.inventory import Inventory, Item, Key
-from moorage.plan.notes import Level
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import Level
 
 _CLAIM = "PersistentVolumeClaim"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"

@@ -12,7 +12,7 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KindFacts
-from moorage.plan.notes import Level, Note, Place, note_at
+from moorage.plan.input.notes import Level, Note, Place, note_at
 
 
 class Key(NamedTuple):

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 import msgspec
 
 from moorage.columns.cluster import PodRecord
-from moorage.plan.inventory import Item, Key
+from moorage.plan.input.inventory import Item, Key
 from moorage.plan.owners import WORKLOADS
 from moorage.plan.placement import Placement
 from moorage.plan.planned_pod import PlannedPod

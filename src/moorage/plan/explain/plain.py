@@ -6,8 +6,8 @@ Next: `moorage.cli.explain`.
 
 from typing import Any
 
-from moorage.plan.explanation import Column, Explanation
-from moorage.plan.explanation_change import Change
+from moorage.plan.explain.explanation import Column, Explanation
+from moorage.plan.explain.remedies.change import Change
 from moorage.schedule.diagnosis import Refusal
 
 

@@ -6,10 +6,10 @@ import pytest
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod, running
 
-from moorage.plan.explanation import Explanation
-from moorage.plan.explanation_groups import abbreviated, merged
-from moorage.plan.explanation_plain import plain
-from moorage.plan.explanation_text import ExplanationText
+from moorage.plan.explain.explanation import Explanation
+from moorage.plan.explain.groups import abbreviated, merged
+from moorage.plan.explain.plain import plain
+from moorage.plan.explain.text import ExplanationText
 
 
 def lines(told: Explanation, *, everything: bool = False, colour: bool = False, width: int = 100) -> str:

@@ -14,8 +14,8 @@ from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.scheduling import Taint, Toleration
-from moorage.plan.explanation_change import MOST_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
-from moorage.plan.explanation_thresholds import ORDERED, distance, wanted_value
+from moorage.plan.explain.remedies.change import MOST_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.plan.explain.remedies.thresholds import ORDERED, distance, wanted_value
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread

@@ -13,12 +13,12 @@ import numpy as np
 
 from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
-from moorage.plan.explanation_change import Change, Kind, with_spec
-from moorage.plan.explanation_column import Cell, column
-from moorage.plan.explanation_groups import Refused, refused_nodes
-from moorage.plan.explanation_target import Target, TargetError, owner_text
-from moorage.plan.explanation_trials import Suggestion, Together, Trials, passing
-from moorage.plan.notes import Note
+from moorage.plan.explain.column import Cell, column
+from moorage.plan.explain.groups import Refused, refused_nodes
+from moorage.plan.explain.remedies.change import Change, Kind, with_spec
+from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
+from moorage.plan.explain.target import Target, TargetError, owner_text
+from moorage.plan.input.notes import Note
 from moorage.plan.world import World
 from moorage.schedule.actions import UNSCHEDULABLE
 from moorage.schedule.diagnosis import Refusal

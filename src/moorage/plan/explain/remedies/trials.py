@@ -15,12 +15,12 @@ from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.plan.explanation_change import Blockers, Change
-from moorage.plan.explanation_labels import label_changes
-from moorage.plan.explanation_neighbours import affinity_changes, spread_changes
-from moorage.plan.explanation_resources import departures, port_changes, resource_changes
-from moorage.plan.explanation_taints import taint_changes
-from moorage.plan.explanation_volumes import volume_changes
+from moorage.plan.explain.remedies.change import Blockers, Change
+from moorage.plan.explain.remedies.labels import label_changes
+from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_changes
+from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes
+from moorage.plan.explain.remedies.taints import taint_changes
+from moorage.plan.explain.remedies.volumes import volume_changes
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask
 from moorage.schedule.framework.profile import Profile

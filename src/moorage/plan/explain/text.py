@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, printable_lines
-from moorage.plan.explanation import Column, Explanation, ScoreRow, Standing
-from moorage.plan.explanation_change import Change
-from moorage.plan.explanation_column import Answer, Cell
-from moorage.plan.explanation_groups import MOST_LINES, Line, abbreviated, merged
-from moorage.plan.explanation_trials import Suggestion
-from moorage.plan.notes import Level
+from moorage.plan.explain.column import Answer, Cell
+from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
+from moorage.plan.explain.groups import MOST_LINES, Line, abbreviated, merged
+from moorage.plan.explain.remedies.change import Change
+from moorage.plan.explain.remedies.trials import Suggestion
+from moorage.plan.input.notes import Level
 from moorage.schedule.diagnosis import Refusal, event_note
 
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"

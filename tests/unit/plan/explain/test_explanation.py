@@ -6,9 +6,9 @@ import pytest
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
-from moorage.plan.explanation import Standing
-from moorage.plan.explanation_column import Answer
-from moorage.plan.explanation_target import TargetError
+from moorage.plan.explain.column import Answer
+from moorage.plan.explain.explanation import Standing
+from moorage.plan.explain.target import TargetError
 
 URGENT = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
 

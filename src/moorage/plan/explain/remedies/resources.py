@@ -17,7 +17,7 @@ from moorage.columns.shape import HostPort, controller_of
 from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.model.types.container import ContainerPort
 from moorage.model.types.pod import Container, Pod, PodSpec
-from moorage.plan.explanation_change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.plan.explain.remedies.change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.plan.planned_pod import MIRROR_ANNOTATION
 from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_ports import NodePorts

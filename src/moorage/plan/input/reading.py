@@ -27,9 +27,9 @@ from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
 from moorage.model.text.documents import DecodeError, Document, read_documents
 from moorage.model.text.positions import Location
-from moorage.plan.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import UNREADABLE, Level, Note, Place
 from moorage.plan.naming import name_suffix
-from moorage.plan.notes import UNREADABLE, Level, Note, Place
 from moorage.plan.remembered_pods import RememberedPods
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.

@@ -15,7 +15,7 @@ from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from moorage.plan.explanation_change import (
+from moorage.plan.explain.remedies.change import (
     MOST_VALUES,
     Blockers,
     Change,
@@ -26,7 +26,7 @@ from moorage.plan.explanation_change import (
     with_affinity,
     with_spec,
 )
-from moorage.plan.explanation_thresholds import ORDERED, actual_value, distance, wanted_value
+from moorage.plan.explain.remedies.thresholds import ORDERED, actual_value, distance, wanted_value
 from moorage.schedule.framework.plugin import ChosenSlots
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, spec, workload
 
-from moorage.plan.inventory import Key
+from moorage.plan.input.inventory import Key
 
 
 def test_a_pod_is_placed_and_its_defaults_are_filled_in() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moorage.match.tolerations import ORDERED_OPERATORS
-from moorage.plan.explanation_thresholds import actual_value, distance, wanted_value
+from moorage.plan.explain.remedies.thresholds import actual_value, distance, wanted_value
 
 
 @pytest.mark.parametrize(

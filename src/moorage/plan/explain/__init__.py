@@ -1,0 +1,1 @@
+"""Explanations: where one pod goes, or every reason why not."""

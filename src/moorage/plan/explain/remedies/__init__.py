@@ -1,0 +1,1 @@
+"""Changes that would make a pod fit, each tried before it is suggested."""
