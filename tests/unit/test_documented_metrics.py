@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from moorage.cli.component_process import Process
-from moorage.cli.control_plane import ControlPlane, Settings
-from moorage.cli.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
 from moorage.cli.streams import gates_of_components
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.events.event_sender import BURST, MOST_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access
+from moorage.cluster.component_process import Process
+from moorage.cluster.control_plane import ControlPlane, Settings
+from moorage.cluster.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
 from moorage.model.gates import default_gates
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.telemetry.metrics import Metrics

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import click
 
-from moorage.cli.component_process import CannotListen, ComponentProcess
-from moorage.cli.event_loop import run_until_signal
 from moorage.cli.streams import say
 from moorage.client.election.elector import LeadershipLost
 from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.cluster.component_process import CannotListen, ComponentProcess
+from moorage.cluster.event_loop import run_until_signal
 
 _CANNOT_GO_ON, _BAD_USAGE = 1, 2
 C = TypeVar("C", bound=ComponentProcess)

@@ -21,19 +21,28 @@ _BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 
 #: Command, the module it is in, what it does in one line.
 _COMMANDS = {
-    "lint": ("moorage.cli.lint", "What the API server would say, and what will surprise you although it does not."),
-    "plan": ("moorage.cli.plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
-    "explain": ("moorage.cli.explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
-    "gates": ("moorage.cli.gates", "Feature gates of a live cluster, and what depends on them."),
-    "demo": ("moorage.cli.demo", "The documents' stories, played on a cluster of their own."),
-    "up": ("moorage.cli.up", "A cluster in one process, for kubectl and every other client."),
-    "apiserver": ("moorage.cli.apiserver", "The API server and its store as a process of its own."),
-    "scheduler": ("moorage.cli.scheduler", "The scheduler as a process of its own, against any API server."),
+    "lint": (
+        "moorage.cli.commands.lint",
+        "What the API server would say, and what will surprise you although it does not.",
+    ),
+    "plan": (
+        "moorage.cli.commands.plan",
+        "Where every pod lands, what stays Pending and why, and what a change would do.",
+    ),
+    "explain": (
+        "moorage.cli.commands.explain",
+        "Why one pod goes where it goes or nowhere, node by node, and what would help.",
+    ),
+    "gates": ("moorage.cli.commands.gates", "Feature gates of a live cluster, and what depends on them."),
+    "demo": ("moorage.cli.commands.demo", "The documents' stories, played on a cluster of their own."),
+    "up": ("moorage.cli.commands.up", "A cluster in one process, for kubectl and every other client."),
+    "apiserver": ("moorage.cli.commands.apiserver", "The API server and its store as a process of its own."),
+    "scheduler": ("moorage.cli.commands.scheduler", "The scheduler as a process of its own, against any API server."),
     "controller-manager": (
-        "moorage.cli.controller_manager",
+        "moorage.cli.commands.controller_manager",
         "The controllers as a process of their own, against any API server.",
     ),
-    "kubelet": ("moorage.cli.kubelet", "Simulated nodes as a process of its own, against any API server."),
+    "kubelet": ("moorage.cli.commands.kubelet", "Simulated nodes as a process of its own, against any API server."),
 }
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from moorage.cli.live_cluster import LiveCluster
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
+    from moorage.plan.input.live_cluster import LiveCluster
     from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
@@ -35,7 +35,7 @@ def piped_input(verb: str) -> tuple[str, ...]:
 
 def live_input(kubeconfig: str, context: str) -> LiveCluster:
     """The cluster that --kubeconfig leads to. Why there is none ends here."""
-    from moorage.cli.live_cluster import NoLiveCluster, read_live_cluster
+    from moorage.plan.input.live_cluster import NoLiveCluster, read_live_cluster
 
     try:
         return read_live_cluster(kubeconfig, context)

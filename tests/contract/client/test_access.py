@@ -10,11 +10,11 @@ import pytest
 import uvloop
 from tests.contract.client.transports import NODES, running_server
 
-from moorage.cli.api_server import ApiServer
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.access import Access, ExecPlugin
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
+from moorage.cluster.api_server import ApiServer
 from moorage.model.api_error import ApiError
 
 Way = Callable[[Access], Access]

@@ -15,8 +15,8 @@ from tests.contract.client.transports import (
 )
 
 import moorage.client.http.client
-from moorage.cli.api_server import ApiServer
 from moorage.client.protocol import Client, PatchType, Unreachable
+from moorage.cluster.api_server import ApiServer
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 

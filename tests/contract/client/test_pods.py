@@ -3,8 +3,8 @@
 import pytest
 from tests.contract.client.transports import BUDGETS, PODS, Using, pod
 
-from moorage.cli.api_server import ApiServer
 from moorage.client.protocol import Client
+from moorage.cluster.api_server import ApiServer
 from moorage.model.api_error import ApiError
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.contract.client.transports import CONFIG_MAPS, LONGEST, config_map
 
-from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.client.http.client import HttpClient
 from moorage.client.informer import Difference, Informer
 from moorage.client.kubeconfig.loading import load_access
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
 from moorage.serve.loopback import InProcessClient
 

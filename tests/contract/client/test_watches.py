@@ -7,9 +7,9 @@ import pytest
 from tests.contract.client.transports import CONFIG_MAPS, PODS, Using, config_map, pod, take
 
 import moorage.serve.watch.watching
-from moorage.cli.api_server import ApiServer
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Client, EventType, PatchType, WatchEvent
+from moorage.cluster.api_server import ApiServer
 from moorage.model.api_error import ApiError
 
 ADDED, MODIFIED, DELETED = EventType.ADDED, EventType.MODIFIED, EventType.DELETED

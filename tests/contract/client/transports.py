@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Object, WatchEvent
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, KindFacts
 from moorage.serve.loopback import InProcessClient

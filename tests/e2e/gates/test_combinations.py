@@ -16,9 +16,9 @@ import pytest
 from tests.e2e.gates.features import FEATURES, FIVE, STRICT, Feature, on, workload
 from tests.e2e.stories.stage import Raw, node
 
-from moorage.cli.control_plane import ControlPlane, Settings
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
+from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, component_gates
 from moorage.model.kinds import KINDS, KindFacts

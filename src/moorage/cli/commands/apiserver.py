@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.commands.up import data_options, stored_in
 from moorage.cli.options import gates_option, listen_options, log_options
-from moorage.cli.up import data_options, stored_in
 
 if TYPE_CHECKING:
-    from moorage.cli.api_server import ApiServer, ApiServerSettings
+    from moorage.cluster.api_server import ApiServer, ApiServerSettings
 
 _CANNOT_START = 1
 _TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
@@ -66,9 +66,9 @@ def command(
       moorage kubelet --kubeconfig cluster.yaml --nodes 5
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
-    from moorage.cli.api_server import ApiServerSettings, CannotStart
-    from moorage.cli.event_loop import run_until_signal
     from moorage.cli.streams import parsed_gates, say
+    from moorage.cluster.api_server import ApiServerSettings, CannotStart
+    from moorage.cluster.event_loop import run_until_signal
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)
@@ -92,7 +92,7 @@ class ApiServerProcess:
     """Start it, stop it."""
 
     def __init__(self, settings: ApiServerSettings, kubeconfig: Path | None) -> None:
-        from moorage.cli.kubeconfig_place import KubeconfigPlace
+        from moorage.cluster.kubeconfig_place import KubeconfigPlace
 
         self.settings = settings
         self.kubeconfig = KubeconfigPlace(kubeconfig, settings.data_dir)
@@ -101,7 +101,7 @@ class ApiServerProcess:
 
     async def start(self) -> None:
         """Raises CannotStart."""
-        from moorage.cli.api_server import start_api_server
+        from moorage.cluster.api_server import start_api_server
         from moorage.model.gates import Component
         from moorage.telemetry.feature_metrics import add_feature_metrics
 

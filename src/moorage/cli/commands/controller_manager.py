@@ -65,10 +65,10 @@ def command(
       moorage controller-manager --kubeconfig cluster.yaml --controllers='*,-taint-eviction-controller'
     """
     from moorage.cli.component_command import run_component
-    from moorage.cli.component_process import Process
-    from moorage.cli.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
     from moorage.cli.streams import election_times, parsed_gates
     from moorage.client.kubeconfig.loading import load_access
+    from moorage.cluster.component_process import Process
+    from moorage.cluster.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
     from moorage.control.registry import chosen
     from moorage.telemetry.logs import configure
 

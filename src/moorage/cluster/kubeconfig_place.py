@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from moorage.cli.api_server import CannotStart
+from moorage.cluster.api_server import CannotStart
 from moorage.serve.pki.kubeconfig_file import write_kubeconfig
 
 

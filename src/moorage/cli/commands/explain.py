@@ -102,8 +102,8 @@ def command(
     \b
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
     """
-    from moorage.cli.live_cluster import load_live
     from moorage.plan.explain.target import TargetError
+    from moorage.plan.input.live_cluster import load_live
     from moorage.plan.planner import Planner, Settings
 
     gc.disable()  # an explanation makes many objects and no garbage to speak of

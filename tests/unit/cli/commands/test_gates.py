@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from moorage.cli.gates import command
+from moorage.cli.commands.gates import command
 
 NUMERIC = """
 apiVersion: v1

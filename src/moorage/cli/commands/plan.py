@@ -114,7 +114,7 @@ def command(
     \b
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
     """
-    from moorage.cli.live_cluster import load_live
+    from moorage.plan.input.live_cluster import load_live
     from moorage.plan.node_changes import ChangeError
     from moorage.plan.planner import Planner, Settings
 

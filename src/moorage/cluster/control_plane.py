@@ -12,10 +12,10 @@ from random import random
 
 import msgspec
 
-from moorage.cli.api_server import ApiServer, ApiServerSettings, CannotStart, start_api_server
-from moorage.cli.kubeconfig_place import KubeconfigPlace
-from moorage.cli.loading import load_manifests
 from moorage.client.events.recorders import CountingRecorder, EventSender, SeriesRecorder
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, start_api_server
+from moorage.cluster.kubeconfig_place import KubeconfigPlace
+from moorage.cluster.loading import load_manifests
 from moorage.control.framework.manager import ControllerManager
 from moorage.control.registry import Surroundings, chosen
 from moorage.model.gates import Component, GateSet

@@ -59,10 +59,10 @@ def command(
       moorage scheduler --kubeconfig cluster.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
     """
     from moorage.cli.component_command import run_component
-    from moorage.cli.component_process import Process
-    from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
     from moorage.cli.streams import election_times, parsed_gates, read_configuration
     from moorage.client.kubeconfig.loading import load_access
+    from moorage.cluster.component_process import Process
+    from moorage.cluster.scheduler_process import SchedulerProcess, SchedulerSettings
     from moorage.telemetry.logs import configure
 
     configure(verbosity=verbosity, log_format=log_format)

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from moorage.cli.api_server import CannotStart
 from moorage.client.protocol import Client, PatchType
+from moorage.cluster.api_server import CannotStart
 from moorage.lint.sources import STDIN, reason_of, sources_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import kind_of

@@ -7,8 +7,8 @@ from random import random
 
 import msgspec
 
-from moorage.cli.component_process import ComponentProcess, Process
 from moorage.client.events.recorders import CountingRecorder
+from moorage.cluster.component_process import ComponentProcess, Process
 from moorage.control.framework.manager import ControllerManager
 from moorage.control.registry import Row, Surroundings
 from moorage.model.gates import Component, GateSet

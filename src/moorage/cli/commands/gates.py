@@ -83,13 +83,13 @@ def audit(
     """
     import msgspec
 
-    from moorage.cli.live_cluster import load_live
     from moorage.cli.streams import live_input, piped_input, say
     from moorage.lint.sources import sources_of
     from moorage.model.gates import gates_from
     from moorage.model.kinds import KINDS
     from moorage.plan.gates.audit import audit as find
     from moorage.plan.gates.report import as_document, render_text
+    from moorage.plan.input.live_cluster import load_live
     from moorage.plan.planner import Planner, Settings
 
     gates = _gates(names)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
-from moorage.cli.component_process import CannotListen, Process
-from moorage.cli.scheduler import command
-from moorage.cli.scheduler_process import SchedulerProcess, SchedulerSettings
+from moorage.cli.commands.scheduler import command
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.kubeconfig.loading import load_access
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.cluster.component_process import CannotListen, Process
+from moorage.cluster.scheduler_process import SchedulerProcess, SchedulerSettings
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION

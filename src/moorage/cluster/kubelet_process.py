@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from moorage.cli.component_process import ComponentProcess, Process
 from moorage.client.backoff import Backoff
 from moorage.client.events.recorders import CountingRecorder
 from moorage.client.protocol import Unreachable
+from moorage.cluster.component_process import ComponentProcess, Process
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from moorage.cli.live_cluster import LiveCluster, Missing, NoLiveCluster, load_live, read_objects
 from moorage.client.protocol import Listing, Unreachable
 from moorage.model.api_error import ApiError, forbidden, no_such_path
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, KindFacts
+from moorage.plan.input.live_cluster import LiveCluster, Missing, NoLiveCluster, load_live, read_objects
 from moorage.plan.planner import Planner, Settings
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap

@@ -26,7 +26,7 @@ from moorage.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from moorage.cli.control_plane import ControlPlane
+    from moorage.cluster.control_plane import ControlPlane
 
 _CANNOT_START = 1
 
@@ -121,8 +121,8 @@ def command(
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
     gc.disable()  # until everything is there: what is made before stays
-    from moorage.cli.control_plane import CannotStart, ControlPlane, Settings
     from moorage.cli.streams import gates_of_components, read_configuration, say
+    from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
     from moorage.model.gates import Component
     from moorage.telemetry.logs import configure
 
@@ -141,7 +141,7 @@ def command(
         simulates_storage=simulates_storage,
         controllers=chosen_controllers(controllers),
     )
-    from moorage.cli.event_loop import run_until_signal
+    from moorage.cluster.event_loop import run_until_signal
 
     try:
         run_until_signal(lambda: ControlPlane(settings), _announce)

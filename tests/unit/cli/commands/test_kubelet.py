@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from moorage.cli.api_server import ApiServer, ApiServerSettings, start_api_server
-from moorage.cli.apiserver import ApiServerProcess
-from moorage.cli.component_process import CannotListen, Process
-from moorage.cli.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
+from moorage.cli.commands.apiserver import ApiServerProcess
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.cluster.component_process import CannotListen, Process
+from moorage.cluster.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.loopback import InProcessClient

@@ -5,8 +5,8 @@ In: `SchedulerSettings`. Out: a component that starts and stops. Next: `schedule
 
 import msgspec
 
-from moorage.cli.component_process import ComponentProcess, Process
 from moorage.client.events.recorders import SeriesRecorder
+from moorage.cluster.component_process import ComponentProcess, Process
 from moorage.model.gates import Component, GateSet
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
