@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
-from moorage.lint.possible_taints import EFFECTS, possible_taints
+from moorage.lint.facts.possible_taints import EFFECTS, possible_taints
 from moorage.lint.rules.tolerations import redundant_tolerations
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import gates_from

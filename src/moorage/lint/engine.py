@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, cast
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
 from moorage.lint.excerpts import excerpt_of
-from moorage.lint.expression_facts import AskedExpressions
-from moorage.lint.facts import ComparedValues
+from moorage.lint.facts.expression_facts import AskedExpressions
+from moorage.lint.facts.facts import ComparedValues
+from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, Place, Severity
 from moorage.lint.hints import gate_needed
 from moorage.lint.recent_lines import RecentLines
 from moorage.lint.report.form import Outcome
-from moorage.lint.requirements import Requirements
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-    from moorage.lint.facts import PlacedComplaint
+    from moorage.lint.facts.facts import PlacedComplaint
     from moorage.lint.finding import Excerpt
     from moorage.lint.sources import Source
     from moorage.model.gates import GateSet

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.lint.canonical import canonical_number, nearest_version
+from moorage.lint.facts.canonical import canonical_number, nearest_version
 from moorage.lint.rules.versions import SEMVER_OPERATORS
 from moorage.match.numeric import MUST_BE_CANONICAL
 from moorage.model.field_error import ErrorKind

@@ -12,8 +12,8 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from moorage.lint.facts.requirements import Acceptance, Requirement
     from moorage.lint.finding import Finding, Severity
-    from moorage.lint.requirements import Acceptance, Requirement
 
     Write = Callable[[str], object]
 

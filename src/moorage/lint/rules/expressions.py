@@ -65,7 +65,7 @@ def check_expressions(pods: PodPart) -> Iterator[Complaint]:
 
 def readable_program(expression: str) -> Program | None:
     """The compiled expression, if it compiles and is about the taint's key."""
-    from moorage.lint.expression_reading import fields_read
+    from moorage.lint.facts.expression_reading import fields_read
 
     compiled = _compiled(expression)
     return compiled[0] if compiled is not None and "key" in fields_read(compiled[1]) else None
@@ -89,7 +89,7 @@ def _compiled(expression: str) -> tuple[Program, Node] | None:
 
 @lru_cache(maxsize=512)
 def _verdicts(expression: str) -> tuple[_Verdict, ...]:
-    from moorage.lint.expression_reading import fields_read, impossible_part, texts_in
+    from moorage.lint.facts.expression_reading import fields_read, impossible_part, texts_in
 
     compiled = _compiled(expression)
     if compiled is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.facts import PlacedComplaint
+from moorage.lint.facts.facts import PlacedComplaint
 from moorage.lint.subject import Complaint
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.tolerations import compile_tolerations

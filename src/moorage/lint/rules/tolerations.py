@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.lint.possible_taints import ANY_OTHER_KEY, possible_taints
+from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, PodPart
 from moorage.match.tolerations import ORDERED_OPERATORS, compile_toleration, describe_toleration
 from moorage.model.gates import gates_from

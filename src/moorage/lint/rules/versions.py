@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.lint.node_requirements import node_requirements
-from moorage.lint.prereleases import base_of, is_distribution_build
+from moorage.lint.facts.node_requirements import node_requirements
+from moorage.lint.facts.prereleases import base_of, is_distribution_build
 from moorage.lint.subject import Complaint, Subject
 from moorage.match.semver import SemverError, parse_tolerant
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.node_requirements import node_requirements
-from moorage.lint.prereleases import base_of, is_distribution_build, same_base
+from moorage.lint.facts.node_requirements import node_requirements
+from moorage.lint.facts.prereleases import base_of, is_distribution_build, same_base
 from moorage.lint.rules.versions import SEMVER_OPERATORS
 from moorage.lint.subject import Complaint
 from moorage.match.comparison import CANONICAL_INTEGER, INTEGER, VERSION, ValueKind
@@ -207,7 +207,7 @@ def _and_others(count: int) -> str:
 
 
 def _advice(value: str, wanted: str) -> str:
-    from moorage.lint.canonical import canonical_number, nearest_version
+    from moorage.lint.facts.canonical import canonical_number, nearest_version
 
     better = canonical_number(value) if wanted == "number" else nearest_version(value)
     return f'write "{better}"' if better else f"give it a value that is a {wanted}"

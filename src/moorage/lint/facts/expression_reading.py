@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.lint.possible_taints import EFFECTS
+from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.cel.parse.syntax import Call, Ident, ListLiteral, Literal, Node, Select, children
 from moorage.model.names import label_key_errors, label_value_errors
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.node_requirements import node_requirements
+from moorage.lint.facts.node_requirements import node_requirements
 from moorage.lint.rules.label_keys import affinity_terms
 from moorage.lint.rules.versions import SEMVER_OPERATORS
 from moorage.model.gates import (

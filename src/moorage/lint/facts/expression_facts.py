@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from moorage.lint.facts import NodeValue, PlacedComplaint, placed
+from moorage.lint.facts.facts import NodeValue, PlacedComplaint, placed
 from moorage.lint.rules.expressions import evaluated, readable_program
 from moorage.match.semver import SemverError, parse_tolerant
 from moorage.model.types.scheduling import Taint

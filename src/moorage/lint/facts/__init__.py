@@ -1,0 +1,1 @@
+"""Facts the rules share: comparisons, taints and requirements found in the input."""
