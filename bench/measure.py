@@ -2,7 +2,7 @@
 
 A call is timed in batches long enough for the clock; the median and the 99th percentile are over batches. `race` times
 several functions in turns, batch by batch, so that whatever else the machine does touches all of them alike and their
-ratio can be trusted more than either number. Next: result.py.
+ratio can be trusted more than either number.
 """
 
 from __future__ import annotations

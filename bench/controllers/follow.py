@@ -1,7 +1,7 @@
 """Two watches, of Deployments and of pods: how far the controllers have come, and whether they keep their promises.
 
 In: the server's watch events, of which as little is read as is needed. Out: `Deployments` and `Pods`, as they are now,
-and a wait until something holds of them. Next: `scenario`.
+and a wait until something holds of them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: two expositions, one before and one after. Out: for each controller how many keys were worked on in between, how
 many of them failed, and p50 and p99 of the time they waited and took. Between two bounds of a histogram values count as
-evenly spread, as in Prometheus' histogram_quantile. Next: `report`.
+evenly spread, as in Prometheus' histogram_quantile.
 """
 
 from __future__ import annotations

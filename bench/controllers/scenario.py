@@ -3,7 +3,6 @@
 In: sizes, a server with its nodes. Out: figures. First one change of a taint, on as many nodes as have the pods that
 are to be evicted; then, these being good again, the same change on all others, so that every pod was evicted once.
 All of it again and again if there are several rounds: a server whose memory is bounded needs no more in a later one.
-Next: `report`.
 """
 
 from __future__ import annotations

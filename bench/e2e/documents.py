@@ -2,7 +2,7 @@
 
 In: templates and operations. Out: raw documents. Two things differ from upstream, whose test server runs without the
 Priority admission plugin: a pod's integer priority becomes a PriorityClass, and an update carries what admission has
-put into the live pod. Kubernetes: node_util.go and test/utils/runners.go. Next: requests.py makes bytes of them.
+put into the live pod. Kubernetes: node_util.go and test/utils/runners.go.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a `Workload`, a server that runs. Out: `Figures` of each measured window. Requests are made before a window opens.
 Kubernetes: executor.go. Differs: a status is updated only where the template has one; pods that find no node while
-nothing else happens are reported, and the run goes on. Next: background.py does what goes on meanwhile.
+nothing else happens are reported, and the run goes on.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 startCollectingMetrics) until the last of them. *Create*: from sending a request to its answer. *Bind*: from that answer
 to the event that shows the node. *Watch*: from that answer to the event that shows the pod; one that comes before the
 answer took no time. *Visible*: from sending the request to that event, which is more than the watch can have taken.
-CPU time of the server is as the kernel counts it. Next: report.py.
+CPU time of the server is as the kernel counts it.
 """
 
 from __future__ import annotations

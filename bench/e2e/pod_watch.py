@@ -2,7 +2,7 @@
 
 In: the server's watch events, from `watch_lines`. Out: `WatchedPod`s by UID, and a wait until some of them have come as
 far as one wants. Of an event as little is read as that needs.
-Kubernetes: the pod informer of scheduler_perf. Next: executor.py waits, figures.py reads the times.
+Kubernetes: the pod informer of scheduler_perf.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the real one reaches: kube-scheduler v1.36.4 with API server and etcd, and what Moorage wants to reach.
 
 The figures were measured on a machine like the one that Moorage's own were measured on, 5,000 nodes, with the workloads
-of scheduler_perf; they are data here, not measured again. Next: figures.py compares.
+of scheduler_perf; they are data here, not measured again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """One run of one workload: a server with a fresh data directory, the operations, then the same server once more.
 
 In: a workload, where to put the data. Out: its figures, with start-up times and memory. Nothing is left behind.
-Next: __main__.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: requests as bytes. Out: the answers' bodies, with the times when the request was sent and when its answer was there.
 As little as possible is done for each, so that the server is what is measured. A server that asks to come back later is
-obeyed. Kubernetes: ParallelizeUntil with 30 workers in CreatePod of test/utils/runners.go. Next: executor.py.
+obeyed. Kubernetes: ParallelizeUntil with 30 workers in CreatePod of test/utils/runners.go.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a folder, options of the command. Out: a server that answers, how long that took, and its CPU time and memory as the
 kernel counts them (`/proc`, where there is one). It is stopped whatever happens; one that died is reported with the end
-of its log. As in upstream's scheduler_perf there are no kubelets. Next: requests.py.
+of its log. As in upstream's scheduler_perf there are no kubelets.
 """
 
 from __future__ import annotations

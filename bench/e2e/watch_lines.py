@@ -2,7 +2,6 @@
 
 In: a kind. Out: the server's watch events, unread, to a function that says up to which revision they go. A watch that
 ends is resumed where it was; one that the server has forgotten ends the run, because figures would be wrong.
-Next: `pod_watch`, and `bench.controllers.follow`.
 """
 
 from __future__ import annotations

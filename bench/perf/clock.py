@@ -1,7 +1,7 @@
 """Time as a workload sees it: it passes while work is done, and waiting is skipped.
 
 Churn every 200 ms comes as often between pods as it would in a cluster; but where nothing is left to do until the next
-tick, or until a pod's backoff is over, the clock jumps there. Next: driver.py.
+tick, or until a pod's backoff is over, the clock jumps there.
 """
 
 from __future__ import annotations

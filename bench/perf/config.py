@@ -2,8 +2,7 @@
 
 In: `performance-config.yaml` files as Kubernetes has them. Out: `Workload`s called `TestCase/Workload`, each with its
 typed operations, gates and labels; one that needs what Moorage lacks carries the reason instead.
-Kubernetes: getTestCases and validateTestCases in scheduler_perf.go. Next: selection.py picks some, executor.py runs
-them.
+Kubernetes: getTestCases and validateTestCases in scheduler_perf.go.
 """
 
 from __future__ import annotations

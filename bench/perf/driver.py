@@ -1,7 +1,7 @@
 """Lets the scheduler work until pods have what is waited for: a node, or at least an attempt.
 
 In: the objects, the clock, which pods. Out: when they have it, or the news that they never will. What the scheduler
-decides is carried out at once; each cycle's time is noted. Next: executor.py says when to wait for whom.
+decides is carried out at once; each cycle's time is noted.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a `Workload`. Out: `Figures` of each measured window.
 Kubernetes: executor.go. Differs: no API server, so objects appear at once; waits are skipped (see clock.py); pods that
-find no node in ten minutes are reported, and the run goes on. Next: report.py.
+find no node in ten minutes are reported, and the run goes on.
 """
 
 from __future__ import annotations

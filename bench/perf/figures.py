@@ -3,7 +3,6 @@
 Upstream counts pods with a node per second; the window is that of the measured createPods, from its first pod's entry
 into the queue to its last pod's placement, or from startCollectingMetrics to the last placement before
 stopCollectingMetrics. Making objects out of templates is the API server's work and stops the watch.
-Next: report.py, plot.py.
 """
 
 from __future__ import annotations

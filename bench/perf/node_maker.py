@@ -1,6 +1,6 @@
 """createNodes → Node views, and the CSINodes of those whose drivers are told.
 
-Kubernetes: node_util.go and the PrepareNodeStrategies of test/utils/runners.go. Next: executor.py.
+Kubernetes: node_util.go and the PrepareNodeStrategies of test/utils/runners.go.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Templates → typed views, as the scheduler would see them: named, defaulted, one decoded object for each.
 
 Every object is converted on its own, as a watch would deliver it: nothing is shared between two pods that would not be
-shared in a running scheduler. Next: cluster_objects.py hands them to the engine.
+shared in a running scheduler.
 """
 
 from __future__ import annotations

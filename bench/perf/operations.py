@@ -2,7 +2,7 @@
 
 A field `xParam: $name` stands for `x` with the workload's parameter of that name. Unknown opcodes and fields are
 errors; opcodes that need dynamic resource allocation are refused by name.
-Kubernetes: test/integration/scheduler_perf/operations.go. Next: config.py reads whole files, executor.py runs them.
+Kubernetes: test/integration/scheduler_perf/operations.go.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a pod costs against how many nodes there are, as an SVG: both axes logarithmic, one line per test case.
 
 In: summaries. Out: the text of the image. Test cases that were run with one size only have no line. A dashed line shows
-what it would be if a pod cost as much more as there are more nodes. Next: __main__.py writes it.
+what it would be if a pod cost as much more as there are more nodes.
 """
 
 from __future__ import annotations

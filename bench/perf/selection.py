@@ -1,7 +1,7 @@
 """Which workloads to run: names, patterns and labels → some of a suite's workloads.
 
 `SchedulingBasic/5000Nodes` is one workload, `SchedulingBasic` all of a test case, and `*` and `?` stand for any text.
-Labels as upstream's: `performance` must be there, `-slow` must not. Next: __main__.py.
+Labels as upstream's: `performance` must be there, `-slow` must not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Several runs of a workload → one line of medians, and what it costs beside the twin that uses `Equal` instead.
-
-Next: report.py shows them, __main__.py writes them as JSON.
-"""
+"""Several runs of a workload → one line of medians, and what it costs beside the twin that uses `Equal` instead."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 In: a file, an index and a count. Out: a raw document. Of Go's templates there is what scheduler_perf's files use:
 `.Index`, `.Count`, and the functions below with numbers, fields or parenthesised calls as arguments.
-Kubernetes: getSpecFromTextTemplateFile and getTemplateFuncs in operations.go. Next: objects.py makes typed views.
+Kubernetes: getSpecFromTextTemplateFile and getTemplateFuncs in operations.go.
 """
 
 from __future__ import annotations

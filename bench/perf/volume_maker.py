@@ -1,6 +1,6 @@
 """A PersistentVolume and a claim for each pod, bound to one another, as createPods makes them.
 
-Kubernetes: CreatePodWithPersistentVolume in test/utils/runners.go. Next: executor.py.
+Kubernetes: CreatePodWithPersistentVolume in test/utils/runners.go.
 """
 
 from __future__ import annotations

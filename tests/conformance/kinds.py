@@ -2,7 +2,7 @@
 
 In: a file's name and its cases. Out: the `Kind`, and from it the function `check_<kind>(case) -> str | None` of
 tests/conformance/checks, which says what differs, or None. Checks are imported only when a file of theirs is run.
-Adding a kind is one row of `KINDS`. Next: run.py.
+Adding a kind is one row of `KINDS`.
 """
 
 from __future__ import annotations

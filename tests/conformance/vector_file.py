@@ -1,7 +1,6 @@
 """A vector file → its cases: `{"description": …, "cases": [{"group", "in", "out"}, …]}`, plain or gzipped.
 
 Gzip is told by the first bytes, not by the name. What cannot be read raises `UnreadableError` with one sentence.
-Next: kinds.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writers who remember what they were told, and a watcher who misses nothing: what a crash must not prove wrong.
 
 In: a way to reach the server. Out: complaints in the form of failed assertions. A write that was acknowledged is
-remembered; one whose answer never came may have happened or not, and both are fine. Next: `test_crash`.
+remembered; one whose answer never came may have happened or not, and both are fine.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Bodies that are not what their content type says: broken JSON, YAML that explodes, protobuf with bits exchanged.
 
-In: a seeded `Random` and a document. Out: bytes. Next: `fuzz_requests`.
+In: a seeded `Random` and a document. Out: bytes.
 """
 
 import json

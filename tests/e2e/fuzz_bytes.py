@@ -1,7 +1,7 @@
 """Bytes that are nearly HTTP: request lines, headers, lengths and chunks that no client should send.
 
 In: a seeded `Random` and a token that lets in. Out: what to write to a connection, and whether more is to be promised
-than is sent. Next: `test_fuzz_server`.
+than is sent.
 """
 
 from random import Random

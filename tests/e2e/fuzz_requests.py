@@ -1,7 +1,7 @@
 """Requests that no well-meaning client sends: paths, queries, headers and bodies, from a seed.
 
 In: a seed. Out: `Asked`, as many as are wanted; among them enough that succeed for the others to have something to
-break. Next: `test_fuzz_handler`, which sends them without a wire, and `test_fuzz_server`, which sends them with one.
+break.
 """
 
 import base64

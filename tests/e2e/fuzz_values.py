@@ -1,4 +1,4 @@
-"""What odd requests are made of: words, numbers, paths, selectors, headers. Next: `fuzz_documents`, `fuzz_requests`."""
+"""What odd requests are made of: words, numbers, paths, selectors, headers."""
 
 #: Text for any field: enumerations of the API, and what no field wants.
 WORDS = (

@@ -2,7 +2,7 @@
 
 In: the path of the program to make. Out: that file, executable, taken out of Debian's package of kubectl; or an exit
 status of 1 and a line that says what to do. Needs nothing but Python's standard library, and no root. Every package is
-pinned by its hash, so a mirror can refuse but not deceive. Next: `kubectl`, which runs it.
+pinned by its hash, so a mirror can refuse but not deceive.
 """
 
 import hashlib

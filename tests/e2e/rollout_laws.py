@@ -3,7 +3,6 @@
 In: a way to reach the server, which may go away and come back. Out: complaints in the form of failed assertions. Every
 event is looked at, so that what holds only at the end is not enough: never more pods than replicas and surge allow,
 never fewer ready ones than unavailability allows, never two pods of a DaemonSet for a node, and none bound twice.
-Next: `test_controllers_killed`.
 """
 
 import asyncio

@@ -3,8 +3,7 @@
 In: the new raw object, the old one if this is an update, the API server's gates. Out: `Admitted` with the object as
 it would be stored, or `Rejected` with all the reasons and the `Status` made of them; warnings in either case. Nothing
 that was handed in is changed. Kubernetes: what happens between the URL handler and etcd. Differs: objects of kinds
-Moorage does not know are admitted as they are. Next: `registry` for what each kind asks; `moorage.lint` and the
-server.
+Moorage does not know are admitted as they are.
 """
 
 from collections.abc import Sequence

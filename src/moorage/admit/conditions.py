@@ -1,7 +1,7 @@
 """Conditions in a raw status: one of each type, whose transition time moves only when its answer does.
 
 In: a raw list of conditions, a condition. Out: a new list. Kubernetes: podutil.UpdatePodCondition and
-meta.SetStatusCondition. Next: `binding` and `eviction`.
+meta.SetStatusCondition.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Field errors about DNS names, the commonest rule of all.
 
 In: a name and its path. Out: one field error for each complaint of `model.names`. Kubernetes: ValidateDNS1123Label and
-ValidateDNS1123Subdomain (pkg/apis/core/validation), NameIsDNSSubdomain (apimachinery). Next: `metadata` and `pod`.
+ValidateDNS1123Subdomain (pkg/apis/core/validation), NameIsDNSSubdomain (apimachinery).
 """
 
 from moorage.admit.remembered_names import remember

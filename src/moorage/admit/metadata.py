@@ -2,7 +2,7 @@
 
 In: an `ObjectMeta`, its path, whether the kind has a namespace, the rule for its names. Out: field errors in upstream's
 order. Kubernetes: ValidateObjectMeta and ValidateObjectMetaUpdate (apimachinery, api/validation, and the finalizer rule
-of pkg/apis/core/validation). Next: `pod` and the other kinds, which go on with their specs.
+of pkg/apis/core/validation).
 """
 
 from collections.abc import Callable, Iterable, Mapping

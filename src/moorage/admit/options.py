@@ -3,7 +3,7 @@
 In: the API server's gates (and, by way of `ratcheting`, the old object). Out: `ValidationOptions`, which the
 `validate_*` functions read instead of gates. Kubernetes: PodValidationOptions, as derived in pkg/api/pod/util.go.
 Differs: options whose gate is on by default in 1.36 are not options here, and the two features that no release has yet
-(Semver operators, CEL) have theirs. Next: `ratcheting` for updates, then `scheduling` and `pod`.
+(Semver operators, CEL) have theirs.
 """
 
 from functools import lru_cache

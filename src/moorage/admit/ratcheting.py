@@ -2,7 +2,7 @@
 
 In: the gates and the typed view of the object before the update. Out: `ValidationOptions`. A feature whose gate is off
 is allowed if the old object uses it, and a mistake that validation learned to see later is allowed if the old object
-has it. Kubernetes: pkg/api/pod/util.go and ValidationOptionsForPersistentVolume. Next: the `validate_*` functions.
+has it. Kubernetes: pkg/api/pod/util.go and ValidationOptionsForPersistentVolume.
 """
 
 from collections.abc import Iterable, Iterator

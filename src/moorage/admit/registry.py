@@ -1,7 +1,7 @@
 """The table of kinds: what admission does to each, one row a kind.
 
 In: the name of a kind. Out: its row: defaults, preparation, options, validation at creation and at updates.
-Kubernetes: the strategies of pkg/registry with what they call. Next: `admission` walks along a row.
+Kubernetes: the strategies of pkg/registry with what they call.
 """
 
 from collections.abc import Callable

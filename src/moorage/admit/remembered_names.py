@@ -1,7 +1,7 @@
 """Name checks that remember their answers, because manifests repeat the same few names.
 
 In: a rule of `model.names`. Out: the same rule, which answers from memory for names of ordinary length; long text is
-checked anew each time, so that what is remembered stays small whatever is read. Next: `dns_names`, `metadata`, `pod`.
+checked anew each time, so that what is remembered stays small whatever is read.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -2,7 +2,7 @@
 
 In: a raw object, the old one on update. Out: the same, its metadata completed in place. Kubernetes: the generic
 registry, before the strategy is asked (FillObjectMetaSystemFields, name generation, BeforeCreate and BeforeUpdate).
-Differs: randomness and time are the caller's; without them the result is the same every time. Next: `defaults`.
+Differs: randomness and time are the caller's; without them the result is the same every time.
 """
 
 import msgspec

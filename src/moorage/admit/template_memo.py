@@ -2,7 +2,7 @@
 
 In: a raw pod that is to be created, its request. Out: exactly what `admission.admit` says of it, at a fraction of the
 price: of a pod that is like an earlier one only the name is looked at. What is returned shares all but its own metadata
-with other pods, so nobody may change it. Kubernetes: nothing of the sort. Next: the server's create.
+with other pods, so nobody may change it. Kubernetes: nothing of the sort.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """A component's command, run to its end: why it could not start or go on is told in one line.
 
 In: what makes the component. Out: nothing, or an exit code: 2 for a kubeconfig that is of no use, 1 for everything
-else that a user can mend. Next: `scheduler`, `kubelet`, `controller_manager`.
+else that a user can mend.
 """
 
 from collections.abc import Callable

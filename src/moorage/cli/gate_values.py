@@ -1,7 +1,7 @@
 """What the gates are set to, component by component, as their metrics say.
 
 In: a kubeconfig for the API server, and where other components serve their metrics. Out: `Values`, and a table of
-them. Next: `gates`.
+them.
 """
 
 import asyncio

@@ -2,7 +2,6 @@
 
 In: the command line. Out: an exit code: 2 for bad usage and for what went wrong unexpectedly, 130 after Ctrl-C. No
 traceback reaches a user. Commands are imported when they are called, so that `moorage --help` answers at once.
-Next: `lint`, `plan`, `explain`, `demo` and `up`, of which `apiserver`, `scheduler` and `kubelet` are the parts.
 """
 
 from __future__ import annotations

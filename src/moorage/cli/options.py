@@ -1,4 +1,4 @@
-"""Options that several commands have, said once. Next: `lint`, `plan`, `explain`, `up`."""
+"""Options that several commands have, said once."""
 
 from collections.abc import Callable
 from typing import Any

@@ -2,7 +2,6 @@
 
 In: how many things there are to do, a tick after each. Out: one line that is redrawn, and gone before anything else is
 printed.
-Next: `lint` and `plan` show it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What the commands have alike: gates and configuration from options, input from a pipe, colours, complaints.
-
-Next: `plan`.
-"""
+"""What the commands have alike: gates and configuration from options, input from a pipe, colours, complaints."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 In: functions that make a coroutine. Out: nothing; whoever sends an errand sees to it that its end is noticed. One task
 runs errands until there are none left, so that a burst costs as many tasks as may run at once, and no more.
-Next: the scheduler and the kubelets send them.
 """
 
 import asyncio

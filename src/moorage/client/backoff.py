@@ -1,7 +1,6 @@
 """How long to wait before the next try: twice as long each time, spread at random, short again after a quiet while.
 
 In: nothing but the wish to wait. Out: seconds. Kubernetes: wait.Backoff as client-go's reflector sets it up.
-Next: `informer` and `event_sender`, which sleep for as long as they are told.
 """
 
 from collections.abc import Callable

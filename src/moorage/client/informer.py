@@ -6,7 +6,6 @@ while a watch could not be resumed (410, or a server that started over) is worke
 came and went in the meantime is then never heard of, as with Kubernetes.
 Kubernetes: client-go's reflector, delta FIFO and shared informer in one. Differs: the handler gets whole batches; an
 object that was replaced by another of the same name while nobody watched is said to be deleted and added.
-Next: the handlers in `moorage.schedule`, `moorage.run` and `moorage.control`.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 In: kinds, names, raw documents. Out: `Object`s, which decode themselves when somebody looks, and `WatchEvent`s.
 Everything that the server refuses is an `ApiError` (`moorage.model.api_error`), whose `reason` says why. Time spent
 waiting for a server that cannot be reached ends in `Unreachable`.
-Kubernetes: client-go's typed clients and its Patch types. Next: `in_process` and `http`; `informer` on top.
+Kubernetes: client-go's typed clients and its Patch types.
 """
 
 from collections.abc import AsyncGenerator

@@ -1,7 +1,7 @@
 """The API server as a running thing: store, certificates, the listening socket, and the file that lets clients in.
 
 In: `ApiServerSettings`. Out: an `ApiServer` that answers, until it is stopped. Whoever cannot start it gets
-`CannotStart`, with words for the user. Next: `up` and `apiserver`, which decide what runs beside it.
+`CannotStart`, with words for the user.
 """
 
 import asyncio

@@ -2,7 +2,6 @@
 
 In: how to reach an API server, where to serve metrics, whether to lead by Lease. Out: something that starts and stops;
 what it does in between is its subclass's, in `work`. /metrics, /healthz, /livez and /readyz are served by plain HTTP.
-Next: `scheduler_process`, `kubelet_process`, `controller_manager_process`.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 In: `Settings`. Out: a cluster: the API server first, then what was to be loaded, then scheduler and kubelets as tasks
 on the same event loop, talking to the API server without a wire. The kubeconfig appears last: whoever sees it can use
-the cluster. Next: `up`.
+the cluster.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The controllers as a process of their own: watches any API server, leads by Lease, answers about its health.
 
-In: `ControllerManagerSettings`. Out: a component that starts and stops. Next: `controller_manager`.
+In: `ControllerManagerSettings`. Out: a component that starts and stops.
 """
 
 from random import random

@@ -1,7 +1,6 @@
 """One event loop for a component: start it, wait for a signal, stop it.
 
 In: something with `start` and `stop`. Out: nothing; returns when it has stopped cleanly. A second signal does not wait.
-Next: `up`, `apiserver`, `scheduler`, `kubelet`.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Where a cluster's kubeconfig goes: where the user says, else beside the data, else to a directory that is removed.
 
-In: options. Out: the file, written last, so that whoever sees it can use the cluster. Next: `control_plane`,
-`apiserver`.
+In: options. Out: the file, written last, so that whoever sees it can use the cluster.
 """
 
 import shutil

@@ -1,7 +1,7 @@
 """Simulated kubelets as a process of their own: nodes on any API server, and answers about their health.
 
 In: `KubeletSettings`. Out: a component that starts and stops: the kubelets, their recorder of events, and a small HTTP
-server for /metrics, /healthz, /livez and /readyz. A server that cannot be reached yet is waited for. Next: `kubelet`.
+server for /metrics, /healthz, /livez and /readyz. A server that cannot be reached yet is waited for.
 """
 
 import asyncio

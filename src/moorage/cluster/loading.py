@@ -3,7 +3,7 @@
 In: files, directories or standard input. Out: their objects in the cluster, applied by the server as kubectl would,
 namespaces and classes first. What was dumped from another cluster loses what only that cluster could say: UIDs,
 revisions, owners of fields. Whatever cannot be read or is refused ends the start, with the place and the reason, and
-so do paths that hold no object, as for kubectl. Next: `control_plane`.
+so do paths that hold no object, as for kubectl.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """The scheduler as a process of its own: watches any API server, leads by Lease, answers about its health.
 
-In: `SchedulerSettings`. Out: a component that starts and stops. Next: `scheduler`.
+In: `SchedulerSettings`. Out: a component that starts and stops.
 """
 
 import msgspec

@@ -3,7 +3,6 @@
 In: shapes, as they appear. Out: for a pod's labels, the distinct terms that may be about it, each with how many pods
 own it on each node. Terms are filed under a label they ask for, so that finding them does not mean trying all.
 Kubernetes: NodeInfo.PodsWithAffinity and PodsWithRequiredAntiAffinity, which are searched for each pod.
-Next: InterPodAffinity adds up the owners per domain.
 """
 
 from collections.abc import Hashable, Iterator, Mapping

@@ -3,7 +3,6 @@
 A class is a namespace, a set of labels and whether the pod is being deleted: all that a predicate over pods may read.
 A predicate is evaluated once per class, and only for classes that have the label it is filed under, if it names one:
 ten thousand Deployments whose selectors each name their own `app` cost ten thousand evaluations and not their square.
-Next: `counts`, which the pods of a class change when they come and go.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping

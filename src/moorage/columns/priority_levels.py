@@ -2,7 +2,6 @@
 
 In: a cluster, whose log of changes is followed. Out: for each priority an array per resource. Only those who think of
 preemption ask, and only then are the slots that changed looked at again: placing pods costs nothing more.
-Next: `moorage.schedule.preemption.victim_table` rules nodes out with it.
 """
 
 from collections.abc import Iterator, Mapping

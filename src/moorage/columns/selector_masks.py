@@ -4,7 +4,6 @@ In: matchers of `moorage.match.node_selector`, and the node table. Out: masks an
 slot. A requirement is evaluated once per distinct value of its label, and only for values not met before; where values
 are listed (In, NotIn, …) their codes are looked up, so that a hostname costs nothing although every node has its own.
 Kubernetes: component-helpers/scheduling/corev1/nodeaffinity, per node.
-Next: NodeAffinity, PodTopologySpread's node affinity policy, and the volume plugins.
 """
 
 from typing import Protocol

@@ -2,6 +2,5 @@
 
 In: objects, by way of `moorage.client`. Out: other objects made, changed and deleted until what is matches what should
 be. Each controller is a `Controller`: which of its objects a change concerns, and what is to be done about one of
-them, both without I/O. `manager` runs them all. Kubernetes: kube-controller-manager. Next:
-`moorage.cli.commands.controller_manager`.
+them, both without I/O. `manager` runs them all. Kubernetes: kube-controller-manager.
 """

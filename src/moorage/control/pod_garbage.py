@@ -4,7 +4,6 @@ In: Pods and Nodes. Keys: a pod, and "" for all pods that are over, of which onl
 Failed if they are not over yet, and deleted without waiting. A node must be gone for some time before its pods are:
 a pod may be heard of before its node is. Kubernetes: pkg/controller/podgc. Differs: looks when something changes and
 not every 20 seconds; a node that is missing in the cache for the whole quarantine is gone, without asking again.
-Next: `runner` carries it out.
 """
 
 from collections.abc import Iterable, Sequence

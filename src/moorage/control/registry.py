@@ -1,7 +1,7 @@
 """Which controllers there are: one row each, in the order in which they are listed.
 
 In: a name. Out: how the controller is made, and whether it runs unless told otherwise. Kubernetes: the controller
-descriptors of kube-controller-manager, `--controllers`. Next: `manager`.
+descriptors of kube-controller-manager, `--controllers`.
 """
 
 from collections.abc import Callable, Iterable

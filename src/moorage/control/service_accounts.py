@@ -1,7 +1,7 @@
 """Every namespace that is in use has a ServiceAccount called `default`.
 
 In: namespaces and ServiceAccounts. Out: the ones that are missing. Kubernetes: the ServiceAccountsController of
-pkg/controller/serviceaccount. Next: `registry`.
+pkg/controller/serviceaccount.
 """
 
 from collections.abc import Iterable, Sequence

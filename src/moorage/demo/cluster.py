@@ -1,7 +1,7 @@
 """A cluster for one story: `moorage up` as a process of its own, without nodes and without a past.
 
 In: gates and a port. Out: a running process and its kubeconfig, in a directory of its own that goes with it. Whoever
-interrupts us does not interrupt it: it is stopped here, or kept if that is wanted. Next: `play`.
+interrupts us does not interrupt it: it is stopped here, or kept if that is wanted.
 """
 
 import contextlib

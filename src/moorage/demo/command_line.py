@@ -1,7 +1,7 @@
 """kubectl's command lines, taken apart.
 
 In: words. Out: a `Line`: plain words and options, short names made long. Kubernetes: kubectl's flags. Differs: only
-those that stories use are known; another is an error. Next: `kubectl_stand_in`.
+those that stories use are known; another is an error.
 """
 
 from typing import NamedTuple

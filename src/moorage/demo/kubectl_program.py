@@ -2,7 +2,7 @@
 
 In: $KUBECTL, or the PATH. Out: a `Kubectl` that runs one command line at a time in a folder, with a home and a
 kubeconfig of its own, so that no other cluster can be reached. `NoKubectl` says why there is none; then
-`kubectl_stand_in` does its work. Next: `play`.
+`kubectl_stand_in` does its work.
 """
 
 import json

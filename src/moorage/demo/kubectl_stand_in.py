@@ -2,7 +2,7 @@
 
 In: the words after `kubectl`. Out: what it would have printed. Tables are the server's own. Kubernetes: kubectl.
 Differs: there are only the commands that stories use; `apply` compares with what was applied last by merge patch, so
-lists are replaced as a whole. Next: `play`.
+lists are replaced as a whole.
 """
 
 import json

@@ -1,6 +1,6 @@
 """What a command came to, and whether that is what the story says.
 
-In: a `Step` and what its command printed. Out: the outcomes that do not hold, in the story's words. Next: `play`.
+In: a `Step` and what its command printed. Out: the outcomes that do not hold, in the story's words.
 """
 
 from typing import NamedTuple

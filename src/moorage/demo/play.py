@@ -1,7 +1,7 @@
 """Plays a story: each command is typed, and repeated while it only looks, until its outcomes hold or time is up.
 
 In: a `Story`, something that runs kubectl's command lines, a `Screen` to show it on. Out: whether all outcomes hold;
-the first that does not ends the story. Kubernetes: nothing like it. Next: `cli.demo`.
+the first that does not ends the story. Kubernetes: nothing like it.
 """
 
 import time

@@ -1,7 +1,7 @@
 """How a story looks: what is said, the command as one types it, what it printed, and whether that is as it should be.
 
 In: steps and what came of them. Out: lines, coloured if that is wanted; control characters in stories and in
-what commands print are made visible. Next: `play` calls it.
+what commands print are made visible.
 """
 
 import textwrap

@@ -1,6 +1,6 @@
 """Where stories are: beside the source in a checkout, inside the package when it is installed.
 
-In: nothing. Out: stories by name, each with its folder, in which its commands are typed. Next: `story` reads one.
+In: nothing. Out: stories by name, each with its folder, in which its commands are typed.
 """
 
 from difflib import get_close_matches

@@ -21,7 +21,7 @@ reads well without us:
     - within 20 s
 
 The list is what must become true of the command's output; patterns are looked for in each line. A command that only
-looks (`kubectl get`) is repeated until it is, any other runs once. Next: `outcome` judges, `play` plays.
+looks (`kubectl get`) is repeated until it is, any other runs once.
 """
 
 import re

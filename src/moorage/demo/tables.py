@@ -1,7 +1,7 @@
 """What `kubectl get` prints: the server's table, or columns by path.
 
 In: a Table as the server sends it, or objects and `NAME:.path,…`. Out: text. Kubernetes: cli-runtime's table printer
-and kubectl's custom columns. Differs: of JSONPath there are names, `\\.` in names and `[*]`. Next: `kubectl_stand_in`.
+and kubectl's custom columns. Differs: of JSONPath there are names, `\\.` in names and `[*]`.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Requests to the API server, one after the other, as the stand-in for kubectl needs them.
 
 In: a kubeconfig. Out: decoded answers, tables included; refusals are raised as `ApiError`, silence as `Unreachable`.
-The client of `moorage.client` is for components: it runs on an event loop and knows objects only. Next:
-`kubectl_stand_in`.
+The client of `moorage.client` is for components: it runs on an event loop and knows objects only.
 """
 
 import http.client

@@ -1,8 +1,7 @@
 """Every rule of the linter, in one table: its stable name, its severity, what it is about in one line.
 
 In: nothing. Out: `RULES`, which `--select` and `--ignore` are checked against, SARIF's list of rules, and what the
-tests compare the pages of docs/findings and the README with. Next: `engine`, which runs the checks in the order of
-their kind.
+tests compare the pages of docs/findings and the README with.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 In: a source's stream, the gates, the rules that are wanted. Out: findings in the order of the document; when
 everything is read, `finish` gives those that need several objects. What is kept between documents is bounded: see
 `facts`.
-Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server. Next: `run`, over many sources.
+Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The line a finding is about, with carets below the place.
 
 In: a line of the source and a column. Out: an `Excerpt`: cut around the column if the line is long, safe for terminals,
-the carets as long as what is meant. Next: `report.text` prints it.
+the carets as long as what is meant.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A finding: one thing to say about one place in the input.
 
 In: what a rule noticed. Out: `Finding`, which every report prints in its own form.
-Next: `catalogue` for the rules findings are named after, `report` for the forms.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 In: a field error and the gates. Out: one sentence, or nothing where the error says it all. The rows are tried in order;
 each looks at the end of the path and at the text. Kubernetes: says what is wrong, rarely what to write instead.
-Next: `rules.rejection` puts hint and error together.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 In: a binary stream. Out: the same stream, and `line(n)` for its lines, as long as they are recent enough to belong to
 the document at hand. Each block is cut into lines when the first of them is asked for, and only then.
-Memory: the last 33 MiB at most, since no document is larger, however long the stream. Next: `engine`, which wraps every
-source in it.
+Memory: the last 33 MiB at most, since no document is larger, however long the stream.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 In: sources, a linter, a form. Out: the report, written as it grows, and the outcome. Findings of one source stand
 together, also those that are known only at the end, as long as there are not too many to hold back.
 Memory: one document, the bounded facts, and at most some thousand findings, for any number of files.
-Next: `report`, the forms; `moorage.cli.commands.lint`, which turns the outcome into an exit code.
 """
 
 from __future__ import annotations

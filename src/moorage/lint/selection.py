@@ -1,7 +1,7 @@
 """`--select` and `--ignore`: which rules are wanted.
 
 In: what was given on the command line, names and prefixes (`cel-*`), repeated or separated by commas. Out: the set of
-names that are reported, or a `SelectionError` that names the nearest rule. Next: `engine` drops what is not in the set.
+names that are reported, or a `SelectionError` that names the nearest rule.
 """
 
 from __future__ import annotations

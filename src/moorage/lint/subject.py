@@ -1,7 +1,6 @@
 """What a rule looks at: an object, its pods' specification, and a way to name places in it.
 
 In: a decoded document and its typed view. Out: `Subject`, and `PodPart` for the kinds that are pods or make pods.
-Next: `rules`, one file for each theme.
 """
 
 from __future__ import annotations

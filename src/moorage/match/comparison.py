@@ -4,7 +4,6 @@ In: an operator's row and the text on the pod's side. Out: a predicate over the 
 label's value) that cannot fail, and the inequality in words.
 Kubernetes: parses both sides on every comparison (api/core/v1/toleration.go, apimachinery/pkg/labels).
 Differs: the pod's side is read once; a node's side that cannot be read is false, and can be named.
-Next: `tolerations` and `requirement`, whose operator tables point at these rows.
 """
 
 import operator

@@ -4,7 +4,6 @@ In: a DaemonSet's template and a node. Out: whether a pod should be made there a
 the tolerations and the node affinity of the pod that is made. Kubernetes: pkg/controller/daemon
 (NodeShouldRunDaemonPod, AddOrUpdateDaemonPodTolerations, ReplaceDaemonSetPodNodeNameNodeAffinity). Pure: the live
 controller asks the same.
-Next: `moorage.plan.controllers` and `moorage.control`, which make the pods.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,6 @@ In: a raw pod whose `spec` mapping is the caller's own, and the API server's gat
 Kubernetes: pkg/registry/core/pod/strategy.go (mutatePodAffinity, mutateTopologySpreadConstraints). As there, a term
 without a labelSelector is left alone, keys the pod does not have are skipped, and the two lists stay as they are.
 Merging twice would append twice, so only creation calls this.
-Next: `admit`, which drops the fields of disabled gates before and validates after.
 """
 
 from typing import Any

@@ -2,7 +2,6 @@
 
 In: a view's `labelSelector` (None is Go's nil). Out: a `Selector`: None matches nothing, an empty one everything.
 Kubernetes: metav1.LabelSelectorAsSelector. Differs: matchLabels are checked in document order (Go: in random order).
-Next: `pod_affinity`, and whoever selects pods by labels; `selector_text` is the same from a string.
 """
 
 from collections.abc import Iterable, Mapping

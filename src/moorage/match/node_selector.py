@@ -7,7 +7,6 @@ Kubernetes: component-helpers/scheduling/corev1/nodeaffinity. It has an eager fo
 (here: look at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and
 `match_error` is what it reports when none of them did).
 Differs: Semver* operators behind their gate; a preferred term that needs the gate while it is off adds 0.
-Next: the scheduler's NodeAffinity and VolumeBinding, the DaemonSet controller and the kubelet ask these.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -4,7 +4,6 @@ In: the value of a `Lt`/`Gt` toleration and of a taint (canonical form only), th
 requirement and of a label (anything strconv.ParseInt takes, so `007` is 7 and `+5` is 5).
 Out: a Python int within 64 bits, or `NumberError`; `canonical_int64_errors` is all the API server has to say at once.
 Kubernetes: content.IsDecimalInteger, then strconv.ParseInt, on every comparison; here once, when compiled.
-Next: `tolerations`, `requirement` and `semver` read their numbers with it.
 """
 
 from moorage.model.go.quoting import go_quote

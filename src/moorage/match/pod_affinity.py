@@ -4,7 +4,6 @@ In: a pod's `Affinity` view and namespace. Out: one matcher per term, asked with
 that namespace's labels. Whether the two pods share a topology domain is for the scheduler to say.
 Kubernetes: framework.AffinityTerm (kube-scheduler). `matchLabelKeys` play no part here: they were merged into the
 selector when the pod was created, see `label_keys`.
-Next: the scheduler's InterPodAffinity counts what these match.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,6 @@
 In: the parts of a label selector or node selector expression. Out: a `Requirement` whose `match` cannot fail, or the
 field errors of the parts. Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
 Differs: the Semver* operators are rows of the same table; values are parsed once.
-Next: `label_selector`, `selector_text` and `node_selector`, which are conjunctions of these.
 """
 
 from collections.abc import Callable, Mapping, Sequence

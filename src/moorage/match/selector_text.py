@@ -2,7 +2,6 @@
 
 In: what people type after `kubectl -l`, or send as `?labelSelector=`. Out: a `Selector`, or `SelectorError` in
 Kubernetes' words. Kubernetes: labels.Parse (lexer and parser in apimachinery/pkg/labels/selector.go).
-Next: `label_selector.Selector`, which this and the structured form share.
 """
 
 import re

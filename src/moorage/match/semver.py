@@ -4,7 +4,6 @@ In: a taint value, a label value, the `value` of a Semver* operator, or the argu
 Out: an immutable `Version`; `SemverError` with the exact text users grep for.
 Kubernetes: github.com/blang/semver v4, `ParseTolerant` for tolerations and node affinity, `Parse` for CEL.
 Differs: the comparison is a tuple, `Version.order_key`, computed once; build metadata is no part of it.
-Next: `tolerations` and `node_selector` compile their Semver* operators with it.
 """
 
 import re

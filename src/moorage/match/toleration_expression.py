@@ -4,7 +4,6 @@ In: the text of `expression`, and a cache of compiled programs if the caller kee
 `match` cannot fail, or the sentence that says why the text does not compile.
 Kubernetes: none yet; modelled on the expressions of dynamic resource allocation.
 Differs: an evaluation error is "does not match", and the caller hears of it through a callback, to log and to count.
-Next: `tolerations`, which imports this module only when the first expression occurs, because CEL is large.
 """
 
 from collections.abc import Callable, Sequence

@@ -5,7 +5,6 @@ cannot fail, everything is parsed here and once.
 Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and component-helpers' TolerationsTolerateTaint.
 Differs: `expression` is looked at first, and where its gate is off that toleration matches nothing at all; the Semver*
 operators; a taint whose value cannot be compared can be named (`unreadable`), it never matches.
-Next: the scheduler's TaintToleration, the taint-eviction and DaemonSet controllers, and the kubelet ask these.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence

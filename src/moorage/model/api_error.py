@@ -2,7 +2,7 @@
 
 In: what went wrong, in Kubernetes' terms. Out: an `ApiError`, whose `status` is the document a client gets. The texts
 are part of the contract: kubectl prints them, controllers look at `reason`.
-Kubernetes: apimachinery, api/errors. Next: `moorage.serve` raises and renders them, `moorage.client` reads them back.
+Kubernetes: apimachinery, api/errors.
 """
 
 from typing import Any

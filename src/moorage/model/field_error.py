@@ -1,7 +1,7 @@
 """A complaint about one field, in the API server's words.
 
 In: a field path, a value, a reason. Out: `FieldError`, whose `str()` is what `field.Error.Error()` prints in
-Kubernetes (apimachinery, util/validation/field). Next: `admit` collects them; `admit.status` makes a `Status` of them.
+Kubernetes (apimachinery, util/validation/field).
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 In: `spec.containers[0].resources.limits[cpu]`, `metadata.annotations[a.b/c]`,
 `spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}`. Out: the steps from the root. Kubernetes renders
-these in apimachinery/pkg/util/validation/field/path.go and never reads them. Next: `positions`, which follows them.
+these in apimachinery/pkg/util/validation/field/path.go and never reads them.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The kinds Moorage knows: their views, whether they live in namespaces, and where their pod template is.
 
 In: raw documents. Out: facts about their kind, typed views, unknown fields. Kubernetes: the scheme and the REST
-mapping. Differs: kinds that are not listed are no error; they are only not looked into. Next: `moorage.admit`.
+mapping. Differs: kinds that are not listed are no error; they are only not looked into.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,7 @@
 """The syntax of names: label keys and values, DNS labels and subdomains, ports, environment variables.
 
 In: a string. Out: the list of complaints about it, empty if there are none, in the words of Kubernetes
-(apimachinery, util/validation and api/validate/content). Lengths are in bytes, as there. Next: `match` compiles
-selectors from what passes here, `admit` turns complaints into field errors.
+(apimachinery, util/validation and api/validate/content). Lengths are in bytes, as there.
 """
 
 import re

@@ -4,7 +4,7 @@ In: text (`parse_quantity`) or integers. Out: immutable, hashable, ordered `Quan
 Kubernetes: apimachinery/pkg/api/resource. As there, a quantity is either a small number (an int64 times a power of
 ten) or a big one (any integer over a power of ten, at most nano precision), because rounding and overflow of `value`
 and `milli_value` depend on which it is. Differs: huge exponents are answered at once instead of being multiplied out,
-and sums of more than MAX_DIGITS digits are refused. Next: the views, which hold quantities, and CEL's quantity library.
+and sums of more than MAX_DIGITS digits are refused.
 """
 
 from functools import lru_cache, total_ordering

@@ -2,7 +2,7 @@
 
 In: text. Out: its parts, or QuantityError in the API server's words. Kubernetes: parseQuantityString in
 apimachinery/pkg/api/resource/quantity.go and suffix.go. Differs: text longer than MAX_TEXT is refused as not numeric,
-where upstream would work on a number of any length. Next: `quantity`, which computes with the parts.
+where upstream would work on a number of any length.
 """
 
 import re

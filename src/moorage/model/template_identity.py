@@ -1,8 +1,7 @@
 """What tells one pod template from another: all of it but what is shown and says nothing.
 
 In: a raw template. Out: the part to make hashes of. The API shows the resources of every container, also if there are
-none; a template that was stored before or never passed the API is the same without them. Next: the names of
-ReplicaSets and revisions, in `moorage.control` and `moorage.plan`.
+none; a template that was stored before or never passed the API is the same without them.
 """
 
 from typing import Any

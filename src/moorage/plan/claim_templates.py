@@ -2,7 +2,7 @@
 
 In: a raw pod about to be created. Out: the pod with a volume for each template, which replaces one of the same name;
 claims that the inventory does not have yet are admitted and added to it. Kubernetes: pkg/controller/statefulset
-(getPersistentVolumeClaims, updateStorage). Next: `controllers`.
+(getPersistentVolumeClaims, updateStorage).
 """
 
 from moorage.admit.admission import Rejected, admit

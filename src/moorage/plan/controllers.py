@@ -4,7 +4,6 @@ In: a workload, the pods it has, the nodes. Out: a `Wish`: pods to create and po
 were evicted, so that a what-if plays on as a cluster would. Kubernetes: the Deployment, ReplicaSet, StatefulSet,
 DaemonSet and Job controllers. Differs: a Deployment's rolling update is played by `rollout`; here its pods are simply
 those of one template. CronJobs make nothing: nobody knows at what time the plan is carried out.
-Next: `world` carries the wishes out.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,6 +1,6 @@
 """What a change does to a plan: who goes and when, where what takes its place runs, who has to wait.
 
-In: outcomes before and after, and the departures in between. Out: a `Difference`. Next: `report`.
+In: outcomes before and after, and the departures in between. Out: a `Difference`.
 """
 
 from collections.abc import Iterable, Sequence

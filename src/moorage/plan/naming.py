@@ -2,7 +2,6 @@
 
 Kubernetes: apimachinery/pkg/util/rand and ComputeHash, of random numbers and of Go's memory. Differs: suffixes come
 from what the pod is, hashes from the template's JSON, so they look like the real ones but are others.
-Next: `controllers`.
 """
 
 import hashlib

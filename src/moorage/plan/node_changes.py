@@ -1,7 +1,7 @@
 """`NODE=key=value:Effect` and what it means: nodes with other taints, as `kubectl taint` would leave them.
 
 In: the arguments of --taint and --untaint, and a node's item. Out: the node's item after them, admitted as an update,
-or `ChangeError` in the API server's words. Next: `what_if`.
+or `ChangeError` in the API server's words.
 """
 
 import msgspec

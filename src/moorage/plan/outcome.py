@@ -1,7 +1,7 @@
 """What came of a plan, in plain words and numbers: pods, nodes, what could not be made, what there is to say.
 
 In: a `World` after `placement`. Out: an `Outcome`, which every report prints in its own form; nothing in it refers to
-the engine, so it can be kept while the world goes on changing. Next: `report`.
+the engine, so it can be kept while the world goes on changing.
 """
 
 import msgspec

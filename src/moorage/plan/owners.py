@@ -2,7 +2,7 @@
 
 In: the workloads there are, and a pod's metadata. Out: the key of its controller. A Deployment's pods belong to
 ReplicaSets, which `kubectl get deploy,pods` does not print: then the name, which is the Deployment's followed by the
-pod's template hash, tells. Next: `controllers` counts what a workload has before it makes more.
+pod's template hash, tells.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 In: a `World`. Out: the same with every pod on a node or with its FailedScheduling message. What preemption evicts is
 gone at once; its controller makes it anew, and that waits, too. A StatefulSet's pods come one after the other.
-Kubernetes: the scheduling queue and cycle, without waiting. Next: `outcome`, which tells what came of it.
+Kubernetes: the scheduling queue and cycle, without waiting.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""A pod in a plan: who it is, who made it, where it is or why it is nowhere.
-
-Next: `controllers` make them, `world` holds them, `placement` finds their nodes.
-"""
+"""A pod in a plan: who it is, who made it, where it is or why it is nowhere."""
 
 from enum import StrEnum
 

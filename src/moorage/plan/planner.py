@@ -1,7 +1,7 @@
 """A plan from beginning to end: read, expand, place; then what if; then a rollout.
 
 In: sources and settings. Out: an `Outcome`, a `Difference` if something is to be changed, a `Rollout` if one is to be
-played. `load_cluster` is for commands that need the cluster but no plan. Next: `moorage.cli.commands.plan`.
+played. `load_cluster` is for commands that need the cluster but no plan.
 """
 
 from collections.abc import Callable, Iterable

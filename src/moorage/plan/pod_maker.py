@@ -2,7 +2,7 @@
 
 In: a workload, the admission plugins, a name. Out: a `PlannedPod`, or `FailedCreate` with the words of the event that
 its controller would record. Pods that differ by nothing but their names are admitted once and copied.
-Kubernetes: controller.GetPodFromTemplate and the API server's create. Next: `controllers`, which says how many.
+Kubernetes: controller.GetPodFromTemplate and the API server's create.
 """
 
 from collections.abc import Sequence

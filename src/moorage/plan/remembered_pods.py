@@ -1,7 +1,7 @@
 """Pods that differ by nothing but their names are admitted once: of ten thousand in a file, few are one of a kind.
 
 In: a raw pod that is to be created, and the way to admit it. Out: what admission says. Valid names are the only thing
-that must be looked at for each. Next: `reading`, which creates pods by the thousand.
+that must be looked at for each.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 In: a world whose pods are placed, and a Deployment. Out: a `Rollout`: each step the Deployment controller takes, with
 what the scheduler made of it; if it stops, the message of the pods it waits for; and, by trying, the `matchLabelKeys`
 line with which it would not. A placed pod counts as available: nothing is known of probes.
-Kubernetes: pkg/controller/deployment/rolling.go and recreate.go. Next: `fix` tries templates, `report` prints steps.
+Kubernetes: pkg/controller/deployment/rolling.go and recreate.go.
 """
 
 import msgspec

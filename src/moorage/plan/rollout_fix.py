@@ -3,7 +3,7 @@
 In: an inventory, a Deployment, a way to plan. Out: the path of the first term that, told to look at pods of the same
 `pod-template-hash` only, makes the rollout complete, as YAML to paste; nothing if none does. The line is tried as if it
 had always been there: the update that adds it has still to get past the old pods, which do not have it.
-Kubernetes: KEP-3633, which `matchLabelKeys` in pod affinity was made for. Next: `planner`.
+Kubernetes: KEP-3633, which `matchLabelKeys` in pod affinity was made for.
 """
 
 from collections.abc import Callable, Iterator

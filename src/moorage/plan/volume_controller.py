@@ -3,7 +3,7 @@
 In: an inventory. Out: its claims and volumes, bound to each other. A claim without a class gets the default one. One
 whose class waits for its first consumer is left to the scheduler. One that names a volume gets it; others get the
 smallest that fits, or a new one if their class provisions. Kubernetes: pkg/controller/volume/persistentvolume and the
-DefaultStorageClass admission plugin. Differs: what is provisioned is there at once. Next: `world`.
+DefaultStorageClass admission plugin. Differs: what is provisioned is there at once.
 """
 
 from collections.abc import Iterable

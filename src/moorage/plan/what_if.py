@@ -5,7 +5,7 @@ world is not planned anew: whoever runs keeps running, unless a taint, a drain o
 leaves is made anew by its controller, waits in the queue like everything else, and lands where there is room then.
 Taints evict at the second their tolerations allow. A drain respects PodDisruptionBudgets, waits for what it evicted to
 run elsewhere, and tells what it cannot evict; DaemonSet and mirror pods stay. Kubernetes: the taint-eviction
-controller, kubectl drain, the node lifecycle and pod garbage collectors. Next: `difference`.
+controller, kubectl drain, the node lifecycle and pod garbage collectors.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -2,7 +2,7 @@
 
 In: an `Inventory` with priorities. Out: `World`: the `Cluster` the scheduler works on, the pods that have a node and
 those that wait for one, and the few things that happen in a plan: pods are made, bound, evicted; nodes come, change
-and go. Each of them is an event for the scheduler, too. Next: `placement`, which finds nodes for those that wait.
+and go. Each of them is an event for the scheduler, too.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,5 +1,5 @@
 """Bound → running: simulated nodes that take what is bound to them, as a kubelet would, and run nothing.
 
 In: Node and Pod objects, by way of `moorage.client`. Out: Leases, node status, and pod status from Pending to its end.
-Kubernetes: the kubelet, kubemark's hollow nodes. Next: nothing; this is where a pod arrives.
+Kubernetes: the kubelet, kubemark's hollow nodes.
 """

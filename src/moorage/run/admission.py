@@ -4,7 +4,6 @@ In: the pod, the node, what is on it already, and what the kubelet's gates let i
 reason and message that the pod's status gets, or None. Only the first complaint counts. Static pods ignore taints.
 `Admission` is what all simulated kubelets of a process share: gates, and compiled expressions of tolerations.
 Kubernetes: pkg/kubelet/lifecycle/predicate.go. Differs: no pod is evicted for a critical one that does not fit.
-Next: `kubelet_state`.
 """
 
 from __future__ import annotations

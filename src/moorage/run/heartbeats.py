@@ -3,8 +3,7 @@
 In: nodes that come, change and go. Out: requests, spread over the period, so that thousands of nodes are a steady
 trickle of writes. A node that says something else of itself than its kubelet would (it is new and says nothing yet, or
 somebody has declared it dead) is told right at its next beat. What its owner has said of it, capacity, labels and
-taints, is left alone. Kubernetes: component-helpers' lease controller and pkg/kubelet's syncNodeStatus. Next:
-`kubelets`.
+taints, is left alone. Kubernetes: component-helpers' lease controller and pkg/kubelet's syncNodeStatus.
 """
 
 import asyncio

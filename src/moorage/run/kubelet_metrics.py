@@ -2,7 +2,6 @@
 
 In: the state machine and its admission, read when somebody asks. Out: families in `Metrics`. Kubernetes:
 pkg/kubelet/metrics. Differs: one process stands for many nodes, so that numbers are sums; `kubelet_cel_*` is ours.
-Next: whoever serves /metrics.
 """
 
 from collections import Counter

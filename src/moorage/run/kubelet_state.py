@@ -4,8 +4,7 @@ In: events (nodes and pods that came, changed, went), with the time. Out: `Actio
 pod to remove, something to report. It never waits for an answer: what the API server says comes back as an event. A
 pod that is found running, after a restart of this process, goes on where it was. Pods on a node that is not there, or
 has not said yet what it has, wait for it. Kubernetes: the pod workers of pkg/kubelet. Differs: a container that stops
-because its pod is deleted is told of only where somebody (a finalizer) is still there to read it. Next: `kubelets`,
-which carries actions out.
+because its pod is deleted is told of only where somebody (a finalizer) is still there to read it.
 """
 
 import heapq

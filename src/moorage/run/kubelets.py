@@ -3,7 +3,7 @@
 In: a client, gates. Out: node status and Leases, pod status, removed pods, events. Nodes that carry our label are
 simulated, so that real ones can be beside them; or all of them, where there are no others. One that is annotated as
 stopped is as good as unplugged, until the annotation goes. Kubernetes: the kubelet, kubemark's hollow
-kubelets. Next: `kubelet_state`, which decides about pods; `heartbeats`; `pod_writer`.
+kubelets.
 """
 
 import asyncio

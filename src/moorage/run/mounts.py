@@ -4,7 +4,7 @@ In: claims and volumes as they come and change; a pod and its node. Out: a `NotM
 message for the first volume that cannot be mounted, or None if all can: each claim must be bound, and the volume's
 node affinity must match the node's labels by the kubelet's own gates, whatever the scheduler thought. Kubernetes:
 pkg/kubelet/volumemanager and checkNodeAffinity of pkg/volume/util/operationexecutor. Differs: nothing is attached, so
-nothing else can fail. Next: `kubelet_state`, which lets the pod wait.
+nothing else can fail.
 """
 
 from typing import NamedTuple

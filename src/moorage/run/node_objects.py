@@ -1,7 +1,7 @@
 """Simulated nodes as objects: what a kubelet registers, what it reports, and the Lease that says it is alive.
 
 In: a name, a number, the time. Out: raw documents. Nodes are spread over three zones. Kubernetes:
-pkg/kubelet/nodestatus and the node Lease controller. Next: `kubelets`, which writes them.
+pkg/kubelet/nodestatus and the node Lease controller.
 """
 
 import time

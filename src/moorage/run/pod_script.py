@@ -3,7 +3,7 @@ stop.
 
 In: a pod's view; annotations under `simulate.moorage.dev/` say what differs from the defaults. Out: a `Script`.
 Without any annotation a pod runs from the moment it is admitted until it is deleted, and stops at once; pods of Jobs
-complete after a second. Kubernetes: KWOK's stages are the nearest thing. Next: `kubelet_state`, which plays it.
+complete after a second. Kubernetes: KWOK's stages are the nearest thing.
 """
 
 from typing import NamedTuple

@@ -3,7 +3,7 @@
 In: a pod, what its containers are doing, where it runs, the time. Out: the status to write, as a raw part of the
 document; each one is complete, so that one that was never written is not missed. Kubernetes: pkg/kubelet's
 generateAPIPodStatus and status/generate.go. Differs: nothing runs, so all containers of a pod do the same, and their
-IDs are made of the pod's UID. Next: `kubelet_state`.
+IDs are made of the pod's UID.
 """
 
 import time

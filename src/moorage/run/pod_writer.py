@@ -2,7 +2,7 @@
 
 In: statuses, and pods to remove. Out: requests; a status that was overtaken by a newer one is never sent, since each is
 complete. What cannot reach the server is tried again, later and later; what the server refuses for good is logged and
-dropped. Kubernetes: pkg/kubelet/status's manager. Next: `kubelets`.
+dropped. Kubernetes: pkg/kubelet/status's manager.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 In: the pod, as it arrives or is found after a restart. Out: a `Life`, which knows what comes next and when, and tells
 what its containers are doing. Time is an argument. Kubernetes: a pod worker of pkg/kubelet, and the back-off of
-client-go's util/flowcontrol. Next: `kubelet_state` takes the steps.
+client-go's util/flowcontrol.
 """
 
 from datetime import datetime

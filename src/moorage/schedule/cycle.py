@@ -6,7 +6,6 @@ scheduler feeds it from watches and talks to the API server. A pod that got a no
 moment on, and so does a nomination; nothing waits for the API server's answer.
 
 Kubernetes: schedule_one.go and eventhandlers.go. Differs: no node is ever left out of the search.
-Next: `moorage.plan`, or the binder.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -3,7 +3,6 @@
 In: a shape's `Candidates`. Out: a `Diagnosis` with, for each node, the reasons of the first plugin that refuses it,
 counted; and `matrix`, which has the reasons of all plugins for all nodes, for people who want to know everything.
 Kubernetes: framework.Diagnosis and FitError; it knows no matrix.
-Next: `queue` keeps the pod until one of `rejected_by` may think differently; `moorage explain` shows the matrix.
 """
 
 from collections import Counter

@@ -2,7 +2,7 @@
 
 `python -m moorage.schedule.plugin_pages docs/plugins` writes them anew; a test sees to it that nobody forgets. What a
 docstring says after `Kubernetes:` and `Differs:` gets a heading of its own; what comes `Next:` in the source is left
-out. Next: docs/plugins.
+out.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The API server without its wires: the store, admission, the clock, and what admission looks up.
 
 In: what every verb needs. Out: documents admitted for creation and change, with the fields' owners written down.
-Kubernetes: the generic registry's Store with its strategies. Next: `verbs`, one file for each thing that can be done.
+Kubernetes: the generic registry's Store with its strategies.
 """
 
 import secrets

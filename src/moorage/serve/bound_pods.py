@@ -5,7 +5,7 @@ against it, or nobody knows yet what becomes of a pod like it. All that follows 
 for all pods of a template that nobody has touched since they were made, and so is what becomes of it, but for the node
 and the time. A value that ends as another does means the same there: such an end closes exactly the one brace
 that every value begins with, so it cannot begin inside of anything.
-Kubernetes: nothing of the sort. Next: `verbs.pods`, which binds the long way when this says nothing, and teaches it.
+Kubernetes: nothing of the sort.
 """
 
 from secrets import token_hex

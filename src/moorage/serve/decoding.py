@@ -2,8 +2,7 @@
 
 In: bytes, their content type, the kind, how strict to be. Out: the document and warnings, or ApiError 400 or 415.
 Fields that the kind does not have, and fields given twice, are an error (Strict), a warning (Warn) or nothing
-(Ignore); they are not kept, and neither is what is null. Kubernetes: the codecs with their strict decoding. Next:
-`verbs`.
+(Ignore); they are not kept, and neither is what is null. Kubernetes: the codecs with their strict decoding.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """A request → an answer: what is meant, the verb, the form of the answer. Who asks is known already.
 
 In: `http.Request`s. Out: `Response`s and `Stream`s, or ApiError, which the connection renders. Kubernetes: the handler
-chain and the installer of API groups. Next: `verbs`.
+chain and the installer of API groups.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

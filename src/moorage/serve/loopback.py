@@ -4,7 +4,7 @@ In: an `Api`. Out: a `Client`. Nothing is serialised: objects share the store's 
 made of them, and are decoded only if somebody asks for the document. A view that comes from admission does not know
 its resourceVersion, which only the store can give: `Object.revision` does. What is refused is refused in the same
 words as over HTTP.
-Kubernetes: the loopback client. Next: `informer`.
+Kubernetes: the loopback client.
 """
 
 from collections.abc import AsyncGenerator, Callable, Coroutine

@@ -2,7 +2,7 @@
 
 In: the header. Out: a `Form`: the object itself, a table for people, or metadata only; as JSON or YAML; or ApiError
 406. Of several the dearest that Moorage has is taken: clients that would rather have protobuf get JSON. Kubernetes:
-content negotiation with its `as=` parameters. Next: `rendering`.
+content negotiation with its `as=` parameters.
 """
 
 import re

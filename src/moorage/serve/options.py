@@ -1,7 +1,7 @@
 """What a request asks for besides its object: selectors, pages, dry runs, field managers, preconditions.
 
 In: the query of a URL, or the body of a DELETE. Out: typed options, checked. Kubernetes: metav1's ListOptions,
-CreateOptions, PatchOptions and DeleteOptions with their validation. Next: `verbs`.
+CreateOptions, PatchOptions and DeleteOptions with their validation.
 """
 
 import re

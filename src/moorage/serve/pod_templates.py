@@ -2,8 +2,7 @@
 
 In: the raw document of a pod to be created. Out: who owns its fields, and whether anything is wrong with their names,
 from a pod like it that came before. Controllers and benchmarks make such pods by the thousand, and few clusters have
-more than some dozens of templates. Kubernetes: nothing of the sort. Next: `moorage.admit.template_memo`, which does
-the same for admission.
+more than some dozens of templates. Kubernetes: nothing of the sort.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Objects, pages and events → bodies, in the form that the client asked for.
 
 In: stored values and a `Form`. Out: bytes. The usual form, JSON objects, is never decoded on the way; tables, metadata
-and YAML are. Kubernetes: response transformers. Next: `http`, which sends them.
+and YAML are. Kubernetes: response transformers.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,6 @@
 """Paths outside of the resources: health, version, metrics, discovery, OpenAPI, and the definitions that there are not.
 
-In: a request. Out: a response that needs no store. Kubernetes: the generic API server's own handlers. Next:
-`discovery`, `openapi`, `moorage.telemetry.metrics`.
+In: a request. Out: a response that needs no store. Kubernetes: the generic API server's own handlers.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The folder that a store lives in: made for its owner alone, and held by one process at a time.
 
 In: a path. Out: a `DataDirectory` that holds a lock until it is closed, or the process ends however it ends; or
-`StoreUnusable` with words for the user. Next: `log_file`.
+`StoreUnusable` with words for the user.
 """
 
 import fcntl

@@ -5,7 +5,7 @@ order, after a restart. `append` returns when the rows are on disk. Everything h
 at a time. Errors are sqlite3's, but for opening: `StoreUnusable`.
 Whatever concerns many rows is one statement, because Python's interpreter lock is taken once per statement: a busy
 event loop would otherwise be waited for once per row.
-Kubernetes: etcd's bbolt file and its write-ahead log. Next: `writer`, the thread that calls.
+Kubernetes: etcd's bbolt file and its write-ahead log.
 """
 
 import sqlite3

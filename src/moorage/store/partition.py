@@ -4,7 +4,7 @@ In: changes as they become durable. Out: the keys of a range, the changes after 
 one. The part of `/pods/default/web-0` is `/pods/`: whatever churns (leases, events) has a history of its own and
 does not push that of pods out. Keys are put in order when somebody lists them, not when they are written: most writes
 come in crowds, and nobody looks in between.
-Kubernetes: etcd's key index and the watch cache's ring buffer, one per resource. Next: `state`, all parts together.
+Kubernetes: etcd's key index and the watch cache's ring buffer, one per resource.
 """
 
 import asyncio

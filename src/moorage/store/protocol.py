@@ -4,7 +4,7 @@ In: keys such as `/pods/default/web-0`, values that the store does not look into
 one revision, `Change`s in order. A write is acknowledged when it is durable, and is seen by nobody before; the
 `meaning` that travels with it is what the value says, already decoded, for readers in the same process (it is not
 stored, and is None after a restart). All methods are called from one event loop.
-Kubernetes: storage.Interface over etcd's key-value API. Next: `state`, what all stores of one process share.
+Kubernetes: storage.Interface over etcd's key-value API.
 """
 
 from typing import Any, NamedTuple, Protocol

@@ -1,7 +1,7 @@
 """The half of a store that needs no disk: reads and watches, answered from `state`.
 
 In: the calls of `protocol.Store` that change nothing. Out: their answers; nothing here waits. `MemoryStore` and
-`SqliteStore` add the writes. Next: `memory`, `sqlite`.
+`SqliteStore` add the writes.
 """
 
 from moorage.store.protocol import Listing, Stored, StoreError

@@ -2,7 +2,7 @@
 
 In: a connection. Out: the same with the newest schema, or `StoreUnusable` if a newer release, or another program,
 wrote the file. The version is SQLite's `user_version`; step n of `MIGRATIONS` leads from version n to n + 1, in one
-transaction, and an empty file is version 0. Next: `log_file`.
+transaction, and an empty file is version 0.
 """
 
 import sqlite3

@@ -6,7 +6,7 @@ shared log, so a thousand slow ones cost what one costs.
 History is bounded by age, number of changes and bytes of superseded values. It is let go in small pieces, often, and
 from the part that has most of it.
 Kubernetes: etcd's store and compactor, the API server's watch cache. Differs: each part (see `partition`) has its own
-oldest revision, so a quiet one can be watched from long ago. Next: `reading`, this as a store; `watching`.
+oldest revision, so a quiet one can be watched from long ago.
 """
 
 import gc

@@ -4,7 +4,7 @@ In: batches of changes from the event loop, put in a queue without waiting, and 
 in the loop per commit, with the changes that are now durable, or with why none of them is.
 When a commit fails, what was accepted after it was decided on a state that never came to be: batches of the same
 *epoch* are dropped here, and the store, which fails their writers, begins a new one.
-Kubernetes: etcd's raft loop and batched transactions. Next: back to `sqlite`.
+Kubernetes: etcd's raft loop and batched transactions.
 """
 
 import asyncio

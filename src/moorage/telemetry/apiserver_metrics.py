@@ -1,7 +1,7 @@
 """What an API server counts of the requests it answers, under Kubernetes' names and labels.
 
 In: one call per request, with what was asked and how it ended. Out: families in `Metrics`. The children for one
-combination of labels are found by one dictionary lookup. Kubernetes: apiserver's endpoints/metrics. Next: `exposition`.
+combination of labels are found by one dictionary lookup. Kubernetes: apiserver's endpoints/metrics.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 In: families and the scraper's Accept header. Out: Prometheus' text format 0.0.4, or OpenMetrics 1.0 where asked for.
 A counter whose name does not end in `_total`, which OpenMetrics does not allow, is shown there as of unknown type.
-Kubernetes: promhttp. Next: whoever answers `/metrics`.
+Kubernetes: promhttp.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,6 @@
 
 In: the gates of one or more components. Out: `kubernetes_feature_enabled`, 1 or 0 for each. Kubernetes:
 component-base's metric of that name. Differs: has the component as a label, because several may run in one process.
-Next: `moorage gates` reads it back.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 In: `get_logger("scheduler").info("Bound", pod="default/web-0", node="n1")`. Out: one line,
 `I1116 04:33:22.123456    4242 binder.py:123] "Bound" component="scheduler" pod="default/web-0" node="n1"`. What `-v`
 does not ask for costs a comparison; Python's own logging is left alone, and libraries log as they please. Kubernetes:
-klog and component-base/logs, whose JSON has the same names. Next: whoever runs a component calls `configure`.
+klog and component-base/logs, whose JSON has the same names.
 """
 
 import os

@@ -4,7 +4,7 @@ In: `attempts = metrics.counter("scheduler_schedule_attempts_total", "…", ("re
 once and `.inc()` on it often, or `.value += 1` where even that call matters; numbers that exist anyway are read at
 scrape time by `counter_function` and `gauge_function`. Out: families for `exposition`. One `Metrics` per component,
 no locks: all is counted on one event loop. Kubernetes: component-base/metrics over Prometheus' client, whose Python
-sibling costs several times as much per observation for its locks. Next: `exposition`.
+sibling costs several times as much per observation for its locks.
 """
 
 from bisect import bisect_left

@@ -1,7 +1,6 @@
 """What the operating system says of this process, under the names that every Prometheus client uses.
 
 In: `Metrics`. Out: process_* families in it, read from /proc when scraped; elsewhere than on Linux only some of them.
-Next: `exposition`.
 """
 
 import os

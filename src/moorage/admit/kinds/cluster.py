@@ -1,7 +1,7 @@
 """Small kinds of the whole cluster: Namespaces, PriorityClasses, StorageClasses.
 
 In: views. Out: field errors. Kubernetes: ValidateNamespace, ValidatePriorityClass, ValidateStorageClass and their
-updates. Next: `moorage.admit.registry`.
+updates.
 """
 
 from moorage.admit.kinds.fields import validate_immutable

@@ -1,8 +1,7 @@
 """ConfigMaps, Secrets, and the accounts pods run as.
 
 In: views. Out: field errors. Kubernetes: ValidateConfigMap, ValidateSecret, ValidateServiceAccount and their updates.
-Differs: what is wrong with a docker configuration that is no JSON is said in fewer words. Next:
-`moorage.admit.registry`.
+Differs: what is wrong with a docker configuration that is no JSON is said in fewer words.
 """
 
 import msgspec

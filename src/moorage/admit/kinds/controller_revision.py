@@ -1,7 +1,6 @@
 """ControllerRevisions: what a DaemonSet or StatefulSet looked like once.
 
-In: views. Out: field errors. Kubernetes: ValidateControllerRevisionCreate, ValidateControllerRevisionUpdate. Next:
-`moorage.admit.registry`.
+In: views. Out: field errors. Kubernetes: ValidateControllerRevisionCreate, ValidateControllerRevisionUpdate.
 """
 
 from moorage.admit.kinds.fields import validate_immutable, validate_not_negative

@@ -1,8 +1,7 @@
 """CronJobs.
 
 In: views and the options of the pod template inside the job template. Out: field errors. Kubernetes:
-ValidateCronJobCreate, ValidateCronJobUpdate (pkg/apis/batch/validation). Next:
-`moorage.model.cron_schedule` reads schedules.
+ValidateCronJobCreate, ValidateCronJobUpdate (pkg/apis/batch/validation).
 """
 
 import re

@@ -2,7 +2,6 @@
 
 In: views and the options of their template. Out: field errors. Kubernetes: ValidateDaemonSet, ValidateDaemonSetUpdate
 (pkg/apis/apps/validation). Differs: templateGeneration, which clients cannot set in apps/v1, is not checked.
-Next: `moorage.admit.registry`.
 """
 
 from moorage.admit.kinds.fields import (

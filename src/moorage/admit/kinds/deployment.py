@@ -1,7 +1,7 @@
 """Deployments and ReplicaSets.
 
 In: views and the options of their template. Out: field errors. Kubernetes: ValidateDeployment, ValidateReplicaSet and
-their updates (pkg/apis/apps/validation). Next: `moorage.admit.registry`.
+their updates (pkg/apis/apps/validation).
 """
 
 from moorage.admit.kinds.fields import (

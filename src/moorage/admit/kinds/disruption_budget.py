@@ -1,7 +1,7 @@
 """PodDisruptionBudgets.
 
 In: views. Out: field errors. Kubernetes: ValidatePodDisruptionBudget (pkg/apis/policy/validation), with the checks of
-metadata that the generic registry makes. Next: `moorage.admit.registry`.
+metadata that the generic registry makes.
 """
 
 import msgspec

@@ -1,8 +1,7 @@
 """Events of both groups, and Leases: what components write by themselves, many times a second.
 
 In: views. Out: field errors; those about an Event of events.k8s.io at the core group's paths, upstream's real ones.
-Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/events.go), ValidateLease. Next:
-`moorage.admit.registry`.
+Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/events.go), ValidateLease.
 """
 
 from moorage.admit.dns_names import subdomain_errors

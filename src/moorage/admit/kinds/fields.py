@@ -1,7 +1,7 @@
 """Rules that many kinds share: counts that must not be negative, fields that must not change, percentages.
 
 In: values and paths. Out: field errors. Kubernetes: ValidateNonnegativeField and ValidateImmutableField
-(apimachinery, api/validation), ValidatePositiveIntOrPercent (pkg/apis/apps/validation). Next: the kinds.
+(apimachinery, api/validation), ValidatePositiveIntOrPercent (pkg/apis/apps/validation).
 """
 
 from typing import Any

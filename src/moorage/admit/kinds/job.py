@@ -1,7 +1,7 @@
 """Jobs: counts, completion modes, policies, the generated selector, and what may change while suspended.
 
 In: views and the options of their template. Out: field errors. Kubernetes: ValidateJob, ValidateJobSpec and
-ValidateJobSpecUpdate (pkg/apis/batch/validation). Next: `job_policies` for failure and success policies; `cron_job`.
+ValidateJobSpecUpdate (pkg/apis/batch/validation).
 """
 
 import msgspec

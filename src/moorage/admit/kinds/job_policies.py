@@ -1,7 +1,7 @@
 """A job's policies about failed, succeeded and replaced pods.
 
 In: a `JobSpec` and the policy's path. Out: field errors. Kubernetes: validatePodFailurePolicy, validateSuccessPolicy,
-validatePodReplacementPolicy (pkg/apis/batch/validation). Next: `job`.
+validatePodReplacementPolicy (pkg/apis/batch/validation).
 """
 
 from itertools import pairwise

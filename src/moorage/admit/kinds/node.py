@@ -1,7 +1,7 @@
 """Nodes: taints, amounts, pod address ranges.
 
 In: views. Out: field errors; those about taints at `metadata.taints`, upstream's real path. Kubernetes: ValidateNode,
-ValidateNodeUpdate. Differs: the alpha annotations that preceded taints are not read. Next: `moorage.admit.registry`.
+ValidateNodeUpdate. Differs: the alpha annotations that preceded taints are not read.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Services: ports, addresses, and which fields go with which type.
 
 In: views. Out: field errors. Kubernetes: ValidateServiceCreate, ValidateServiceUpdate. Differs: addresses and ports
-that a server allocates (`moorage.admit.prepare.service_addresses`) are not demanded, because offline nobody does; dual-stack
-rules beyond the form of each address are the allocator's. Next: `moorage.admit.registry`.
+that a server allocates (`admit.prepare.service_addresses`) are not demanded, because offline there is no allocator; dual-stack
+rules beyond the form of each address are the allocator's.
 """
 
 from moorage.admit.dns_names import label_errors, validate_dns_label, validate_dns_subdomain

@@ -1,7 +1,7 @@
 """StatefulSets.
 
 In: views and the options of their template. Out: field errors. Kubernetes: ValidateStatefulSet,
-ValidateStatefulSetUpdate (pkg/apis/apps/validation). Next: `moorage.admit.registry`.
+ValidateStatefulSetUpdate (pkg/apis/apps/validation).
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """Selector and template of a workload: they must belong together, and the pods must restart.
 
 In: the selector and the template of a spec, and their paths. Out: field errors. Kubernetes:
-ValidatePodTemplateSpecForReplicaSet and its siblings. Next: `deployment`, `stateful_set`, `daemon_set`, `job`.
+ValidatePodTemplateSpecForReplicaSet and its siblings.
 """
 
 from moorage.admit.kinds.fields import shown_label_selector

@@ -2,7 +2,7 @@
 
 In: views of templates and what is in them. Out: `GoStruct`s for `AsJSON`. Most structs are as in the API but for the
 spelling of names; the tables below have the rest. Types of apimachinery keep their JSON names and leave out what is
-empty. Kubernetes: pkg/apis/core/types.go, and its conversion from v1. Next: kinds whose messages show whole structs.
+empty. Kubernetes: pkg/apis/core/types.go, and its conversion from v1.
 """
 
 from collections.abc import Callable

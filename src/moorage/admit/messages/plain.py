@@ -1,7 +1,6 @@
 """Views written out again as manifests, and the difference of two, for messages about updates.
 
-In: views. Out: plain values and text. Differs: Kubernetes prints the difference of its internal structs. Next:
-`pod_update` and the kinds.
+In: views. Out: plain values and text. Differs: Kubernetes prints the difference of its internal structs.
 """
 
 from typing import Any

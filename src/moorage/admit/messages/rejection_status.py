@@ -1,8 +1,7 @@
 """A rejection as clients of the API see it: a `Status` object.
 
 In: field errors, a plugin's refusal, or the reasons why a document does not decode; and what kind of object it was.
-Out: a raw `Status`. Kubernetes: apimachinery, api/errors (NewInvalid, NewForbidden, NewBadRequest). Next:
-`moorage.lint` shows the message; a server sends the whole.
+Out: a raw `Status`. Kubernetes: apimachinery, api/errors (NewInvalid, NewForbidden, NewBadRequest).
 """
 
 from collections.abc import Iterable, Sequence

@@ -2,8 +2,7 @@
 
 In: a raw object, the old one on update. Out: the object, changed in place, or `Forbidden`, or any other ApiError.
 Kubernetes: plugin/pkg/admission, of which Moorage has those that matter to scheduling, and for a server those without
-which objects would be nowhere. Next: `moorage.admit.admission` runs them after the defaults and before the strategy
-(`moorage.admit.prepare.mutate`), and once more after validation.
+which objects would be nowhere.
 """
 
 from moorage.admit.raw import Raw

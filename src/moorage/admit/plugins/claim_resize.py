@@ -1,8 +1,7 @@
 """PersistentVolumeClaimResize: a bound claim may ask for more if its class allows volumes to grow.
 
 In: a claim, the old one, and the StorageClasses there are. Out: nothing, or `Forbidden`. Kubernetes:
-plugin/pkg/admission/storage/persistentvolume/resize. That nothing shrinks is for validation to say. Next:
-`moorage.control.volumes.expansion`, which makes the volume larger.
+plugin/pkg/admission/storage/persistentvolume/resize. That nothing shrinks is for validation to say.
 """
 
 from collections.abc import Callable, Mapping

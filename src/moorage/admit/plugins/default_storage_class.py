@@ -2,7 +2,6 @@
 
 In: a new claim and the StorageClasses there are. Out: the claim with `storageClassName`. Kubernetes:
 plugin/pkg/admission/storage/storageclass/setdefault; of several defaults the newest wins, then the first by name.
-Next: `storage_protection`.
 """
 
 from collections.abc import Callable, Iterable

@@ -2,7 +2,7 @@
 
 In: a raw pod. Out: the pod with up to two tolerations more. Kubernetes:
 plugin/pkg/admission/defaulttolerationseconds. Differs: a toleration by CEL expression has neither key nor effect and
-yet does not tolerate everything, so it does not keep the defaults away. Next: `priority`.
+yet does not tolerate everything, so it does not keep the defaults away.
 """
 
 from moorage.admit.plugins import Plugin

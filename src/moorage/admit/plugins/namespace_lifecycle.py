@@ -2,7 +2,7 @@
 
 In: a new object, and what phase each namespace is in. Out: nothing, or ApiError: NotFound, or Forbidden with the cause
 that controllers look for. Kubernetes: NamespaceLifecycle of k8s.io/apiserver. Differs: the phases are the server's own,
-never a cache's, so nobody waits for one. Next: the other plugins.
+never a cache's, so nobody waits for one.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """TaintNodesByCondition: a node begins as not ready, so that nothing lands there before it is.
 
 In: a new node. Out: the node with the taint. Kubernetes: plugin/pkg/admission/nodetaint. Only a cluster with the
-controller that takes the taint away may use it. Next: `priority`.
+controller that takes the taint away may use it.
 """
 
 from moorage.admit.plugins import Plugin

@@ -3,7 +3,7 @@
 In: a raw pod and the PriorityClasses there are. Out: the pod with `priority`, `preemptionPolicy` and, where a global
 default applies, `priorityClassName`; or `Forbidden`. A PriorityClass itself is refused if it would be the second
 global default; one that every cluster has cannot be deleted. Kubernetes: plugin/pkg/admission/priority, and the
-deletion of pkg/registry/scheduling/priorityclass. Next: `moorage.admit.prepare.mutate`.
+deletion of pkg/registry/scheduling/priorityclass.
 """
 
 from collections.abc import Callable, Iterable

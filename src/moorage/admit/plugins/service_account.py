@@ -2,7 +2,7 @@
 
 In: a new pod and, if there are any, the accounts. Out: the pod with `serviceAccountName` (and its deprecated twin) and
 the account's pull secrets, or `Forbidden`. Kubernetes: plugin/pkg/admission/serviceaccount. Differs: no token is
-mounted, because nothing here runs that could use one; secrets are not limited. Next: `default_storage_class`.
+mounted, because nothing here runs that could use one; secrets are not limited.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 In: a new volume or claim. Out: the same with its finalizer. Kubernetes:
 plugin/pkg/admission/storage/storageobjectinuseprotection. Only a cluster with the controllers that take the finalizers
-away may use it; without them nothing could ever be deleted. Next: `node_taint`.
+away may use it; without them nothing could ever be deleted.
 """
 
 from moorage.admit.plugins import Plugin

@@ -2,7 +2,7 @@
 
 In: annotations of a pod or template and the spec beside them. Out: field errors. Kubernetes:
 ValidatePodSpecificAnnotations, ValidatePodSpecificAnnotationUpdates, GetDeletionCostFromPodAnnotations,
-GetTolerationsFromPodAnnotations. Next: `create` and `template`.
+GetTolerationsFromPodAnnotations.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Resource claims of a pod: each named once, each either a claim or a template for one.
 
 In: a pod's `resourceClaims` and its annotations. Out: field errors, and the names containers may refer to. Kubernetes:
-validatePodResourceClaims, gatherPodResourceClaimNames. Next: `resources` checks containers' references to them.
+validatePodResourceClaims, gatherPodResourceClaimNames.
 """
 
 from moorage.admit.dns_names import validate_dns_label, validate_dns_subdomain

@@ -1,8 +1,7 @@
 """A pod as a whole: its metadata, its spec, and what holds for pods but not for templates.
 
 In: a defaulted and mutated `Pod`, options. Out: field errors, in upstream's order. Kubernetes: ValidatePodCreate and
-validatePodMetadataAndSpec. Next: `admit`'s entry point makes a Status of the errors; updates call
-`validate_pod_metadata_and_spec` and go on with rules of their own.
+validatePodMetadataAndSpec.
 """
 
 from moorage.admit.metadata import validate_object_meta

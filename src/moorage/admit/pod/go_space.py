@@ -1,7 +1,6 @@
 """White space as Go's `strings.TrimSpace` knows it.
 
 Python's `str.strip` also takes the separators U+001C to U+001F, which would call a name padded that Kubernetes accepts.
-Next: `profiles` and `containers`.
 """
 
 _SPACE = (

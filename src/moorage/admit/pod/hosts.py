@@ -1,7 +1,7 @@
 """How a pod is named and resolves names: DNS policy and configuration, host aliases, hostnames.
 
 In: a `PodSpec` or parts of it. Out: field errors. Kubernetes: validateDNSPolicy, validatePodDNSConfig,
-ValidateHostAliases, validatePodHostName, with RelaxedDNSSearchValidation on as in 1.36. Next: `spec`.
+ValidateHostAliases, validatePodHostName, with RelaxedDNSSearchValidation on as in 1.36.
 """
 
 from moorage.admit.dns_names import validate_dns_subdomain

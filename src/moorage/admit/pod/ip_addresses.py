@@ -2,7 +2,7 @@
 
 In: an address or a range as written. Out: field errors that tell nonsense from what only some programs read alike.
 Kubernetes: IsValidIPForLegacyField and IsValidCIDRForLegacyField (apimachinery, util/validation/ip.go) on top of
-ParseIPSloppy and ParseCIDRSloppy, with StrictIPCIDRValidation on as in 1.36. Next: `hosts`, and nodes.
+ParseIPSloppy and ParseCIDRSloppy, with StrictIPCIDRValidation on as in 1.36.
 """
 
 from functools import lru_cache

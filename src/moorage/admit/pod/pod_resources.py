@@ -1,7 +1,7 @@
 """Resources of the pod as a whole, and how they go together with its containers'.
 
 In: a `PodSpec` with `resources`. Out: field errors. Kubernetes: validatePodResources, validatePodResourceConsistency,
-and the sums of component-helpers/resource. Next: `spec`.
+and the sums of component-helpers/resource.
 """
 
 from collections.abc import Mapping

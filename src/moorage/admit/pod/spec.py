@@ -1,8 +1,7 @@
 """A pod's spec: every rule in upstream's order.
 
 In: a defaulted `PodSpec`, the metadata beside it (None in a template), its path, the options. Out: field errors.
-Kubernetes: ValidatePodSpec (pkg/apis/core/validation), with PodLevelResources on as in 1.36. Next: `create` adds what
-holds for pods only, `template` what holds for templates only.
+Kubernetes: ValidatePodSpec (pkg/apis/core/validation), with PodLevelResources on as in 1.36.
 """
 
 from moorage.admit.dns_names import validate_dns_label, validate_dns_subdomain

@@ -1,8 +1,7 @@
 """Pod templates, as all workload kinds carry them.
 
 In: a defaulted `PodTemplateSpec`, its path (such as `spec.template`), options. Out: field errors. Kubernetes:
-ValidatePodTemplateSpec. As upstream, labels and annotations are reported without `metadata` in their path. Next: the
-workload kinds add what each of them demands of its template.
+ValidatePodTemplateSpec. As upstream, labels and annotations are reported without `metadata` in their path.
 """
 
 from moorage.admit.metadata import validate_annotations

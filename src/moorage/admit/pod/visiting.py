@@ -1,7 +1,7 @@
 """All containers of a pod spec, in upstream's order: init, regular, ephemeral.
 
 In: a `PodSpec` and its path. Out: its containers, with their paths where those are wanted. Kubernetes:
-VisitContainersWithPath (pkg/apis/core/pods). Next: the rules that look at every container of a pod.
+VisitContainersWithPath (pkg/apis/core/pods).
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,6 @@
 
 In: a `PodSpec`, or the Windows options of a security context. Out: field errors. Kubernetes:
 validateWindowsSecurityContextOptions, validateWindowsHostProcessPod, validateOS, validateLinux, validateWindows.
-Next: `security` and `spec`.
 """
 
 import re

@@ -3,7 +3,7 @@
 In: a raw claim with its defaults, the old one on update. Out: both, changed in place: `dataSource` and `dataSourceRef`
 say the same, and what the older field could never name is dropped from it. Kubernetes: PrepareForCreate and
 PrepareForUpdate of pkg/registry/core/persistentvolumeclaim, pkg/api/persistentvolumeclaim. Differs:
-CrossNamespaceVolumeDataSource, an alpha gate, is off. Next: `registry`, which names this.
+CrossNamespaceVolumeDataSource, an alpha gate, is off.
 """
 
 from moorage.admit.prepare.workload_strategy import prepare_volume

@@ -2,7 +2,7 @@
 
 In: a raw object with its defaults, the old one on update, the gates. Out: the same, changed in place. Kubernetes: the
 strategies in pkg/registry/core, pkg/registry/storage and pkg/registry/coordination; for Secrets the conversion of
-`stringData`. Next: `registry`, which names these.
+`stringData`.
 """
 
 from base64 import b64encode

@@ -4,7 +4,7 @@ In: a raw object with its defaults, the old one on update, and the gates. Out: t
 fields of disabled gates dropped unless the old object has them, matchLabelKeys merged into selectors (on creation of
 a pod only), generation and status as they begin. Kubernetes: podStrategy.PrepareForCreate and PrepareForUpdate,
 podutil.DropDisabledPodFields, DropDisabledTemplateFields. Differs: `expression` and the Semver operators are not
-dropped but rejected by validation, as their documents ask. Next: validation.
+dropped but rejected by validation, as their documents ask.
 """
 
 from collections.abc import Iterable, Iterator

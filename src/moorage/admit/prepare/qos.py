@@ -1,7 +1,7 @@
 """The quality-of-service class a pod gets when it is created.
 
 In: a raw pod spec with its defaults. Out: `Guaranteed`, `Burstable` or `BestEffort`. Kubernetes: ComputePodQOS
-(pkg/apis/core/v1/helper/qos). Next: `mutate` writes it into the pod's status.
+(pkg/apis/core/v1/helper/qos).
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 In: a raw Service with its defaults, the old one on update, and who gives out addresses and ports. Out: the same
 Service, completed in place. Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does this
 before the strategy validates. Differs: one family, IPv4; nobody routes anything here, so addresses are names more than
-places. Next: `moorage.serve` puts `ServiceAddresses` among its plugins; offline, nothing is allocated.
+places.
 """
 
 from collections.abc import Callable, Collection

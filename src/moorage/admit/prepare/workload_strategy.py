@@ -2,8 +2,7 @@
 
 In: a raw object with its defaults, the old one on update, the gates. Out: the same object, changed in place: status
 and generation as they begin or as they were, fields of disabled gates dropped from templates, a Job's selector made.
-Kubernetes: PrepareForCreate and PrepareForUpdate of the strategies in pkg/registry. Next: `registry`, which names
-these.
+Kubernetes: PrepareForCreate and PrepareForUpdate of the strategies in pkg/registry.
 """
 
 from moorage.admit.kinds.job import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME

@@ -1,8 +1,7 @@
 """What the API server says about the fields that decide where a pod runs.
 
 In: typed views and `ValidationOptions`. Out: field errors in upstream's words and order. Kubernetes:
-pkg/apis/core/validation/validation.go. Next: `moorage.admit.pod` calls these for pods and templates,
-`moorage.admit.kinds` for nodes and volumes.
+pkg/apis/core/validation/validation.go.
 """
 
 from moorage.admit.scheduling.affinity import validate_affinity

@@ -1,6 +1,6 @@
 """A pod's affinity as a whole: nodes, then pods to be near, then pods to be away from.
 
-In: `spec.affinity`. Out: field errors. Kubernetes: validateAffinity. Next: `node_affinity`, `pod_affinity`.
+In: `spec.affinity`. Out: field errors. Kubernetes: validateAffinity.
 """
 
 from moorage.admit.options import ValidationOptions

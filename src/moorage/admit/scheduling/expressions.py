@@ -2,7 +2,7 @@
 
 In: the expression and its path. Out: field errors in the words Kubernetes uses for CEL in device selectors
 (pkg/apis/resource/validation), which the document takes as its model. CEL is imported only where an expression occurs,
-and each distinct text is judged once for as long as it is in use. Next: `moorage.match.cel`.
+and each distinct text is judged once for as long as it is in use.
 """
 
 from functools import lru_cache

@@ -1,9 +1,8 @@
 """matchLabelKeys and mismatchLabelKeys: are they label keys, and do they repeat what the selector says?
 
-In: the two lists and the selector, into which `moorage.admit.prepare.mutate` has already merged what they stand for, which is
+In: the two lists and the selector, into which `admit.prepare.mutate` has already merged what they stand for, which is
 how a key in both is found. Out: field errors. Kubernetes: ValidateMatchLabelKeysAndMismatchLabelKeys, and
-ValidateMatchLabelKeysInTopologySpread for pods whose spread constraints are not merged. Next: `pod_affinity` and
-`topology_spread`.
+ValidateMatchLabelKeysInTopologySpread for pods whose spread constraints are not merged.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """Label selectors: are their keys, operators and values well formed?
 
 In: a `LabelSelector` or None, its path. Out: field errors. Kubernetes: apimachinery, apis/meta/v1/validation.
-Next: `pod_affinity` and `topology_spread` use these; so do the workload kinds.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Node selectors with operators: node affinity of pods and of volumes.
 
 In: a `NodeSelector` or `NodeAffinity`, its path, the options. Out: field errors. Kubernetes: ValidateNodeSelector and
-ValidatePreferredSchedulingTerms; the Semver operators follow their document. Next: `moorage.match.node_selector`
-compiles what passes here.
+ValidatePreferredSchedulingTerms; the Semver operators follow their document.
 """
 
 from collections.abc import Iterable

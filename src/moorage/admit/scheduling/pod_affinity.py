@@ -1,7 +1,7 @@
 """Pod affinity and anti-affinity terms.
 
 In: a `PodAffinity` or `PodAntiAffinity`, its path, the options. Out: field errors. Kubernetes: validatePodAffinity,
-validatePodAntiAffinity, which do the same. Next: `moorage.match.pod_affinity` compiles what passes here.
+validatePodAntiAffinity, which do the same.
 """
 
 from moorage.admit.options import ValidationOptions

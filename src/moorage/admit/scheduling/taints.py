@@ -1,7 +1,7 @@
 """Taints of a node.
 
 In: the node's taints, the path upstream reports them at (`metadata.taints`, although they are in the spec). Out: field
-errors. Kubernetes: validateNodeTaints. Next: `moorage.admit.kinds.node`.
+errors. Kubernetes: validateNodeTaints.
 """
 
 from collections.abc import Iterable

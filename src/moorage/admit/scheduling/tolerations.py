@@ -2,8 +2,7 @@
 
 In: tolerations, their path, the options that say which operators exist. Out: field errors, all of them, in upstream's
 order. Kubernetes: ValidateTolerations. Differs: the Semver operators and `expression` follow their documents; a
-toleration with an expression is looked at only as such. Next: `expressions` for CEL; `moorage.match.tolerations`
-compiles what passes here.
+toleration with an expression is looked at only as such.
 """
 
 from collections.abc import Iterable

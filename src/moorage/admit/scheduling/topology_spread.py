@@ -1,7 +1,7 @@
 """Topology spread constraints.
 
 In: `spec.topologySpreadConstraints`, their path, the options. Out: field errors. Kubernetes:
-validateTopologySpreadConstraints. Next: the scheduler's PodTopologySpread.
+validateTopologySpreadConstraints.
 """
 
 from collections.abc import Sequence

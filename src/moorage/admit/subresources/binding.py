@@ -3,7 +3,7 @@
 In: a raw pod as it is stored, a Binding, the time. Out: the pod on its node; or ApiError: the pod is elsewhere already,
 is going, is gated, or is not the one that was meant. What was handed in is not changed, and the result shares with it
 all that stays the same. Kubernetes: BindingREST (pkg/registry/core/pod/storage/storage.go). Differs: a Binding without
-a target is invalid (422) where upstream fails (500). Next: `moorage.serve` stores the result.
+a target is invalid (422) where upstream fails (500).
 """
 
 import msgspec

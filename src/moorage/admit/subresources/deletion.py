@@ -4,7 +4,6 @@ In: a raw object as it is stored, DeleteOptions, the time. Out: a `Deletion`: th
 answered with, and whether it goes now; or ApiError. What was handed in is not changed. Kubernetes: rest.BeforeDelete
 and validation, podStrategy.CheckGracefulDelete, the generic registry's Delete with its finalizers, the namespace's own.
 Differs: where upstream stores an object once more only to remove it in the same request, it is removed right away.
-Next: `moorage.serve` carries it out.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -3,8 +3,7 @@
 In: the view of a pod, the budgets of its namespace as raw documents with their views, the time. Out: a `Verdict`:
 whether to go on deleting, the budget's new status to be stored before; or ApiError (429 with a cause, or worse).
 Kubernetes: EvictionREST (pkg/registry/core/pod/storage/eviction.go), which decrements `disruptionsAllowed` itself so
-that two evictions cannot both use the last one. Next: `moorage.serve` stores the status, marks the pod, deletes it by
-way of `deletion`.
+that two evictions cannot both use the last one.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 In: the new and the old pod. Out: the raw status completed from the old one; field errors in upstream's order.
 Kubernetes: podStatusStrategy, ValidatePodStatusUpdate. Differs: what is reported of allocated devices, users and
-resource claims is not looked into. Next: `status_update`.
+resource claims is not looked into.
 """
 
 from collections.abc import Sequence

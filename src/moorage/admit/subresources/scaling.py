@@ -2,7 +2,7 @@
 
 In: a raw workload as it is stored, or a Scale that was sent to it. Out: the workload's Scale, or the workload with
 other replicas, which is then updated like any other; or ApiError. Kubernetes: ScaleREST of pkg/registry/apps/*/storage
-and ValidateScale. Next: `moorage.serve`, then `admission` for the workload.
+and ValidateScale.
 """
 
 from moorage.admit.messages.rejection_status import invalid_status

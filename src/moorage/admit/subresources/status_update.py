@@ -3,7 +3,7 @@
 In: the new raw object, the old one as it is stored, the gates, the time. Out: `Admitted` or `Rejected`, as from
 `admission.admit`; the admitted object shares its parts with the two that were handed in, none of which is changed.
 Kubernetes: the status strategies of pkg/registry. What of the metadata a report may change differs by kind, and is as
-there. Next: the server; `finalize_namespace` is the one other subresource of this sort.
+there.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
 """What controllers may report of their objects: counts that are possible, phases that fit.
 
 In: the new and the old object as views. Out: field errors. Kubernetes: ValidateDeploymentStatusUpdate and its like.
-Differs: of a Job's status the conditions and counts are checked, not the lists of indexes. Next:
-`moorage.admit.subresources.status_update`.
+Differs: of a Job's status the conditions and counts are checked, not the lists of indexes.
 """
 
 from typing import Any

@@ -1,8 +1,7 @@
 """`moorage apiserver`: the API server and its store as a process of its own.
 
 In: options. Out: an API server for schedulers, kubelets and users in other processes, until SIGINT or SIGTERM; exit 1
-if it cannot start, 2 if the command line is wrong. Nothing is scheduled and no node is simulated. Next: `api_server`
-starts and stops it.
+if it cannot start, 2 if the command line is wrong. Nothing is scheduled and no node is simulated.
 """
 
 from __future__ import annotations

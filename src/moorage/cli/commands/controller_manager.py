@@ -1,7 +1,7 @@
 """`moorage controller-manager`: the controllers as a process of their own, against any API server.
 
 In: options. Out: a cluster that takes care of itself, until SIGINT or SIGTERM; exit 1 if it cannot start or loses its
-Lease, 2 if the command line or a file is wrong. Next: `controller_manager_process`.
+Lease, 2 if the command line or a file is wrong.
 """
 
 from __future__ import annotations

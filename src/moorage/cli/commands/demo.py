@@ -1,7 +1,7 @@
 """`moorage demo`: the documents' stories, played on a cluster of their own.
 
 In: a story's name. Out: its steps with the commands as one types them and what they print; exit code 0 if all came out
-as the story says, 1 with the step that did not, 2 if it cannot be played at all. Next: `moorage.demo`.
+as the story says, 1 with the step that did not, 2 if it cannot be played at all.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: the command line. Out: the explanation on standard output, complaints on standard error; exit 0 if the pod is
 explained, 1 with --strict if it stays Pending, 2 if there is no such pod, something could not be read, or the command
-line is wrong. Everything else is imported when it is needed. Next: `moorage.plan.explain.explanation`.
+line is wrong. Everything else is imported when it is needed.
 """
 
 from __future__ import annotations

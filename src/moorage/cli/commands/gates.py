@@ -1,7 +1,6 @@
 """`moorage gates`: what the gates are, what they are set to, and who would notice if one were disabled.
 
 In: nothing, a kubeconfig, or manifests. Out: a table; for `audit`, findings, and exit code 1 if anything would break.
-Next: `moorage.plan.gates`.
 """
 
 from __future__ import annotations

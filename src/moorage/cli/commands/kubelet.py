@@ -2,7 +2,7 @@
 
 In: options. Out: nodes that are Ready and run what is bound to them, until SIGINT or SIGTERM; exit 1 if it cannot
 start, 2 if the command line or a file is wrong. Only nodes with a label are simulated, so that a cluster with real ones
-is safe. Next: `kubelet_process` starts and stops the parts.
+is safe.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: the command line. Out: a report on standard output, complaints about unreadable files on standard error; exit 0 if
 nothing was found, 1 if something was, 2 if something could not be read or the command line is wrong.
-The linter itself is imported when it is needed. Next: `moorage.lint.run`.
+The linter itself is imported when it is needed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: the command line. Out: the plan on standard output, complaints about unreadable files on standard error; exit 0 if
 a plan was made, 1 with --strict if it leaves something Pending or refused, 2 if something could not be read or the
-command line is wrong. Everything else is imported when it is needed. Next: `moorage.plan.planner`.
+command line is wrong. Everything else is imported when it is needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`moorage scheduler`: the scheduler as a process of its own, against any API server.
 
 In: options. Out: pods on nodes, until SIGINT or SIGTERM; exit 1 if it cannot start or loses its Lease, 2 if the command
-line or a file is wrong. Next: `scheduler_process` starts and stops the parts.
+line or a file is wrong.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`moorage up`: a cluster, in one process, within a second.
 
 In: options. Out: an API server, a scheduler and simulated nodes on one event loop, a kubeconfig, and a line that says
-what to type next; until SIGINT or SIGTERM. Next: `control_plane` starts and stops the parts.
+what to type next; until SIGINT or SIGTERM.
 """
 
 from __future__ import annotations

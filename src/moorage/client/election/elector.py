@@ -4,7 +4,6 @@ In: a client, the Lease's name, what to do while leading. Out: that, run as a ta
 and never longer: a leader that could not renew stops well before any other candidate may begin.
 Kubernetes: client-go's tools/leaderelection. Differs: the time that a leader has counts from when it began to write the
 last renewal, not from when it was told that it had succeeded, so that a slow answer cannot make two leaders.
-Next: the composition roots, which lead with a scheduler.
 """
 
 import asyncio

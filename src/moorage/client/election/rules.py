@@ -3,7 +3,7 @@
 In: what a Lease says, when that was seen, and what was written. Out: what to write next, or that somebody else leads.
 Two clocks: times in the Lease are for people to read; what counts is how long ago, on the candidate's own monotonic
 clock, the Lease was last seen to change. So candidates may disagree about the time of day as much as they like.
-Kubernetes: client-go's tools/leaderelection, tryAcquireOrRenew. Next: `leader_election`, which reads and writes.
+Kubernetes: client-go's tools/leaderelection, tryAcquireOrRenew.
 """
 
 from typing import Any, NamedTuple

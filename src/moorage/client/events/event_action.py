@@ -1,7 +1,7 @@
 """What both recorders of events share: what they want done, how they call objects, events and times.
 
 In: objects and moments, in nanoseconds since 1970. Out: references, names, texts. All pure.
-Kubernetes: client-go's tools/reference and tools/record/util. Next: `event_series` and `event_correlator`.
+Kubernetes: client-go's tools/reference and tools/record/util.
 """
 
 import re

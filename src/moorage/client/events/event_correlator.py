@@ -4,7 +4,7 @@ In: something to report, and what time it is. Out: an `EventAction`, or none. Th
 one's count. Ten different messages for one reason within ten minutes are combined into one event. Of one source about
 one object, 25 events may come at once and then one every five minutes.
 Kubernetes: client-go's tools/record, which kubelets and controllers use. Differs: what the server makes of an event is
-not read back, since nothing here depends on it. Next: `events`, which keeps the clock, and `event_sender`.
+not read back, since nothing here depends on it.
 """
 
 from collections import OrderedDict

@@ -2,7 +2,7 @@
 
 In: `EventAction`s, from recorders. Out: requests, a few at a time; those about one event in order. A server that cannot
 be reached is asked again, twelve times in all; what it refuses is given up. `dropped` and `failed` count the lost.
-Kubernetes: the broadcasters of client-go's tools/events and tools/record. Next: an API server.
+Kubernetes: the broadcasters of client-go's tools/events and tools/record.
 """
 
 import asyncio

@@ -5,7 +5,6 @@ the second turns it into a series; those that follow are only counted, and the c
 (nothing for six minutes) and every half an hour.
 Kubernetes: client-go's tools/events, which kube-scheduler uses. Differs: no more than `MOST_REMEMBERED` events are
 remembered, the one that was seen longest ago is finished early; notes are cut to what the API takes.
-Next: `events`, which keeps the clock, and `event_sender`.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,7 @@
 """Not more than so many a second, but some at once: a token bucket.
 
 In: a rate and a burst. Out: turns, for which one may have to wait. Time is the event loop's. Kubernetes: client-go's
-flow control. Next: `event_sender`.
+flow control.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 In: a reference to the object, a type, a reason, a text. Out: events, by way of an `EventSender`. The scheduler uses
 `SeriesRecorder` (events.k8s.io/v1), kubelets and controllers use `CountingRecorder` (core/v1), as upstream.
-Kubernetes: client-go's tools/events and tools/record. Next: `event_series` or `event_correlator`, then `event_sender`.
+Kubernetes: client-go's tools/events and tools/record.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 In: an `Access`. Out: a `Client`. Connections are kept and used again; a GET on one that turns out to have been closed
 is sent once more, a write never is. A server that asks to come back later (429, or 5xx, with Retry-After) is obeyed,
 ten times at most; a PodDisruptionBudget's 429 is the caller's business. Credentials that expire are renewed.
-Kubernetes: client-go's rest package. Differs: bytes are kept, and decoded when somebody looks. Next: `informer`.
+Kubernetes: client-go's rest package. Differs: bytes are kept, and decoded when somebody looks.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 In: a whole request as bytes. Out: its answer, read to the end, or for a watch a `Stream` of what the body brings, as it
 comes. A connection that broke is good for nothing more; who waits on it gets `BrokenConnection`.
-Kubernetes: Go's net/http. Next: `http_pool`, which keeps connections, and `http`, which speaks the API over them.
+Kubernetes: Go's net/http.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 In: an address, a TLS context. Out: a `Connection` that nobody else uses; whoever takes one gives it back. At most
 `most` are open at a time, and who comes later waits in line; watches have connections of their own, which do not count.
-Kubernetes: Go's http.Transport. Next: `http`.
+Kubernetes: Go's http.Transport.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 In: kinds and names, or the bytes of answers. Out: paths and bytes to send; `Object`s that keep their bytes until
 somebody looks, `Page`s of lists, `WatchEvent`s, `ApiError`s. All pure. Of an object only name and revision are read.
-Kubernetes: client-go's rest.Request, rest.Result and the watch decoders. Next: `http`, which sends and receives.
+Kubernetes: client-go's rest.Request, rest.Result and the watch decoders.
 """
 
 import re

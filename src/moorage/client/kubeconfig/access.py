@@ -1,7 +1,7 @@
 """Where an API server is and who to be there: what a kubeconfig says, with all files read.
 
 In: the answers of `kubeconfig`, or a composition root that knows them already. Out: an `Access`, and the TLS context
-that goes with it. Kubernetes: rest.Config and its TLSClientConfig. Next: `credentials`, `http`.
+that goes with it. Kubernetes: rest.Config and its TLSClientConfig.
 """
 
 import os

@@ -3,7 +3,7 @@
 In: an `Access`. Out: `authorization`, good until `expires`, and a client certificate if a plugin gave one. A token file
 is read again every minute, since the kubelet replaces it; a plugin is run again when what it gave expires, or when the
 server refuses it.
-Kubernetes: client-go's transport/token_source and plugin/pkg/client/auth/exec. Next: `http`, which asks each time.
+Kubernetes: client-go's transport/token_source and plugin/pkg/client/auth/exec.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ In: `--kubeconfig`, or $KUBECONFIG with several files, or ~/.kube/config, or els
 this runs in. Out: an `Access`, all files read. Of several files the first that says something wins; paths are
 relative to the file that names them.
 Kubernetes: client-go's tools/clientcmd and rest.InClusterConfig. Differs: proxies and the authentication providers of
-old are refused, not ignored; a field of the wrong type is named, with its file. Next: `access`, `credentials`.
+old are refused, not ignored; a field of the wrong type is named, with its file.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 In: CSINodes, VolumeAttachments, and the volumes of pods that come and go. Out: counts and limits by driver as columns.
 A volume counts once per node, however many pods there use it. Kubernetes: nodevolumelimits/csi.go, which counts the
-volumes of all pods of a node anew for each pod. Next: NodeVolumeLimits.
+volumes of all pods of a node anew for each pod.
 """
 
 import numpy as np

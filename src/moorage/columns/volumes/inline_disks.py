@@ -1,7 +1,7 @@
 """Disks that pods name themselves, and which of them can be on one node together.
 
 In: a pod's spec. Out: its disks, each with whether it is only read; and, by disk, the slots it is in use on.
-Kubernetes: volumerestrictions/volume_restrictions.go, isVolumeConflict. Next: VolumeRestrictions.
+Kubernetes: volumerestrictions/volume_restrictions.go, isVolumeConflict.
 """
 
 from typing import NamedTuple

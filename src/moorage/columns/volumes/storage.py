@@ -5,7 +5,6 @@ VolumeAttachments; pods with claims that come and go; the decisions of VolumeBin
 volumes by class with a log of those that changed, and attached volumes per node. A promise holds until an event says
 the same or `release` takes it back: two pods never get one volume.
 Kubernetes: the listers and assume caches of volumebinding, and the scheduler cache's PVC reference counts.
-Next: the volume plugins of `moorage.schedule`.
 """
 
 from collections import Counter

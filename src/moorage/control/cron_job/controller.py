@@ -2,7 +2,7 @@
 
 In: CronJobs and Jobs. Out: Jobs made and deleted; status and events. Kubernetes: pkg/controller/cronjob. Differs: a
 start that was missed because its deadline passed is told, where there is only a late look that never finds any; the
-same warning about the same time is told once. Next: `moorage.control.job`.
+same warning about the same time is told once.
 """
 
 from collections.abc import Iterable, Sequence

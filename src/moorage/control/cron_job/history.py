@@ -2,7 +2,7 @@
 
 In: the CronJob and its Jobs. Out: a `History`. A Job says itself, in an annotation, for which time it was made; so
 nothing is made twice, also if the status was not written in time. Kubernetes: the first half of syncCronJob, and
-cleanupFinishedJobs. Next: `controller`.
+cleanupFinishedJobs.
 """
 
 from collections.abc import Collection, Sequence

@@ -2,7 +2,7 @@
 
 In: a schedule, the time of the last Job, the time. Out: a `Due`. Of several times that were missed only the last is
 made up for. Kubernetes: mostRecentScheduleTime, nextScheduleTimeDuration. Differs: the last time is found also where
-the schedule is not regular. Next: `controller`.
+the schedule is not regular.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 In: a node whose pod failed, the time. Out: whether to wait, and how long; longer each time. A node whose kubelet
 refuses every pod does not keep everybody busy. Kubernetes: the flowcontrol.Backoff of the DaemonSet controller, which
-forgets at a restart too. Next: `controller`.
+forgets at a restart too.
 """
 
 FIRST_SECONDS, MOST_SECONDS = 1.0, 900.0

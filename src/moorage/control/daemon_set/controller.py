@@ -3,7 +3,7 @@
 In: DaemonSets, pods, nodes, revisions. Out: plans. News of a pod or a node are kept in the DaemonSet's `tracker`, which
 a restart makes anew from the world. Kubernetes: syncDaemonSet, manage, syncNodes, syncNodeUpdate. Differs: deletions
 come before creations, so that a template that is refused keeps nobody where nobody may be; the status is written first
-and describes what was found. Next: `tracker`, `rolling`, `new_pods`.
+and describes what was found.
 """
 
 from collections.abc import Iterable, Sequence

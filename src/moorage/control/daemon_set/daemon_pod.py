@@ -1,7 +1,7 @@
 """What the DaemonSet controller wants to know of a pod, and of several on one node.
 
 In: pods. Out: `DaemonPod`s, which are equal if nothing changed that matters here. Kubernetes: GetTargetNodeName,
-IsPodUpdated, podByCreationTimestampAndPhase. Next: `on_node`.
+IsPodUpdated, podByCreationTimestampAndPhase.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Templates of DaemonSets, compiled under the controller manager's gates.
 
 In: DaemonSets. Out: `DaemonTemplate`s that say which nodes fit. Kubernetes: NodeShouldRunDaemonPod; expressions are
-ours. Next: `tracker`.
+ours.
 """
 
 from moorage.control.framework.toleration_reader import TolerationReader

@@ -1,7 +1,7 @@
 """The pods of a DaemonSet as they are made: one for each node, pinned to it.
 
 In: a DaemonSet, the hash of its revision, nodes. Out: documents that share all but their affinity. Kubernetes:
-CreatePodTemplate, ReplaceDaemonSetPodNodeNameNodeAffinity. Next: `controller`.
+CreatePodTemplate, ReplaceDaemonSetPodNodeNameNodeAffinity.
 """
 
 from collections.abc import Iterable

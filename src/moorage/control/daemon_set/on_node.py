@@ -1,8 +1,7 @@
 """What is to be done about a DaemonSet on one node, and what the node adds to the status.
 
 In: whether the node should have a pod, the pods it has, the DaemonSet's wishes, the time. Out: a `Verdict`. Kubernetes:
-podsShouldBeOnNode, findUpdatedPodsOnNode, and what updateDaemonSetStatus does for each node. Next: `tracker`, which
-keeps verdicts and adds them up.
+podsShouldBeOnNode, findUpdatedPodsOnNode, and what updateDaemonSetStatus does for each node.
 """
 
 from collections.abc import Sequence

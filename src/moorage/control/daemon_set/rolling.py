@@ -2,7 +2,7 @@
 
 In: how far the update has come on each node, the DaemonSet's limits. Out: pods to delete, nodes to make pods for; the
 loop that keeps one pod on each node does the rest. Kubernetes: rollingUpdate, updatedDesiredNodeCounts. Differs: nodes
-are taken in the order in which they came to their stage, and not at random. Next: `plan`.
+are taken in the order in which they came to their stage, and not at random.
 """
 
 from itertools import islice

@@ -1,6 +1,6 @@
 """What a DaemonSet says about itself.
 
-In: the DaemonSet, what its nodes add up to. Out: its status. Kubernetes: updateDaemonSetStatus. Next: `controller`.
+In: the DaemonSet, what its nodes add up to. Out: its status. Kubernetes: updateDaemonSetStatus.
 """
 
 from moorage.client.protocol import Object

@@ -2,7 +2,7 @@
 
 In: everything once, then only changes. Out: verdicts of all nodes, added up; those of nodes that nothing happened to
 are kept. It remembers nothing that the world does not say: a new tracker of the same world knows the same. Kubernetes
-looks at all nodes and pods every time. Next: `plan`, `status`.
+looks at all nodes and pods every time.
 """
 
 from collections.abc import Iterable, Iterator

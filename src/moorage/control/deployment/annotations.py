@@ -1,7 +1,7 @@
 """What a Deployment writes onto its ReplicaSets: revisions, their history, and the size it had in mind.
 
 In: annotations. Out: annotations. Kubernetes: SetNewReplicaSetAnnotations and its neighbours. `kubectl rollout
-history` and `undo` read them. Next: `controller`, `scaling`.
+history` and `undo` read them.
 """
 
 from moorage.client.protocol import Object

@@ -1,7 +1,6 @@
 """How many pods a rolling update may have too many, and too few.
 
 In: a Deployment's strategy and replicas. Out: numbers. Kubernetes: ResolveFenceposts, MaxSurge, MaxUnavailable.
-Next: `rolling`.
 """
 
 import re

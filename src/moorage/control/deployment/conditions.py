@@ -1,7 +1,6 @@
 """Conditions of a Deployment: what is said, since when, and when it was last confirmed.
 
 In: conditions as they are, one to be set. Out: conditions. Kubernetes: SetDeploymentCondition and its neighbours.
-Next: `status`.
 """
 
 from moorage.control.framework.actions import Raw

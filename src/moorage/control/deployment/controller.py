@@ -2,7 +2,7 @@
 
 In: one Deployment and its ReplicaSets. Out: a plan: adopt, create, resize, clean up, tell. Every step is worked out
 from what is stored, so that it does not matter who took the last one. Kubernetes: syncDeployment. Differs: a ReplicaSet
-whose new annotations and new size come in the same round is written once. Next: `rolling`, `scaling`, `status`.
+whose new annotations and new size come in the same round is written once.
 """
 
 from collections.abc import Iterable, Sequence

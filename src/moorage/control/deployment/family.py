@@ -4,7 +4,6 @@ In: the Deployment, the ReplicaSets it owns. Out: which is the new one, counts o
 may grow. Kubernetes: FindNewReplicaSet, FindOldReplicaSets and the counts of deployment_util. Differs: nobody grows
 before all others have shrunk to the size they were told, so that there are never more pods than the surge allows, not
 even for a moment; and of a ReplicaSet that was told to shrink no more are counted as available than will be left.
-Next: `scaling` and `rolling`, which change `sizes`.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,6 @@
 
 In: a family. Out: its sizes, changed, and whether they were. Kubernetes: rolling.go and recreate.go. Differs: see
 `family`; and no step takes more pods away than may be missing, whatever their statuses said.
-Next: `controller`.
 """
 
 from moorage.client.protocol import Object

@@ -2,7 +2,6 @@
 
 In: a family. Out: its sizes, changed. Kubernetes: DeploymentController.scale, GetReplicaSetProportion. Growing in
 proportion to their sizes, new pods are no larger a part of all than before, and a bad rollout no worse.
-Next: `controller`.
 """
 
 from moorage.client.protocol import Object

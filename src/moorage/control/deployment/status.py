@@ -1,7 +1,7 @@
 """What a Deployment says about itself: counts, whether enough is available, whether it gets on.
 
 In: a family, conditions that were said already in this round, the time. Out: the status; when its deadline is over.
-Kubernetes: calculateStatus and progress.go. Next: `controller`.
+Kubernetes: calculateStatus and progress.go.
 """
 
 from moorage.control.deployment.conditions import (

@@ -4,7 +4,6 @@ In: templates of Deployments and ReplicaSets. Out: equality, hashes. Kubernetes:
 SafeEncodeString. Differs: the hash is of the template as JSON and not of how Go prints it, so its value is another; it
 depends on nothing but the template's content. A ReplicaSet whose template lost fields when it was created, because a
 feature gate is off, is still the one that was made of the Deployment's; upstream makes another one, for ever.
-Next: `family`.
 """
 
 import hashlib

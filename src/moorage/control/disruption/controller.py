@@ -4,7 +4,7 @@ In: budgets, pods, and the controllers of pods. Out: the status of budgets, even
 target of a disruption which never came, that mark's end. Keys are those of budgets, and those of pods with `pod:`
 before them. Kubernetes: pkg/controller/disruption. Differs: all budgets of a pod are kept up to date, also when it has
 several; a change of replicas is noticed before the pods change; the event about a pod that was not deleted has the
-name of the budget. Next: `expected_pods` and `status`.
+name of the budget.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

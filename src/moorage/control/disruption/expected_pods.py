@@ -3,7 +3,7 @@
 In: a budget, the pods that it selects, the world. Out: two numbers and the pods that nobody controls; or
 `CannotExpect`, in words for the user. What is said in percent, or as pods that may be missing, counts from the replicas
 that the pods' controllers want, and not from the pods that there are. Kubernetes: getExpectedPodCount and the finders
-of pkg/controller/disruption. Next: `status`.
+of pkg/controller/disruption.
 """
 
 from collections.abc import Sequence

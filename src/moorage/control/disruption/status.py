@@ -2,8 +2,7 @@
 
 In: a budget, its pods, what it expects, the time. Out: the status; which pods were to be deleted and were not; and when
 to look again. An eviction that has been granted counts until the pod is being deleted, or for two minutes.
-Kubernetes: countHealthyPods, buildDisruptedPodMap, updatePdbStatus and failSafe of pkg/controller/disruption. Next:
-`controller`.
+Kubernetes: countHealthyPods, buildDisruptedPodMap, updatePdbStatus and failSafe of pkg/controller/disruption.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """What a controller wants done: instructions for whoever can carry them out.
 
-In: a controller's decisions. Out: nothing has happened yet. Next: `runner`, which talks to the API server.
+In: a controller's decisions. Out: nothing has happened yet.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,7 @@
 In: changes of the kinds it watches; then one key at a time, with the world as it is and the time. Out: keys; then a
 `Plan`. It does no I/O and does not sleep: whoever runs it carries plans out, tells it what was refused, and asks
 again. Reconciling twice with nothing changed in between plans nothing the second time: that is what makes crashes and
-lost messages harmless. Kubernetes: the sync functions of pkg/controller. Next: `runner`.
+lost messages harmless. Kubernetes: the sync functions of pkg/controller.
 """
 
 from collections.abc import Iterable, Sequence

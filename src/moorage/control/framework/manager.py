@@ -2,7 +2,7 @@
 
 In: a client and the controllers to run. Out: a cluster that takes care of itself, until cancelled. Each kind is
 watched once, however many controllers look at it; nobody decides anything before everything has been listed.
-Kubernetes: kube-controller-manager. Next: `moorage.cli.commands.controller_manager`, or `moorage up`.
+Kubernetes: kube-controller-manager.
 """
 
 import asyncio

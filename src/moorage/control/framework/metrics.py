@@ -1,6 +1,6 @@
 """What controllers count, under the names that Kubernetes' work queues have.
 
-In: what runners tell. Out: workqueue_* families, and refusals by controller. Next: `moorage.telemetry.metrics`.
+In: what runners tell. Out: workqueue_* families, and refusals by controller.
 """
 
 from collections.abc import Callable, Mapping

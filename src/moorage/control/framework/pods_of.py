@@ -1,7 +1,7 @@
 """What controllers of pods ask about pods, and which objects a controller owns, adopts and lets go.
 
 In: views. Out: facts about them, references, patches. Kubernetes: pkg/controller's controller_utils,
-controller_ref_manager, pkg/api/v1/pod. Next: `replica_set`, `deployment`.
+controller_ref_manager, pkg/api/v1/pod.
 """
 
 import time

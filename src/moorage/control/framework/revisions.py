@@ -4,7 +4,7 @@ In: the object, the revisions it controls. Out: which of them it looks like now,
 one such, with the largest number; which old ones are too many. What is kept is a patch that brings the template back.
 Templates are the same if they mean the same, however they are written: many clients send back a null or an empty object
 where there was nothing. Kubernetes: pkg/controller/history, constructHistory, getPatch. Differs: the hash is of the
-template as JSON, see `deployment.templates`. Next: `daemon_set`, `stateful_set`.
+template as JSON, see `deployment.templates`.
 """
 
 from collections.abc import Collection, Sequence

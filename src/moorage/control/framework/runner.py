@@ -4,7 +4,7 @@ In: a controller, a client, a world that others keep up to date. Out: what was p
 each, so that an object is never worked on twice at a time. A key whose writes have not been seen in the world yet
 waits for them, so that nothing is made twice; if they do not come in time, it goes on without. What is refused is
 tried again, later each time. Controllers are told the time of day; waiting goes by the event loop's clock, which
-nobody sets. Kubernetes: the workers of pkg/controller, with expectations. Next: `manager`.
+nobody sets. Kubernetes: the workers of pkg/controller, with expectations.
 """
 
 import asyncio

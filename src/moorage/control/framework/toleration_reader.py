@@ -3,8 +3,7 @@ what fails.
 
 In: gates, and the controller's name. Out: what `match` needs to compile tolerations, counters of the cache, and lines
 in the log: a taint whose value should be compared and cannot, an expression that failed; each once. Kubernetes: the
-documents ask each controller for a bounded cache of its own. Next: `taint_eviction.judge` and
-`daemon_set.eligibility`.
+documents ask each controller for a bounded cache of its own.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 In: such creates and deletes, by the key that they were for. Out, once the server can be asked again: what there is of
 them, which the world must show before that key is looked at again; else a pod might be made twice, or one too many be
-deleted. Kubernetes has nothing like it: a ReplicaSet may have a pod too many for a moment. Next: `runner`.
+deleted. Kubernetes has nothing like it: a ReplicaSet may have a pod too many for a moment.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 In: keys, with the time. Out: the next key that is due, which nobody else gets until it is done; what is added
 meanwhile waits. A state machine: it never sleeps, and `next_time` says how long one might. Kubernetes: client-go's
 rate-limiting workqueue with its metrics. Differs: delays have jitter, so that what failed together is not tried
-together. Next: `runner`.
+together.
 """
 
 import heapq

@@ -2,7 +2,7 @@
 
 In: differences, from informers. Out: objects by key, by the UID of their controlling owner, by namespace, and pods by
 node. What is here is as old as the last watch event; `runner` sees to it that a controller does not decide on a world
-without its own writes. Kubernetes: listers and indexers. Next: `controller`.
+without its own writes. Kubernetes: listers and indexers.
 """
 
 from collections.abc import Iterator, Mapping

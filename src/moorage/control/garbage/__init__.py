@@ -1,4 +1,4 @@
 """Whose owners are gone goes too.
 
-In: all objects and their ownerReferences. Out: deletions, references and finalizers taken away. Next: `controller`.
+In: all objects and their ownerReferences. Out: deletions, references and finalizers taken away.
 """

@@ -8,7 +8,7 @@ everything follows from what is there.
 Kubernetes: pkg/controller/garbagecollector. Differs: owners that nobody has seen have no node in the graph; their
 dependents ask about them. A finalizer goes in a step after the last dependent. Circles of objects that wait for each
 other are found when they are closed, and not guessed at before. References to kinds that do not exist keep an object
-without being tried again and again. Next: `owners`, `graph`.
+without being tried again and again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

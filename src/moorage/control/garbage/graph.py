@@ -2,7 +2,7 @@
 
 In: objects as they come, change and go. Out: where an object with a UID is, which objects name it as their owner, and
 whether any of these are to be gone before it. Owners are known by UID alone, and need not exist. Kubernetes: the graph
-of pkg/controller/garbagecollector. Next: `owners`.
+of pkg/controller/garbagecollector.
 """
 
 from collections.abc import Iterable

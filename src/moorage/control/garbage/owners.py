@@ -3,8 +3,7 @@
 In: a reference, the object that has it, the graph, the world, and answers of the API server. Out: an `OwnerState`, or
 the question that would settle it. An owner of a kind that has namespaces is looked for in the namespace of the
 dependent and nowhere else. Kubernetes: isDangling and classifyReferences of pkg/controller/garbagecollector. Differs:
-the API server is asked only about owners that have not been seen, or are not what the reference says they are. Next:
-`controller`.
+the API server is asked only about owners that have not been seen, or are not what the reference says they are.
 """
 
 from collections import OrderedDict

@@ -1,5 +1,4 @@
 """Jobs: pods that are meant to end.
 
-`controller` decides, with `situation` for what is the case and `accounting` for what has been counted. Next:
-`moorage.control.cron_job`.
+`controller` decides, with `situation` for what is the case and `accounting` for what has been counted.
 """

@@ -4,7 +4,7 @@ In: the situation, the ending, the time. Out: the status that the Job should hav
 has it. A pod that ended is first named in the status, then loses its finalizer, and is then counted and no longer
 named: wherever that is interrupted, one can see how far it got. Successes of indexed Jobs need no names, since the
 index says it. Kubernetes: trackJobStatusAndRemoveFinalizers. Differs: the two writes of the status are two looks at
-the world, with the same effect. Next: `controller`.
+the world, with the same effect.
 """
 
 from collections import Counter

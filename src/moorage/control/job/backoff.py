@@ -2,7 +2,7 @@
 
 In: the pods that ended, the time. Out: seconds. Failures are counted by the pods that are still there, so that a
 restart forgets none of those, and remembered for those that are gone. Kubernetes: the backoffStore of the Job
-controller, which starts anew after a restart. Next: `sizing`.
+controller, which starts anew after a restart.
 """
 
 from collections.abc import Iterable

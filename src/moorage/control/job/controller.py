@@ -2,8 +2,7 @@
 
 In: Jobs and pods. Out: pods made, deleted and let go; status and events. Kubernetes: pkg/controller/job. Differs: the
 status tells what the world shows, before anything is made or deleted; another look follows anyway. Changes are not
-collected for a second before they are looked at. Next: `time_to_live`, which removes Jobs that are over, and
-`moorage.control.cron_job`, which makes them.
+collected for a second before they are looked at.
 """
 
 from collections.abc import Iterable, Sequence

@@ -2,7 +2,7 @@
 
 In: the situation and the time. Out: an `Ending`, which the status announces as SuccessCriteriaMet or FailureTarget
 before its pods are let go, and as Complete or Failed when all of them have been counted. What was announced stays.
-Kubernetes: the middle of syncJob. Next: `accounting`.
+Kubernetes: the middle of syncJob.
 """
 
 from typing import NamedTuple

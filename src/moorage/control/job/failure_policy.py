@@ -1,7 +1,6 @@
 """What a Job's pod failure policy says about a pod that failed.
 
 In: the policy, the pod. Out: a `Ruling`. The first rule that matches counts. Kubernetes: matchPodFailurePolicy.
-Next: `situation`.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,6 @@
 """Sets of completion indexes, as short as a status can say them: `0-3,5,7,8`.
 
 In: texts, numbers. Out: ordered intervals that do not touch. Kubernetes: orderedIntervals of the Job controller.
-Next: `situation`.
 """
 
 from collections.abc import Iterable

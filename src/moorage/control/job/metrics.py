@@ -1,6 +1,6 @@
 """What is counted about Jobs, under Kubernetes' names.
 
-In: what was done. Out: metrics. Kubernetes: pkg/controller/job/metrics. Next: `controller`.
+In: what was done. Out: metrics. Kubernetes: pkg/controller/job/metrics.
 """
 
 from collections import Counter

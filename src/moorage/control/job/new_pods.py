@@ -1,7 +1,7 @@
 """The pods that a Job makes.
 
 In: the Job, an index or none, the pod that failed at this index before. Out: a pod as it is sent to the API server.
-Kubernetes: the end of manageJob. Next: `controller`.
+Kubernetes: the end of manageJob.
 """
 
 from typing import Any

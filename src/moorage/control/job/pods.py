@@ -2,7 +2,7 @@
 
 In: views of pods. Out: facts about them. A pod carries a finalizer until the Job's status has taken note of how it
 ended, so that no end is missed and none is counted twice. Kubernetes: pkg/controller/job's tracking, indexed-job and
-backoff utilities. Next: `situation`.
+backoff utilities.
 """
 
 from moorage.client.protocol import Object

@@ -1,7 +1,7 @@
 """What is the case with a Job: its pods sorted by how they fare, and how many have ended, counted or not.
 
 In: the Job and its pods. Out: a `Situation`, which nobody changes. Kubernetes: syncJobCtx, calculateSucceededIndexes,
-calculateFailedIndexes, getPodsWithDelayedDeletionPerIndex. Next: `ending`, `sizing`, `accounting`.
+calculateFailedIndexes, getPodsWithDelayedDeletionPerIndex.
 """
 
 from collections.abc import Sequence

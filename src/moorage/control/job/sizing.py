@@ -1,7 +1,7 @@
 """Which pods of a Job are to go, and how many, with which indexes, are to be made.
 
 In: the situation, the time, how long failures make wait. Out: a `Sizing`. Kubernetes: manageJob, activePodsForRemoval,
-firstPendingIndexes. Next: `controller`.
+firstPendingIndexes.
 """
 
 from collections.abc import Sequence

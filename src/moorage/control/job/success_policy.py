@@ -1,7 +1,7 @@
 """When a Job has succeeded enough before every index has.
 
 In: the policy, the indexes that succeeded. Out: the number of the first rule that is fulfilled. Kubernetes:
-matchSuccessPolicy. Next: `ending`.
+matchSuccessPolicy.
 """
 
 from moorage.control.job.indexes import Indexes, parse_indexes

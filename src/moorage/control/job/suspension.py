@@ -1,7 +1,7 @@
 """Whether a Job rests, as its conditions tell it.
 
 In: the conditions so far, whether the Job is suspended now. Out: the conditions as they should be, if they
-change. Kubernetes: ensureJobConditionStatus for JobSuspended. Next: `controller`.
+change. Kubernetes: ensureJobConditionStatus for JobSuspended.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """Jobs that are over and have been for long enough go.
 
-In: Jobs. Out: deletions. Kubernetes: pkg/controller/ttlafterfinished, a controller of its own. Next:
-`moorage.control.garbage`, which removes their pods first.
+In: Jobs. Out: deletions. Kubernetes: pkg/controller/ttlafterfinished, a controller of its own.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@ In: a namespace with a deletionTimestamp; what is in it, as the API server has i
 tell what is still there, and at last the namespace without the finalizer that kept it. Nothing new can get in, because
 admission refuses it; but something may have got in that nobody has heard of yet, so what is in a namespace is asked for
 and not remembered. Kubernetes: pkg/controller/namespace. Differs: it looks again when the last object of a kind has
-gone, and not only after the time that the rest was expected to take. Next: `remaining`.
+gone, and not only after the time that the rest was expected to take.
 """
 
 from collections.abc import Iterable, Sequence

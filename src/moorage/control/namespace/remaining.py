@@ -3,7 +3,7 @@
 In: the objects that are in it, by kind. Out: what remains of each kind and behind which finalizers, how long that may
 take, and the conditions of the namespace. Kubernetes: gvrDeletionMetadata and the condition updater of
 pkg/controller/namespace/deletion. Differs: the condition that content remains also counts pods that remain, for which
-upstream waits without a word. Next: `controller`.
+upstream waits without a word.
 """
 
 from collections import Counter

@@ -8,7 +8,6 @@ from when something was heard, as upstream does, so that nodes with a wrong cloc
 Kubernetes: pkg/controller/nodelifecycle. Differs: NoExecute taints of a node that is still down are not taken away
 and added again when the controller starts; if the controller itself was stopped or the clock jumped, silence proves
 nothing and is counted anew; no durations of its own, since the work queue's metrics have them.
-Next: `moorage.control.taint_eviction` acts on the taints.
 """
 
 from collections.abc import Iterable, Sequence

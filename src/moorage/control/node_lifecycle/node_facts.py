@@ -1,8 +1,7 @@
 """One node: what its conditions say, which taints and labels follow from that, what becomes of it when it is silent.
 
 In: a node's view or document. Out: facts, taints, labels, conditions; nothing is changed. Kubernetes:
-pkg/controller/nodelifecycle (nodeConditionToTaintKeyStatusMap, labelReconcileInfo, tryUpdateNodeHealth). Next:
-`controller`.
+pkg/controller/nodelifecycle (nodeConditionToTaintKeyStatusMap, labelReconcileInfo, tryUpdateNodeHealth).
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,7 @@
 In: nodes with their zones and whether they are ready; nodes that ought to get a NoExecute taint; the time. Out: those
 that may get it now. If every node of every zone is down, it is rather us who are cut off, and nobody is evicted until
 somebody is ready again. Kubernetes: handleDisruption, ComputeZoneState and the RateLimitedTimedQueue of
-pkg/controller/nodelifecycle, with their limits. Next: `controller`.
+pkg/controller/nodelifecycle, with their limits.
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 In: ReplicaSets and pods. Out: pods adopted, let go, made and deleted; status and events. Kubernetes:
 pkg/controller/replicaset. Differs: while pods are being made or deleted the status waits for what comes of it, since
 another look follows anyway, so that a status always describes a moment at which there was nothing to do. Which pods go
-first: see `deletion_order`. Next: `deployment`, which makes and resizes ReplicaSets.
+first: see `deletion_order`.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,7 +4,6 @@ In: active pods of one controller, how many share a node with each, the time. Ou
 least first. Kubernetes: ActivePodsWithRanks and getPodsToDelete. Differs: of two ready pods the one that is not
 available yet goes first, so that scaling down costs no more availability than it must and a rolling update stays within
 its bounds; pods of a ReplicaSet without an owner are told apart by how many of its own share their node.
-Next: `replica_set`.
 """
 
 import math

@@ -1,7 +1,7 @@
 """What a ReplicaSet says about itself.
 
 In: the ReplicaSet, its pods, the time, perhaps a failure. Out: its status, and when it may change by itself.
-Kubernetes: pkg/controller/replicaset/replica_set_utils.go. Next: `replica_set`.
+Kubernetes: pkg/controller/replicaset/replica_set_utils.go.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 In: a claim, its StatefulSet, its pod. Out: the owner references the claim should have, or None if they are as they
 should be. A claim that somebody else controls, or that belonged to another object of the same name, is left alone.
-Kubernetes: isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod, PodClaimIsStale. Next: `controller`.
+Kubernetes: isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod, PodClaimIsStale.
 """
 
 from typing import NamedTuple

@@ -3,7 +3,7 @@
 In: one StatefulSet, its pods, claims and revisions. Out: a plan. Kubernetes: updateStatefulSet. Differs: a pod is made
 in the round after its claims, when they are there; owners of claims are put right whether or not pods are ready; the
 status describes what was found and is written first; `maxUnavailable` counts where the field is there, which the API
-server sees to. Next: `members`, `claims`, `status`.
+server sees to.
 """
 
 from collections.abc import Iterable, Sequence

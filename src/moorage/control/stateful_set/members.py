@@ -1,6 +1,6 @@
 """Pods by their number: which of a StatefulSet's pods is which, and how each of them is.
 
-In: a StatefulSet and its pods. Out: ordinals, names, states. Kubernetes: stateful_set_utils.go. Next: `controller`.
+In: a StatefulSet and its pods. Out: ordinals, names, states. Kubernetes: stateful_set_utils.go.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The pods and claims of a StatefulSet as they are made.
 
 In: a StatefulSet, a template, the name of its revision, an ordinal. Out: documents. Kubernetes: newStatefulSetPod,
-initIdentity, updateStorage, getPersistentVolumeClaims. Next: `claims`, `controller`.
+initIdentity, updateStorage, getPersistentVolumeClaims.
 """
 
 from moorage.client.protocol import Object

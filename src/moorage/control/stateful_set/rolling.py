@@ -1,7 +1,7 @@
 """Which pods of a StatefulSet make room for newer ones next: from the highest number down to the partition.
 
 In: the StatefulSet, its pods by number, the newest revision's name, the time. Out: pods to delete, usually one.
-Kubernetes: the last part of updateStatefulSet, updateStatefulSetAfterInvariantEstablished. Next: `controller`.
+Kubernetes: the last part of updateStatefulSet, updateStatefulSetAfterInvariantEstablished.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """What a StatefulSet says about itself.
 
 In: the StatefulSet, its pods, the revisions it comes from and goes to, the time. Out: its status, and when that may
-change by itself. Kubernetes: updateStatus, completeRollingUpdate. Next: `controller`.
+change by itself. Kubernetes: updateStatus, completeRollingUpdate.
 """
 
 from collections.abc import Sequence

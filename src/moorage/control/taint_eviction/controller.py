@@ -7,7 +7,6 @@ remembered is who waits and since when, for the event that says they need not wa
 of the same taint does not begin their time anew. Kubernetes: pkg/controller/tainteviction. Differs: timers survive a
 restart; a deadline follows the taints and tolerations there are, each taint with its own, where upstream keeps the
 first it had; a pod that is being deleted already is left alone.
-Next: `moorage.control.framework.runner` carries it out.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -3,7 +3,7 @@
 In: taints, a pod. Out: an `Eviction`. Tolerations are compiled under the controller manager's own gates, expressions
 in a cache of their own, which is bounded as everything here is. What cannot be compared is told in the log, once for
 each node and taint, with the first pod that was affected; failed expressions are told and counted. Kubernetes:
-GetMatchingTolerations, as pkg/controller/tainteviction calls it. Next: `controller`.
+GetMatchingTolerations, as pkg/controller/tainteviction calls it.
 """
 
 from moorage.client.protocol import Object

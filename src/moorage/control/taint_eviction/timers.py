@@ -8,7 +8,7 @@ everybody for ever.
 Kubernetes: pkg/controller/tainteviction begins when it notices a taint, keeps that in memory, and begins again when it
 is restarted; `kubectl taint` writes no `timeAdded`. Differs: the controller writes down when it noticed, as
 `timeAdded`, rounded up to a whole second, if a pod's time depends on it. A time in the future (a clock has gone back)
-is no time: the taint is noticed anew. Next: `controller`.
+is no time: the taint is noticed anew.
 """
 
 import math

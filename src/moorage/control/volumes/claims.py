@@ -5,7 +5,7 @@ one or none. Any other gets a volume that names it, or the smallest free one tha
 its class waits for the first consumer, the scheduler chooses: it makes a volume name the claim, or the claim name a
 node. One that is bound and asks for more grows. Kubernetes: syncClaim of pkg/controller/volume/persistentvolume.
 Differs: events are told when there is something new to tell, and not every 15 seconds; nothing is said about CSI
-migration. Next: `controller`.
+migration.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 In: volumes, claims, classes, nodes and pods. Keys: a claim as `namespace/name`, a volume as its name. Out: what
 `claims` and `volumes` say. Kubernetes: pkg/controller/volume/persistentvolume. Differs: looks at those whom a change
 concerns and not at everything every 15 seconds; where a volume can be reached from is no matter here, as there: the
-scheduler looks at that, and the kubelet. Next: `runner` carries it out.
+scheduler looks at that, and the kubelet.
 """
 
 from collections import Counter

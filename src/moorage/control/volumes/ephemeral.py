@@ -2,7 +2,7 @@
 
 In: pods and claims. Keys: pods. Out: a claim for each ephemeral volume, made of its template, owned by the pod and gone
 with it. A claim of that name that is somebody else's is left alone, and the pod is told. Kubernetes:
-pkg/controller/volume/ephemeral. Next: `controller` binds them.
+pkg/controller/volume/ephemeral.
 """
 
 from collections.abc import Iterable, Sequence

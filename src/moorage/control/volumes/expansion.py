@@ -3,7 +3,7 @@
 In: the claim and its volume. Out: the volume with the size that is asked for, then the claim's status with it; or a
 note for whoever else makes volumes larger. Whether a class allows that, and that nothing shrinks, is for the API server
 to say. Kubernetes: pkg/controller/volume/expand for the note, the external resizers of CSI for the rest. Differs: a
-simulated volume has its new size at once, and no file system waits for a node to make it larger. Next: `claims`.
+simulated volume has its new size at once, and no file system waits for a node to make it larger.
 """
 
 from moorage.client.events.event_action import reference_to

@@ -1,8 +1,7 @@
 """Which pods use a claim.
 
 In: changes of pods. Out: pods by the claims that they name, those of ephemeral volumes among them. Kubernetes:
-pkg/controller/volume/common, the index of pods by claim. Next: `claims` tells for whom a claim waits, `protection`
-whether somebody needs it.
+pkg/controller/volume/common, the index of pods by claim.
 """
 
 from moorage.client.protocol import Object

@@ -4,7 +4,7 @@
 for all claims that are to go. The finalizer goes when no pod that has a node uses the claim, by what the API server
 says and not only by what was heard. `persistentvolume-protection-controller`: in, volumes; keys are their names. The
 finalizer goes when the volume is not bound. Both add it to what has none, because it was there before them.
-Kubernetes: pkg/controller/volume/pvcprotection and pvprotection. Next: `runner` carries it out.
+Kubernetes: pkg/controller/volume/pvcprotection and pvprotection.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

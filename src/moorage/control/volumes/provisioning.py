@@ -7,7 +7,7 @@ simulated too, so that manifests written for real clusters work where there is n
 node can be reached from where the class's allowedTopologies and the node's labels agree, or without allowedTopologies
 from the node's zone; one that waits for nobody, from all of the allowed topologies. What a claim selects by labels is
 not made: a new volume has none. Kubernetes: provisionClaim of pkg/controller/volume/persistentvolume, and the external
-provisioners of CSI. Differs: what is provisioned is there at once. Next: `claims`, which binds what was made.
+provisioners of CSI. Differs: what is provisioned is there at once.
 """
 
 import re

@@ -4,7 +4,7 @@ In: changes of volumes and claims. Out: the best volume for a claim, the claims 
 that name a claim, the claims that name a volume; and which volumes have been chosen for a claim but do not say so
 yet: several claims are looked at at a time, and two of them had better not try to take the same volume (the API server
 would refuse one of them). All of it follows from the objects; nothing is lost by forgetting it. Kubernetes:
-pkg/controller/volume/persistentvolume/index.go. Next: `claims` and `volumes` decide.
+pkg/controller/volume/persistentvolume/index.go.
 """
 
 from bisect import bisect_left, insort

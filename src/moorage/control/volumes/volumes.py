@@ -5,7 +5,7 @@ its policy says: kept, deleted (the object: whatever else there was is simulated
 simulated and the volume is of a kind that Kubernetes recycles; what cannot be done makes it Failed.
 Kubernetes: syncVolume and reclaimVolume of pkg/controller/volume/persistentvolume. Differs: a volume is deleted in the
 step after the one that releases it, if it has not changed in between; one that is to go before its claim has taken it
-is let go, and not kept for ever. Next: `controller`.
+is let go, and not kept for ever.
 """
 
 from collections.abc import Sequence

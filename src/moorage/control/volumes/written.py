@@ -3,7 +3,7 @@
 In: a volume and a claim as they are. Out: actions, and none for what is written already. What decides whom a volume
 belongs to is written only if nobody has written since, the volume before the claim: two claims that want one volume
 cannot both have it, and a crash in between leaves a volume that names its claim, which finds it again. Kubernetes:
-bind, unbindVolume, updateClaimStatus of pkg/controller/volume/persistentvolume. Next: `claims` and `volumes`.
+bind, unbindVolume, updateClaimStatus of pkg/controller/volume/persistentvolume.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """What somebody probably meant: `007` → `7`, `1e3` → `1000`, `containerd://2.1.4` → `2.1.4`.
 
 In: a text that is no canonical integer, or no semantic version. Out: the nearest one, or None where a guess would be
-worse than silence. Kubernetes: says only that it is invalid. Next: `hints` puts these into sentences.
+worse than silence. Kubernetes: says only that it is invalid.
 """
 
 from __future__ import annotations

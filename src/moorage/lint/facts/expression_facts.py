@@ -2,7 +2,7 @@
 
 In: every subject, once; then the distinct taints. Out, when all input is read: `taint-not-comparable` at the taint,
 naming the expression. Expressions that do not look at the key are left out: they are not about any taint in particular.
-Kubernetes: logs each failure at each attempt. Next: `engine` asks for the complaints at the end.
+Kubernetes: logs each failure at each attempt.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: the syntax tree of a toleration's expression. Out: the fields of the taint it reads, the texts it mentions, and
 whether it can be true at all: `taint.effect == 'NoSchedul'` cannot, whatever else is true. Kubernetes: compiles and
-does not look further. Next: `rules.expressions`, which also tries taints.
+does not look further.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ which name the place they clash with.
 Memory is bounded by distinct facts, not by objects: five thousand nodes have a dozen distinct taints. What exceeds the
 limits below is left out, never stored. Kubernetes: nobody looks at both sides at once; the scheduler logs it, pod by
 pod.
-Next: `rules.spread`, and `engine`, which asks for the findings at the end.
 """
 
 from __future__ import annotations

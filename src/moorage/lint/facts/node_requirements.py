@@ -2,7 +2,6 @@
 
 In: a `Subject`. Out: (path, requirement) pairs of matchExpressions, required and preferred. Kubernetes: the same
 fields.
-Next: `rules.versions`, `requirements` and `facts` look at the operators.
 """
 
 from __future__ import annotations

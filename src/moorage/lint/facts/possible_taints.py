@@ -7,7 +7,7 @@ then questions about a few dozen taints instead of about all of them.
 How: a toleration asks whether a value is a given text, or on which side of a threshold its number or its version is.
 The thresholds cut the numbers and the versions into intervals, and one value for each interval (and for each threshold
 itself) stands for all. A taint's value is a label value: it is never negative, has no `+`, and ends after 63 bytes.
-Kubernetes: validateNodeTaints, which decides what a node can have. Next: `rules.tolerations` asks the two questions.
+Kubernetes: validateNodeTaints, which decides what a node can have.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a parsed version. Out: whether its author can have meant a pre-release. `1.36.0-rc.1` and `1.36.0-0` are meant so;
 `5.15.0-91-generic`, `1.30.5-gke.1014001` and `1.29.0-eks-5e0fdde` are builds *after* the release, yet parse as
-pre-releases and sort below it. Kubernetes: blang/semver, which follows semver.org. Next: `rules.versions`, `facts`.
+pre-releases and sort below it. Kubernetes: blang/semver, which follows semver.org.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which feature gates the input needs, and which Kubernetes versions would accept it as written.
 
 In: every subject, once. Out: for each feature used, the first place that uses it; and, from the gates' history, the
-versions that accept all of it, with which gates switched on. Kubernetes: pkg/features. Next: `report` prints it last.
+versions that accept all of it, with which gates switched on. Kubernetes: pkg/features.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The report for programs: one JSON object with findings, problems, what the input needs, and a summary.
 
-In: findings grouped by source. Out: JSON, one finding a line, so that it can also be read while it grows. Next:
-`sarif`.
+In: findings grouped by source. Out: JSON, one finding a line, so that it can also be read while it grows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What every report form is, and what it is told at the end.
-
-Next: `text`, the form for people.
-"""
+"""What every report form is, and what it is told at the end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """GitHub workflow commands: annotations on the lines of a pull request.
 
 In: findings grouped by source. Out: `::error file=…,line=…::message` lines, and the summary as plain text.
-Next: `moorage.cli.commands.lint`, which chooses the form.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """JUnit XML, which every CI system shows: a suite for each source, a failed case for each finding.
 
-In: findings grouped by source. Out: XML that parses whatever bytes the manifests hold. Next: `github`.
+In: findings grouped by source. Out: XML that parses whatever bytes the manifests hold.
 """
 
 from __future__ import annotations

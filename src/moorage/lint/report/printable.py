@@ -1,6 +1,6 @@
 """Text from files, made safe to print: manifests are other people's text, terminals obey control characters.
 
-In: any text. Out: the same with what is not printable written as an escape. Next: `text` and `github` print these.
+In: any text. Out: the same with what is not printable written as an escape.
 """
 
 from __future__ import annotations

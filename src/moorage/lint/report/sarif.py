@@ -1,6 +1,6 @@
 """SARIF 2.1.0, which code hosts read into their review pages.
 
-In: findings grouped by source. Out: one SARIF log with one run. Next: `junit`.
+In: findings grouped by source. Out: one SARIF log with one run.
 """
 
 from __future__ import annotations

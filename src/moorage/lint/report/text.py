@@ -1,6 +1,6 @@
 """The report for people: the place, what is wrong, the line with a caret, what to do; last what the input needs.
 
-In: findings grouped by source. Out: text for a terminal, coloured only if asked. Next: `json`.
+In: findings grouped by source. Out: text for a terminal, coloured only if asked.
 """
 
 from __future__ import annotations

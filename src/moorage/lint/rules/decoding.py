@@ -3,7 +3,6 @@
 In: the decoder's errors, and documents whose kind or fields do not fit. Out: `unreadable`, `not-an-object`,
 `unserved-version`, `unknown-field`, `duplicate-field`, and `rejected` for values of the wrong type.
 Kubernetes: kubectl and the API server's decoder say these; a strict server refuses unknown and duplicate fields.
-Next: `rejection`, for objects that could be decoded.
 """
 
 from __future__ import annotations

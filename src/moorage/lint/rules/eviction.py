@@ -2,7 +2,7 @@
 
 In: a pod's tolerations. Out: `toleration-seconds-evicts`.
 Kubernetes: the taint-eviction controller starts the timer when it sees a NoExecute taint that the toleration matches,
-whatever the taint's value does later. Next: `versions`.
+whatever the taint's value does later.
 """
 
 from __future__ import annotations

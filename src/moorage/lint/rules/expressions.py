@@ -4,7 +4,7 @@ In: a pod's tolerations with an expression. Out: `cel-constant`, `cel-tolerates-
 `cel-always-fails`, `cel-expensive`, and `toleration-never-matches` where an expression can be seen to be false.
 How: the syntax tree tells what the expression reads; a few dozen taints, made from the constants in the expression and
 from taints every cluster has, tell what it answers. Each distinct expression is looked at once.
-Kubernetes: checks type and cost, nothing else. Next: `moorage.lint.engine`.
+Kubernetes: checks type and cost, nothing else.
 """
 
 from __future__ import annotations

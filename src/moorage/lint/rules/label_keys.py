@@ -4,7 +4,6 @@ In: pods and templates with such keys. Out: `template-pods-rejected`, `match-lab
 `pod-template-hash-absent`.
 Kubernetes: merges the keys into the selector when a pod is created and validates afterwards; a template is validated
 unmerged, so its mistakes show only in the events of the ReplicaSet. A key the pod has no label for is skipped silently.
-Next: `rollout`.
 """
 
 from __future__ import annotations

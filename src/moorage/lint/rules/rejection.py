@@ -1,7 +1,6 @@
 """What the API server would answer: its refusals, with a hint where one helps.
 
 In: an object and the gates. Out: `rejected`, one complaint for each field error, in the API server's words and order.
-Next: `label_keys`, for what it will say later, when the pods of a template are created.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In: Deployments, and DaemonSets that surge. Out: `rollout-deadlock`, together wi
 that `spread` can keep quiet where the input's nodes have enough of them.
 Kubernetes: the new pod may not stand beside an old one, and no old one is removed before the new one is ready, if
 maxUnavailable is 0 or rounds down to 0. Required affinity to one's own pods makes it worse: all are in one zone, and a
-free node elsewhere is of no use. Next: `spread`.
+free node elsewhere is of no use.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: spread constraints, and the nodes of the input. Out: `spread-over-taints`, when all input is read.
 Kubernetes: with nodeTaintsPolicy unset, tainted nodes count (Ignore); an empty domain that no pod can enter keeps the
-minimum at 0, and soon every other domain exceeds maxSkew. Next: `expressions`.
+minimum at 0, and soon every other domain exceeds maxSkew.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a pod's tolerations. Out: `toleration-never-matches`, `toleration-redundant`.
 Kubernetes: accepts both without a word; the taint-eviction controller takes the first toleration that matches a taint,
-which is why order and tolerationSeconds count. Next: `eviction`, for what tolerationSeconds does.
+which is why order and tolerationSeconds count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Versions asked for that parse as pre-releases: `SemverGt 5.15.0-91-generic` does not mean what it says.
 
 In: tolerations and node affinity with Semver operators. Out: `version-is-prerelease` at the pod's side; `facts` says it
-at the node's side, where a taint or label meets such a comparison. Kubernetes: blang/semver. Next: `label_keys`.
+at the node's side, where a taint or label meets such a comparison. Kubernetes: blang/semver.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ their key. A thousand pods that each have a claim of their own, on a volume of t
 the volumes are alike. A claim is itself and no other if it matters who else uses it, if a volume was reserved for it,
 or if a message would name it.
 Kubernetes: volumebinding's podHasPVCs and GetPodVolumeClaims; it prepares each pod by itself.
-Next: `shape`, then the volume plugins, which read the facts and never the names.
 """
 
 from enum import StrEnum

@@ -3,7 +3,6 @@
 In: a volume of a pod or a PersistentVolume. Out: the driver and handle it is counted under, and the node affinity the
 driver reads, on nodes that say in their CSINode that the plugin has moved. On other nodes nothing is translated.
 Kubernetes: csi-translation-lib. Differs: a disk that it could not translate is one that is not counted.
-Next: `attachments` counts, VolumeBinding asks for the affinity.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
 """Which StorageClass is the cluster's default one.
 
 In: the classes there are. Out: the one that claims without a class get: of several that are marked the newest, then
-the first by name. Kubernetes: pkg/volume/util, GetDefaultClass. Next: the DefaultStorageClass admission plugin for new
-claims, `moorage.control.volumes` for those that were there first.
+the first by name. Kubernetes: pkg/volume/util, GetDefaultClass.
 """
 
 from collections.abc import Iterable

@@ -1,10 +1,9 @@
 """Which volumes a claim can be bound to, wherever its pod will be.
 
 In: a claim. Out: whether a PersistentVolume is large enough, of the right class, mode and access, selected, and free;
-and why not. Where the volume can be reached from is another question: see `moorage.schedule.plugins.volumes.volume_topology`.
+and why not. Where the volume can be reached from is another question: see `schedule.plugins.volumes.volume_topology`.
 Kubernetes: component-helpers/storage/volume, FindMatchingVolume.
 Differs: a volume without a phase, as people write them, is available; that is what a cluster would make of it.
-Next: `moorage.schedule.plugins.volumes.volume_pool`, which keeps the volumes that match.
 """
 
 from moorage.match.label_selector import EVERYTHING, NOTHING, Selector, compile_label_selector

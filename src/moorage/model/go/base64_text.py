@@ -2,8 +2,7 @@
 
 In: text. Out: why it is no base64, or None; the bytes, or their number. `BASE64_PATTERN` matches exactly the texts that
 are base64, so that views can be checked without calling this. Line ends are skipped wherever they are, and the bits
-after the last byte may be anything. Kubernetes: encoding/base64 under encoding/json. Next: `named_types`, and
-`conversion`, which reports.
+after the last byte may be anything. Kubernetes: encoding/base64 under encoding/json.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Go's durations: `1h30m`, `15s`, `1.5s`, read into nanoseconds and written as Go writes them.
 
-Kubernetes: metav1.Duration over time.ParseDuration and Duration.String. Next: `moorage.schedule.config.process_settings`.
+Kubernetes: metav1.Duration over time.ParseDuration and Duration.String.
 """
 
 import re

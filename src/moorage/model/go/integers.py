@@ -1,7 +1,7 @@
 """Go's fixed-width integers where Kubernetes' results depend on how they overflow.
 
 In: Python integers. Out: what int32 and int64 arithmetic would hold, and whether it still is the true result.
-Kubernetes: k8s.io/apimachinery/pkg/api/resource/math.go. Next: `quantity`.
+Kubernetes: k8s.io/apimachinery/pkg/api/resource/math.go.
 """
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1

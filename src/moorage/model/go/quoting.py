@@ -1,6 +1,6 @@
 """Go's ways of writing values, which Kubernetes' error texts are made of: `%q` and `json.Marshal`.
 
-In: Python values. Out: the characters Go would print. Next: `field_error`, which puts them into messages.
+In: Python values. Out: the characters Go would print.
 """
 
 from typing import Any

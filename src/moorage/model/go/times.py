@@ -3,7 +3,7 @@
 In: text. Out: why it is no time, or None. `TIME_PATTERN` matches exactly the texts that are times, so that views can
 be checked without calling this; `MICRO_TIME_PATTERN` those with six digits after the point, which some fields demand.
 Kubernetes: metav1.Time, which asks time.Parse(time.RFC3339), and metav1.MicroTime. As there, an hour may have one digit
-and seconds any fraction. Next: `named_types`, and `conversion`, which reports.
+and seconds any fraction.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Views hold these where a field is absent or null, so that `labels: {}` and no labels at all are the same to all logic
 (they are equal, and hash alike) and still two things to messages: Go prints the first as `{}` and the second as
-`null`. Kubernetes: empty and nil slices and maps. Next: `view` and `go_text`, which prints them.
+`null`. Kubernetes: empty and nil slices and maps.
 """
 
 from typing import Any

@@ -4,7 +4,7 @@ In: a raw document and the view type of its kind. Out: the view, or ConversionEr
 the wrong type. A null means absence, as for Go; an absent element of a list or map is its type's zero. Kubernetes:
 sigs.k8s.io/json, which names the Go struct, the fields above it without indices, and the Go type. It reports one
 problem only: the first with a type that decodes itself (quantities, times, ports), or else the first of all; it is the
-first here, too. Next: `kinds`, which knows the view type of each kind.
+first here, too.
 """
 
 from typing import Any, NamedTuple, TypeVar

@@ -3,7 +3,7 @@
 In: a raw document and the view type of its kind. Out: the same document, or, where it has fields that the kind does
 not have or fields that are null, one without them, which shares the rest with it. Kubernetes: what is left of a
 document when it was decoded into a Go struct and written again. Times that Go writes as null when they are not set
-stay. Next: `moorage.serve.decoding`.
+stay.
 """
 
 from typing import Any

@@ -3,8 +3,7 @@
 In: the name of a Go type and one of its fields. Out: a row, or none in the usual case, where a list is atomic and an
 object is granular. Two readers with different rules share a row: server-side apply looks at `topology` and `keys`,
 strategic merge patch at `patch_strategy` and `patch_merge_key`. They disagree for a few fields, as upstream's do.
-Kubernetes: the `+listType`, `+listMapKey`, `+structType`, `+mapType` and `patchStrategy` marks of k8s.io/api. Next:
-`schema`, which lays these rows over the views.
+Kubernetes: the `+listType`, `+listMapKey`, `+structType`, `+mapType` and `patchStrategy` marks of k8s.io/api.
 """
 
 from typing import Any, Final, Literal, NamedTuple

@@ -4,8 +4,7 @@ In: the facts of a kind, whose view is reflected upon. Out: a `StructType`, fiel
 the topology of every list. Levels are made when first asked for and shared between kinds, so that a server's start
 pays nothing and recursive types are no trouble. What a view does not know has no type: `StructType.field` answers
 `UNTYPED`, under which lists are atomic and maps granular.
-Kubernetes: the OpenAPI models that server-side apply and strategic merge patch read. Next: `moorage.serve.patch`,
-`moorage.serve.apply` and `moorage.serve.openapi`.
+Kubernetes: the OpenAPI models that server-side apply and strategic merge patch read.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The string and map types to which Go gives a name of their own.
 
 In Python they are plain `str` and `dict`; the name is kept because the API server's messages show it ("... of type
-v1.TaintEffect"). Kubernetes: k8s.io/api and k8s.io/apimachinery. Next: the views, which use these as field types.
+v1.TaintEffect"). Kubernetes: k8s.io/api and k8s.io/apimachinery.
 """
 
 from typing import Annotated

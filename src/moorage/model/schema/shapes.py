@@ -1,8 +1,7 @@
 """The shape of a typed view, compiled once per type: which fields it has, and what each may hold.
 
 In: view types. Out: trees of shapes with Go's names for types, as the API server's decoding errors show them.
-Kubernetes: Go's reflection over the same structs. Next: `conversion` and `unknown_fields`, which walk raw documents
-along shapes.
+Kubernetes: Go's reflection over the same structs.
 """
 
 import types

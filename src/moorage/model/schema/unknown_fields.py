@@ -2,8 +2,7 @@
 
 In: a raw document and the view type of its kind. Out: the unknown fields in the order of the document, each with the
 nearest known field. Kubernetes: strict decoding (`unknown field "spec.foo"`). Differs: suggests a name. Documents
-without unknown fields, which are nearly all, cost one set comparison per object. Next: `moorage.lint`, which reports
-them.
+without unknown fields, which are nearly all, cost one set comparison per object.
 """
 
 from functools import lru_cache

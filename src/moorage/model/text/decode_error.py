@@ -1,7 +1,4 @@
-"""Why a stream could not be read as API objects: one error, with file, line, column and reason.
-
-Next: `documents`, which yields these beside the documents it could read.
-"""
+"""Why a stream could not be read as API objects: one error, with file, line, column and reason."""
 
 from enum import Enum
 

@@ -3,7 +3,7 @@
 In: a binary stream and its name. Out: `Document`s and `DecodeError`s in the order of the stream; an error never stops
 what follows it. Empty documents are passed over; `List` objects, as kubectl prints them, are taken apart into their
 items. Kubernetes: kubectl's resource builder over apimachinery/pkg/util/yaml. Differs: every document knows its lines;
-size, nesting and aliases are bounded. Next: `kinds`, which makes typed views of documents.
+size, nesting and aliases are bounded.
 """
 
 import io

@@ -1,6 +1,6 @@
 """A map of a JSON text: at which offset each key, item and value stands.
 
-In: text that has already been decoded, so it is valid. Out: a tree of places. Next: `positions`.
+In: text that has already been decoded, so it is valid. Out: a tree of places.
 """
 
 import re

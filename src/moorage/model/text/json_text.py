@@ -2,7 +2,7 @@
 
 In: text that starts with `{`. Out: the values in it and the offset at which each starts. Kubernetes: sigs.k8s.io/json,
 which is Go's decoder made strict. As there, a lone surrogate becomes the replacement character; unlike there, a
-number with a fraction of zero is the integer it equals, as kubectl makes it. Next: `documents`.
+number with a fraction of zero is the integer it equals, as kubectl makes it.
 """
 
 import json

@@ -2,7 +2,6 @@
 
 In: the scalar's text. Out: the JSON value Kubernetes makes of it (numbers as Go's JSON encoder would print them, so an
 integral float is an integer). Kubernetes: sigs.k8s.io/yaml over go-yaml v2, which follows YAML 1.1 with exceptions.
-Next: `yaml_text`, which calls this for every plain scalar that could be more than text.
 """
 
 import math

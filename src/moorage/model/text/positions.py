@@ -1,7 +1,7 @@
 """Where in its text a field stands. Computed only when asked for, since most documents are never asked.
 
 In: the nodes of a document (YAML) or its text (JSON), and the steps of a field path. Out: line and column, counted from
-one, of the key or the list item; of the closest ancestor where the field itself does not exist. Next: `documents`.
+one, of the key or the list item; of the closest ancestor where the field itself does not exist.
 """
 
 import re

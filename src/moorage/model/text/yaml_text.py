@@ -3,7 +3,7 @@
 In: the bytes of one document, already cut out of its stream. Out: plain dicts, lists and scalars as Kubernetes' YAML to
 JSON conversion would make them, the duplicate keys, and the nodes. libyaml composes the nodes; what becomes of tags,
 merge keys, mapping keys and plain scalars is decided here. Kubernetes: sigs.k8s.io/yaml over go-yaml v2.
-Differs: nesting and aliases are bounded before anything is built. Next: `documents`.
+Differs: nesting and aliases are bounded before anything is built.
 """
 
 import binascii

@@ -1,7 +1,7 @@
 """ConfigMaps and Secrets.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's; bytes stay the base64 text
-that the document has. Kubernetes: k8s.io/api/core/v1. Next: `kinds`, the registry of all kinds.
+that the document has. Kubernetes: k8s.io/api/core/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

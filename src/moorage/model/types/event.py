@@ -1,7 +1,7 @@
 """Events of the core group, what kubectl and controllers of every age write and read.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1. Next: `reported_event`, the same facts in their newer form.
+k8s.io/api/core/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

@@ -1,7 +1,7 @@
 """Jobs and CronJobs.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/batch/v1. Next: `workload`, from where they are imported.
+k8s.io/api/batch/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

@@ -1,7 +1,7 @@
 """Leases: who holds what, and until when. Nodes renew theirs as a heartbeat, leaders as their claim.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/coordination/v1. Next: `kinds`, the registry of all kinds.
+k8s.io/api/coordination/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

@@ -1,7 +1,7 @@
 """Pods and pod templates. Every type a pod is made of can be imported from here.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1. Next: `workload`, whose kinds make pods from templates.
+k8s.io/api/core/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

@@ -1,7 +1,7 @@
 """Questions about oneself: who am I, may I, and what may I.
 
 In: raw documents, by way of `conversion.convert_view`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/authentication/v1 and authorization/v1. Next: `moorage.serve.resources.virtual`, which answers.
+k8s.io/api/authentication/v1 and authorization/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

@@ -1,7 +1,7 @@
 """Security contexts of pods and containers.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1. Next: `container` and `pod`.
+k8s.io/api/core/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

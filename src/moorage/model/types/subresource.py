@@ -1,8 +1,7 @@
 """What is sent to subresources and never stored: Binding, Eviction, Scale, DeleteOptions.
 
 In: raw documents, by way of `conversion.convert_view`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1, policy/v1, autoscaling/v1, k8s.io/apimachinery/pkg/apis/meta/v1. Next: `moorage.admit`, which acts
-on them.
+k8s.io/api/core/v1, policy/v1, autoscaling/v1, k8s.io/apimachinery/pkg/apis/meta/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

@@ -3,7 +3,7 @@
 A view is a frozen msgspec struct whose class name is the Go type's name, whose attribute names are the JSON names, and
 whose defaults are Go's zero values: absent strings are "", absent lists (), absent pointers None. Views are for
 logic; the raw document stays the truth, so a view need not keep what it does not know.
-Kubernetes: the Go structs of k8s.io/api v1.36. Next: `meta`, the first views.
+Kubernetes: the Go structs of k8s.io/api v1.36.
 """
 
 from typing import Annotated

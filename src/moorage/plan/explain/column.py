@@ -1,6 +1,6 @@
 """What every plugin says about one node: the column of the matrix, with those that have no objection and why.
 
-In: a shape's `Candidates` and a slot. Out: a `Cell` per filter of the profile, in run order. Next: `explanation`.
+In: a shape's `Candidates` and a slot. Out: a `Cell` per filter of the profile, in run order.
 """
 
 from enum import StrEnum

@@ -3,7 +3,6 @@
 In: a `Target` and the world at its turn. Out: an `Explanation`: which nodes refuse it for which reasons (all of them,
 not only the first), the scores of the others and who wins, what preemption would do, and the smallest changes that
 would make it fit, each of them tried. Kubernetes prints one line of this, in the FailedScheduling event.
-Next: `explanation_text` and `explanation_plain`, which write it down.
 """
 
 from enum import StrEnum

@@ -2,7 +2,7 @@
 
 In: a shape's `Candidates`. Out: `Refused`: nodes of which every plugin says exactly the same, so that nothing is lost;
 and `merged`, which makes lines of them: nodes with the same reasons, or, where that is still too much, with the same
-taint keys, or refused by the same plugins. Next: `explanation`, and `explanation_text`, which prints lines.
+taint keys, or refused by the same plugins.
 """
 
 import re

@@ -1,7 +1,6 @@
 """An explanation as plain data, which JSON writes down.
 
 `version` changes only if a field changes its meaning or goes; new fields may come at any time.
-Next: `moorage.cli.commands.explain`.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 In: `pod/web-1`, `web-1`, `shop/web-1`, `deployment/web`, and a world with all pods made and none placed. Out: a
 `Target`: the pod, and a world in which whoever comes before it in the queue has been placed, as `moorage plan` would.
-Of a workload it is the first pod that stays Pending, or the next one if all of them fit. Next: `explanation`.
+Of a workload it is the first pod that stays Pending, or the next one if all of them fit.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,6 @@
 """An explanation for people: what becomes of the pod, why not elsewhere, who scores what, what would help.
 
 In: an `Explanation`. Out: lines for a terminal, coloured only if asked, long lists cut short unless all is wanted.
-Next: `moorage.cli.commands.explain`.
 """
 
 import textwrap

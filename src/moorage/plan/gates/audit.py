@@ -3,7 +3,7 @@
 In: an inventory that was read with all gates on. Out: `Finding`s: the fields that need a gate, and per component what
 becomes of the object without it. The same functions decide here that decide in a cluster: admission says what would be
 refused, in its words, and eviction says who would have to leave. Kubernetes: "Downgrade" and "Version Skew" of the
-documents, as corrected by how Kubernetes works. Next: `report`.
+documents, as corrected by how Kubernetes works.
 """
 
 import math

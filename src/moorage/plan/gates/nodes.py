@@ -1,7 +1,7 @@
 """Which nodes a pod may use and a volume can be reached from, under some gates: asked once per distinct wish.
 
 In: the nodes of an inventory; pods and volumes, of which many wish the same. Out: names of nodes, compiled tolerations.
-Taints and node affinity alone count: what else a node lacks may be there tomorrow. Next: `audit`.
+Taints and node affinity alone count: what else a node lacks may be there tomorrow.
 """
 
 import msgspec

@@ -1,6 +1,6 @@
 """Findings of an audit as text for people and as JSON for machines.
 
-In: findings. Out: text, or a document. Next: `moorage.cli.commands.gates`.
+In: findings. Out: text, or a document.
 """
 
 from collections.abc import Iterable, Iterator

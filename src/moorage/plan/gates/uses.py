@@ -1,6 +1,6 @@
 """Where a pod, a template or a volume uses what a gate guards.
 
-In: typed views. Out: `Use`s, each with the path of the field. Next: `audit`.
+In: typed views. Out: `Use`s, each with the path of the field.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """Everything the input describes, admitted: nodes, pods, workloads, volumes, classes, each with its place.
 
 In: objects from `reading`. Out: `Inventory`, in the order of the input, and what there is to say about it. A later
-object of the same kind, namespace and name takes the place of the earlier one. Next: `world` makes a cluster of it.
+object of the same kind, namespace and name takes the place of the earlier one.
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 In: a kubeconfig. Out: a `LiveCluster`: raw objects of every kind that matters, read page by page, and what could not be
 had: kinds that the server does not know or that we may not list are left out, with a note. Whoever cannot reach the
 server at all, or may not see nodes and pods, gets `NoLiveCluster`. Nothing is written to the cluster, ever. Kubernetes:
-kubectl get. Next: `plan` and `explain` feed it to `moorage.plan.planner`.
+kubectl get.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""What there is to say about the input of a plan: what was refused, what refers to nothing, what was passed over.
-
-Next: `reading`, which writes most of them; the reports print them.
-"""
+"""What there is to say about the input of a plan: what was refused, what refers to nothing, what was passed over."""
 
 from collections.abc import Callable
 from enum import StrEnum

@@ -5,7 +5,7 @@ whatever it refuses is noted with its place and left out. What `kubectl get -o y
 with a uid or a phase exists already, so it is not created once more (its label keys are merged, its status counts).
 An object that comes a second time is an update of the first, as `kubectl apply` would make it. Objects of a live
 cluster come in without a file around them.
-Kubernetes: kubectl apply, and the API server behind it. Next: `priorities`, which needs all PriorityClasses.
+Kubernetes: kubectl apply, and the API server behind it.
 """
 
 import sys

@@ -3,7 +3,6 @@
 In: an inventory. Out: notes, one for each missing object, at the place of the first that names it. The plan is made
 nevertheless: whoever needs the missing thing stays Pending, for the reason a cluster would give. Where the input has
 no claims at all, it is the output of a `kubectl get` that did not ask for them, and one note says so.
-Next: `world`.
 """
 
 from moorage.model.types.pod import PodSpec

@@ -1,6 +1,6 @@
 """Long lists made short: pods by workload and node, pending pods by reason, nodes by how full they are.
 
-In: an `Outcome`. Out: groups that `text` and `markdown` print alike. Next: `text`.
+In: an `Outcome`. Out: groups that `text` and `markdown` print alike.
 """
 
 from collections import Counter

@@ -1,7 +1,6 @@
 """The plan as a page: for pull requests, tickets and wikis.
 
 In: an `Outcome`, a `Difference`, a `Rollout`. Out: Markdown with tables, cut short like `text` unless all is wanted.
-Next: `moorage.cli.commands.plan`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """A plan as plain data, which JSON and YAML write down.
 
 `version` changes only if a field changes its meaning or goes; new fields may come at any time.
-Next: `moorage.cli.commands.plan`.
 """
 
 from typing import Any

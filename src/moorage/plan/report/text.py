@@ -1,7 +1,7 @@
 """The plan for people: placements by workload and node, what stays Pending and why, how full the nodes become.
 
 In: an `Outcome`, a `Difference`, a `Rollout`. Out: lines for a terminal, coloured only if asked, long lists cut short
-unless all is wanted. The summary is the last line, where the eye is when the command ends. Next: `markdown`.
+unless all is wanted. The summary is the last line, where the eye is when the command ends.
 """
 
 import textwrap

@@ -5,7 +5,6 @@ problem for each mistake, by file and line. Fields that nobody knows are mistake
 is refused in its words; what Moorage does not support is refused by name. Settings of the process (leader election,
 the client's limits, profiling) are checked and otherwise of no effect offline.
 Kubernetes: cmd/kube-scheduler/app/options/configfile.go and apis/config/validation.
-Next: `configured_profiles` for each profile, then `configured_scheduler`.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """The scheduler's configuration file as typed views, field for field that of Kubernetes.
 
 In: raw documents. Out: frozen views; the arguments of plugins stay raw here, because their type depends on the plugin.
-Kubernetes: k8s.io/kube-scheduler/config/v1 and k8s.io/component-base/config/v1alpha1. Next: `configuration`.
+Kubernetes: k8s.io/kube-scheduler/config/v1 and k8s.io/component-base/config/v1alpha1.
 """
 
 # The names are the API's own and its reference documents each of them.

@@ -2,7 +2,7 @@
 
 In: a profile. Out: `GivenArgs`, which can be validated once everything could be read. Arguments may say what they are
 (`kind: NodeAffinityArgs`) and need not. Kubernetes: decodeNestedObjects of k8s.io/kube-scheduler/config/v1, and
-validatePluginConfig. Differs: arguments of a plugin that is not there are refused. Next: `configuration`.
+validatePluginConfig. Differs: arguments of a plugin that is not there are refused.
 """
 
 from typing import Any, Protocol

@@ -2,7 +2,7 @@
 
 In: a profile and the arguments of its plugins, which are valid. Out: a `ConfiguredProfile`; problems and notes go to
 a `Complaints`. What Kubernetes' framework would refuse is refused in its words; what only Moorage cannot do is refused
-by name, with what to do about it. Kubernetes: framework/runtime/framework.go. Next: `configured_scheduler`.
+by name, with what to do about it. Kubernetes: framework/runtime/framework.go.
 """
 
 from collections.abc import Iterator, Mapping

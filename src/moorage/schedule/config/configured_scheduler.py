@@ -1,7 +1,7 @@
 """A scheduler as it was configured: profiles by name, what preemption may do, how long pods back off.
 
 In: a `Configuration`, made by `configuration` from a file, or the one of a scheduler that nobody configured. Out: the
-`Scheduler`. Kubernetes: profile.NewMap and scheduler.New. Next: `moorage.plan`.
+`Scheduler`. Kubernetes: profile.NewMap and scheduler.New.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 In: the scheduler's gates and the arguments of plugins. Out: a `Profile`. The order matters twice: the first plugin to
 refuse a node gives the reason that is counted in the event, and cheap filters that say no for good come before dear
 ones. Kubernetes: apis/config/v1/default_plugins.go and framework/plugins/registry.go. Differs: dynamic resource
-allocation and pod groups are not there. Next: `configured_profiles`, for those who want other plugins or weights.
+allocation and pod groups are not there.
 """
 
 from collections.abc import Callable, Mapping

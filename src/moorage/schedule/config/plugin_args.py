@@ -2,8 +2,7 @@
 
 In: `args` of a profile's `pluginConfig`. Out: frozen views; their methods give what is to be used, defaults included.
 Kubernetes: types_pluginargs.go and defaults.go of kubescheduler.config.k8s.io/v1. DefaultPreemption's are in
-`preemption`. Differs: without arguments, DefaultPreemption looks at every node. Next: `plugin_args_validation`, and
-`default_profile`, which makes plugins with these.
+`preemption`. Differs: without arguments, DefaultPreemption looks at every node.
 """
 
 # The names are the API's own and its reference documents each of them.

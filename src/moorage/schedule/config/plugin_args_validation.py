@@ -1,7 +1,7 @@
 """Is something wrong with a plugin's arguments? The answer is Kubernetes', word for word.
 
 In: arguments, their path, the gates. Out: field errors in upstream's order. Kubernetes:
-apis/config/validation/validation_pluginargs.go, after defaulting. Next: `configuration` collects them.
+apis/config/validation/validation_pluginargs.go, after defaulting.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 In: the `plugins` of a profile, the default ones, and at which points each plugin may be asked. Out: names in run order
 by point, and the weights of those that score. First the lists of enabled and disabled plugins are merged; then
 `multiPoint` is spread over the points. Kubernetes: mergePluginSet in apis/config/v1/default_plugins.go, then
-expandMultiPointPlugins and getValidScoreWeights in framework/runtime. Next: `configured_profiles`.
+expandMultiPointPlugins and getValidScoreWeights in framework/runtime.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """The parts of a scheduler's configuration that are about its process: leader election and the API server's client.
 
 In: their views. Out: field errors. Offline nothing else reads these settings; they are checked so that a file which
-passes here passes there. Kubernetes: k8s.io/component-base/config/validation, after defaulting. Next: `configuration`.
+passes here passes there. Kubernetes: k8s.io/component-base/config/validation, after defaulting.
 """
 
 from moorage.model.field_error import FieldError, invalid

@@ -7,7 +7,6 @@ a few operations on arrays as long as there are classes. The winner is the same 
 score, then largest tie number.
 
 Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on a sample of the nodes.
-Next: `engine`, which keeps one of these per shape.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """The engine: shapes → candidates → placements, one profile over one cluster.
 
 In: pod records. Out: the slot of the best node for each. Keeps one `Candidates` per shape, the least recently used of
-which are dropped. Next: `cycle` adds preemption, nominations and the reasons when there is no node.
+which are dropped.
 """
 
 from collections import OrderedDict

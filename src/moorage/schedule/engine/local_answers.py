@@ -2,7 +2,7 @@
 
 In: the shape's local filters and scores. Out: which slots pass, what each scores by itself, and the raw scores that are
 normalised later. Pods come and go all the time and nodes seldom change, so what plugins say that do not read the pods
-of a node (taints, labels, images) is kept apart and asked again only when a node was. Next: `candidates`.
+of a node (taints, labels, images) is kept apart and asked again only when a node was.
 """
 
 from collections.abc import Callable, Iterable, Sequence

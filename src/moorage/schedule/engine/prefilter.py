@@ -1,7 +1,6 @@
 """What plugins can say before they look at any node: that there is no hope, or that only some nodes matter.
 
 In: what each plugin prepared, in run order. Out: one `PreFilterResult` for the shape. Kubernetes: RunPreFilterPlugins.
-Next: `candidates` filters what is left, `diagnosis` puts a rejection into words.
 """
 
 from collections.abc import Iterable

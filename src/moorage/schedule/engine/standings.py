@@ -6,7 +6,6 @@ compares classes and not nodes. A slot that changes costs O(log n).
 
 Of each class only the best slots wait in a heap: all those whose key is not below the class's floor. The others are
 looked at when the heap has run out, so a shape of which there are few pods never pays for sorting thousands of nodes.
-Next: `candidates`, which judges the classes.
 """
 
 from heapq import heapify, heappop, heappush

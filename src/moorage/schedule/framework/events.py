@@ -3,7 +3,6 @@
 In: an object before and after a change. Out: `Event`s, each of one kind; a change that scheduling does not read makes
 none. Kubernetes: ClusterEvent, NodeSchedulingPropertiesChange and PodSchedulingPropertiesChange.
 Differs: a pod that begins to end is an event, since spreading no longer counts it; so is a namespace with new labels.
-Next: `requeue` asks the plugins what an event means to them; `queue` moves pods accordingly.
 """
 
 from enum import Enum, auto

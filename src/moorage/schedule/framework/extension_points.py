@@ -1,7 +1,7 @@
 """Where in the life of a pod a plugin may be asked, by the names that configuration files use.
 
 Kubernetes: the fields of `Plugins` in kubescheduler.config.k8s.io/v1 and the interfaces of its scheduling framework,
-which its messages name. Next: `default_profile` says who is asked where.
+which its messages name.
 """
 
 from enum import StrEnum

@@ -2,7 +2,7 @@
 
 In: a plugin that filters. Out: one that may still reject a pod as a whole or name the only nodes that matter, but has
 nothing against any node. A configuration says so when it disables `filter` and leaves `preFilter`.
-Kubernetes: the two extension points are lists of their own. Next: `default_profile` puts it into a profile.
+Kubernetes: the two extension points are lists of their own.
 """
 
 from typing import Any

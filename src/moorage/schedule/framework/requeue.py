@@ -4,7 +4,7 @@ In: the plugins' `requeue_on` rows, a shape, who rejected it, an event. Out: whe
 for all waiting pods of one shape, and not even that where the labels of the pod that an event is about tell that it
 would say no: a thousand shapes that each wait for a pod of their own are filed under the label that such a pod has. The
 law: a hint never says no to an event that turns its plugin's no into a yes.
-Kubernetes: EnqueueExtensions with their QueueingHintFns, asked for each pod. Next: `queue`.
+Kubernetes: EnqueueExtensions with their QueueingHintFns, asked for each pod.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,7 @@
 """Traits: the few numbers by which a plugin tells slots apart; slots with equal traits are one class.
 
 A zone, the number of matching pods on the host, a raw score: five thousand nodes have a handful of combinations. What
-depends on all nodes at once is worked out per class instead of per node. Next: `standings` keeps the classes.
+depends on all nodes at once is worked out per class instead of per node.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,6 @@ that was placed changes the traits of few slots, the host's and not the zone's: 
 and the pods in each zone are counted beside it.
 
 What the plugin counts it keeps in its want, which follows the change log of the nodes (`Following`).
-Next: `standings` keeps the classes.
 """
 
 from collections import Counter

@@ -3,7 +3,6 @@
 The cycle counts such a pod on its node from the moment of the decision. It stays there until the watch says where the
 pod is, or until it is certain that the API server did not bind it; whoever resolves it first takes it out, and the
 other finds it gone. Kubernetes: the scheduler cache's assumed pods. Differs: they never expire.
-Next: `pod_feed`, which hears of pods, and `binder`, which talks to the API server.
 """
 
 from moorage.model.types.pod import Pod

@@ -9,7 +9,7 @@ back in the queue. The cycle never waits for any of it. Safety rests on three ru
 - a refusal is believed only after a look at the pod: somebody may have bound it, which then counts at once.
 
 Kubernetes: bindingCycle, handleBindingCycleError and handleSchedulingFailure. Differs: after a lost answer the node is
-not given away. Next: `volume_binder` for pods with volumes to bind, `pod_status`, `evictions`.
+not given away.
 """
 
 from collections.abc import Awaitable, Callable

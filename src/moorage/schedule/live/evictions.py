@@ -3,7 +3,6 @@
 In: a `NoNode` with victims or demoted pods. Out: calls to the API server. Each victim gets the DisruptionTarget
 condition first, then is deleted with its own grace period, if it is still the same pod. If one cannot be deleted, the
 pod that waits for it looks again. Kubernetes: framework/preemption/executor.go.
-Next: the watch, which says when the victims are gone.
 """
 
 from functools import partial

@@ -4,7 +4,6 @@ In: differences of all kinds that scheduling reads, as informers hand them over.
 and `surroundings_feed`, when the scheduler is ready for them and no more at once than it has time for. Between kinds
 nothing is in order anyway, so the most useful one is taken first: a pod is looked at when its node, its claims and its
 Service are known. Kubernetes: eventhandlers.go and the informers' processors.
-Next: `pod_feed` and `surroundings_feed`.
 """
 
 from collections import deque

@@ -4,7 +4,6 @@ In: a client, a configuration, gates. Out: pods on nodes. One task looks at what
 slices of about two milliseconds, between which everybody else on the event loop gets a turn. It sleeps when there is
 nothing to do, until something arrives, or until a pod has waited long enough.
 Kubernetes: Scheduler.Run, ScheduleOne and the queue's flushing goroutines. Differs: one task instead of many.
-Next: `feed` for what comes in, `binder` for what goes out; `moorage.cli.commands.scheduler` runs it as a process.
 """
 
 import asyncio

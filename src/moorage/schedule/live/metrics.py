@@ -5,7 +5,6 @@ that can be read elsewhere (the queue, the cluster, caches) is read when somebod
 is measured on one attempt of many, by asking them once more.
 Kubernetes: pkg/scheduler/metrics. Differs: plugins filter and score all nodes in one search, whose time is that of the
 extension point Filter; plugin_evaluation_total has a `status`; numbers and expressions of tolerations are counted.
-Next: whoever serves `/metrics`.
 """
 
 import time

@@ -4,7 +4,7 @@ In: pods and nodes as they come, change and go, in whatever order the two watche
 machine. A pod on a node that is not known yet waits for the node; one that has finished leaves its node; pods of other
 schedulers count where they are and are otherwise let be. Something stale does no harm: a pod never loses the node that
 it has, and one of the same name with another uid is another pod.
-Kubernetes: eventhandlers.go and the scheduler cache. Next: `schedule.cycle`; `binder` for what comes of it.
+Kubernetes: eventhandlers.go and the scheduler cache.
 """
 
 from operator import attrgetter

@@ -3,7 +3,6 @@
 In: a pod and what should be said of it. Out: strategic merge patches of its status, one at a time for each pod, and
 none if the status says the same already. A patch names the pod's uid: a pod that was replaced by another is let be.
 Kubernetes: updatePod and util.PatchPodStatus; podutil.UpdatePodCondition decides what is a change.
-Next: `binder` and `evictions` say things.
 """
 
 import time

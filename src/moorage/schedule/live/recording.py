@@ -3,7 +3,6 @@
 In: what happened to which pod. Out: calls of a recorder, under the name of the pod's profile. References say what the
 pod was like: a pod whose condition has changed since gets an event of its own, with the new text, and what only happens
 again is counted. Kubernetes: schedule_one.go, framework/preemption and profile.go.
-Next: `client.events`, whose recorder counts repetitions instead of repeating them.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,6 @@
 In: typed pods. Out: `PodRecord`s. To know a pod's shape, all that scheduling reads of it has to be written down; that
 takes longer than to schedule it. Pods of one template have one and the same `spec` object where the API server runs in
 the same process, and an equal one where the client keeps the last few it decoded: such a pod costs a look-up.
-Next: `pod_feed`.
 """
 
 from collections.abc import Mapping

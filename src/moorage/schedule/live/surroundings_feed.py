@@ -3,7 +3,7 @@
 In: namespaces, volumes, claims, classes, drivers, budgets, Services and controllers as they come, change and go. Out:
 the cluster's storage, budgets and default selectors kept up to date, and the queue's events; a change that scheduling
 does not read makes none. `claims` and `volumes` are what the API server has, without what was promised to pods.
-Kubernetes: eventhandlers.go. Next: `schedule.cycle`; `volume_binder` waits for claims to be bound.
+Kubernetes: eventhandlers.go.
 """
 
 from collections.abc import Callable

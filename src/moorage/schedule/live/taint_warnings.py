@@ -3,7 +3,6 @@
 In: pods as they are tried. Out: log lines that name node, taint and pod. A value that is no number is a warning, one
 that is no version an error; an expression that fails is told with its error. Each distinct taint is told once for each
 distinct list of tolerations, not once for each attempt. Kubernetes: none; the documents ask for it.
-Next: whoever reads logs; the FailedScheduling event has the reason as well.
 """
 
 from typing import Any

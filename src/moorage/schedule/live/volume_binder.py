@@ -3,7 +3,7 @@
 In: a pod's `VolumeDecision`s. Out: PersistentVolumes that name their claim, claims that name the node for which a
 volume is to be made; and, once the volume controller has bound all of them, leave to bind the pod. What was written
 stays written if the pod does not get its node after all: the next try finds it. Kubernetes: volumebinding/binder.go,
-BindPodVolumes. Differs: looks when a claim or volume changes, not every second. Next: `binder`.
+BindPodVolumes. Differs: looks when a claim or volume changes, not every second.
 """
 
 import asyncio

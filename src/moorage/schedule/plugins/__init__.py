@@ -1,1 +1,1 @@
-"""One file per scheduler plugin, named as in Kubernetes; `moorage.schedule.framework.profile` lists them in run order."""
+"""Scheduler plugins, one file each, named as in Kubernetes; `config.default_profile` lists them in run order."""

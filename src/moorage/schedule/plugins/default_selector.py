@@ -1,7 +1,7 @@
 """Which pods belong together although they do not say so: those of one Service, ReplicaSet, StatefulSet, or controller.
 
 In: Services and controllers as they come and go. Out: for a pod, the selector by which pods without spread constraints
-of their own are spread. Kubernetes: DefaultSelector in framework/plugins/helper. Next: PodTopologySpread.
+of their own are spread. Kubernetes: DefaultSelector in framework/plugins/helper.
 """
 
 from collections.abc import Mapping

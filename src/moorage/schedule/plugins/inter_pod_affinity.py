@@ -6,7 +6,6 @@ asks for its own kind may go anywhere. Preferred terms of this pod and of the po
 weights, to a score; required affinity terms of pods on the nodes count as preferred with `hard_weight`.
 Kubernetes: pkg/scheduler/framework/plugins/interpodaffinity.
 Differs: the detail names the term, the domain and the count; counted when pods come and go, not for each pod.
-Next: `pod_affinity_domains` holds the counts.
 """
 
 from collections.abc import Iterable

@@ -5,7 +5,6 @@ which holds the counts and follows the cluster. A topology key with few domains 
 slot, and its counts are looked up when classes are judged; one with about as many domains as nodes (hostnames) would
 make every slot a class of its own, so there what follows from the count is the trait.
 Kubernetes: preFilterState and preScoreState of interpodaffinity, which are computed for each pod.
-Next: `inter_pod_affinity`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping

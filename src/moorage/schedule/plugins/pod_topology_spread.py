@@ -6,7 +6,6 @@ the more domains there are. Pods without constraints are spread by the profile's
 of their Service or controller. Kubernetes: pkg/scheduler/framework/plugins/podtopologyspread.
 Differs: the detail has the inequality; all toleration operators and CEL in nodeTaintsPolicy, behind their gates; pods
 are counted when they come and go, not for each pod anew.
-Next: `spread_domains` holds the counts.
 """
 
 from collections.abc import Sequence

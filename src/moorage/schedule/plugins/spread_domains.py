@@ -3,7 +3,6 @@
 In: compiled constraints. Out: `SpreadWant`, which holds the counts and follows the cluster. A node counts if it has all
 topology keys and, where a constraint's policies honour them, meets the pod's node affinity and has no taint that the
 pod does not tolerate. Kubernetes: preFilterState and preScoreState of podtopologyspread, computed for each pod.
-Next: `pod_topology_spread`.
 """
 
 from collections.abc import Callable, Mapping

@@ -4,7 +4,6 @@ In: the budgets, and the cluster. Out: pods in order of importance, parted into 
 the rest. Kubernetes: filterPodsWithPDBViolation, which believes the budget's status.
 Differs: a budget without a status, as in a manifest, is worked out here as the disruption controller would: from its
 selector over the pods on nodes, of which those that say they are not ready, or are being deleted, are not healthy.
-Next: `victims`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,7 +3,6 @@
 In: nominations. Out: `NominatedPods`, the last filter of every profile: a node with pods of equal or higher priority
 nominated for it must pass all other filters as if these ran there, too. A pod's own nomination has to be taken back
 before it is scheduled. Kubernetes: the nominator, and RunFilterPluginsWithNominatedPods.
-Next: `preemption` nominates, `cycle` keeps the book.
 """
 
 from collections import Counter

@@ -4,7 +4,7 @@ In: a pod for which no node was found, and its shape's `Candidates`. Out: an `Ou
 sentence that is added to the event. Only pods of lower priority are victims, and only on nodes where the no is not
 final. Kubernetes: pkg/scheduler/framework/plugins/defaultpreemption and framework/preemption.
 Differs: looks at every node unless it is told how many candidates are enough; pods that are already on their way out by
-order of this scheduler count as terminating before the API server says so. Next: `cycle` carries it out.
+order of this scheduler count as terminating before the API server says so.
 """
 
 import random

@@ -6,7 +6,6 @@ cost: up to which priority one has to evict, and how many. Nodes are looked at i
 can be cheaper. What was found is kept until the node changes: the next pod of the shape pays for what changed.
 
 Kubernetes: DryRunPreemption and pickOneNodeForPreemption, for each pod, on a sample of at least 100 nodes or 10 %.
-Next: `preemption`.
 """
 
 from collections import Counter

@@ -3,7 +3,7 @@
 In: a shape's `Candidates`, a slot, the budgets. Out: a `Selection`, or the reasons why even an eviction of everybody
 less important would not help. All less important pods are taken away; if the pod fits then, they come back one by one,
 those whose eviction breaks a budget first, each time the most important first, as long as the pod still fits. Who could
-not come back is a victim. Kubernetes: SelectVictimsOnNode. Next: `victim_table`.
+not come back is a victim. Kubernetes: SelectVictimsOnNode.
 """
 
 from collections.abc import Iterator

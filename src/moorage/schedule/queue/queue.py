@@ -11,7 +11,6 @@ There are no threads and nobody sleeps: `next_time` says when it is worth asking
 
 Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
 no nodes at all waits for the first one instead of trying again and again.
-Next: `cycle` pops.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """One pod on its way through the queue, and pods that wait for the same thing.
 
 Ten thousand replicas that do not fit wait as one: what an event may do for one of them it may do for all, so hints are
-asked per `WaitingGroup`, and only those groups are asked about that are filed where the event is. Next: `queue`.
+asked per `WaitingGroup`, and only those groups are asked about that are filed where the event is.
 """
 
 from __future__ import annotations

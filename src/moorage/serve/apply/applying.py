@@ -3,7 +3,7 @@
 In: the object, its entries, what is applied, by whom. Out: the object and its entries after, or `ApplyConflict`. First
 the two are merged. Then what the applier owned and no longer says is taken out, unless somebody else owns it too. Then
 whoever owned what has changed is in conflict with the applier, or loses it if the applier insists. Kubernetes:
-structured-merge-diff, merge/update (Apply). Next: `last_applied` and `managed_fields`.
+structured-merge-diff, merge/update (Apply).
 """
 
 from typing import Any, NamedTuple

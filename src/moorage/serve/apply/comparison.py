@@ -4,7 +4,7 @@ In: the object before and after, and the grain of its kind. Out: the fields that
 `compare_objects` reads both as the API server's own objects (see `grain`), which is what matters for create, update
 and patch; equal parts cost one comparison. `compare_documents` takes documents at their word, for server-side apply.
 Kubernetes: structured-merge-diff, typed/compare. Differs: a value of another type than before is modified, and no more
-is said about what was in it. Next: `updating`.
+is said about what was in it.
 """
 
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
 """Fields that somebody applies and somebody else owns with another value.
 
 In: writers and the fields each would lose. Out: `ApplyConflict`, the refusal that a client gets, with a cause for
-each. Kubernetes: managedfields/internal/conflict. Next: `applying`.
+each. Kubernetes: managedfields/internal/conflict.
 """
 
 import json

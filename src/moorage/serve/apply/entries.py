@@ -3,8 +3,7 @@
 In: `metadata.managedFields` as stored or as a client sent it. Out: a table from `Writer` to `Entry`, and back. A
 writer that updates has an entry for each version and subresource it writes; one that applies has one for each
 subresource. Kubernetes: apimachinery's managedfields/internal (managedfields, buildmanagerinfo, capmanagers). Differs:
-entries of another version than the object's are dropped, as upstream drops those of versions it does not know. Next:
-`updating`.
+entries of another version than the object's are dropped, as upstream drops those of versions it does not know.
 """
 
 from typing import Any, Final, NamedTuple

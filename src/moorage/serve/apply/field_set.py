@@ -5,7 +5,7 @@ are path elements: `f:name` for a field, `k:{"name":"a"}` and `v:"a"` for an ele
 An empty dict is a member; `"."` makes an inner node a member as well. So what is stored needs no decoding, and what is
 computed needs no encoding but to be put in order. Trees are never changed once made: parts are shared freely. The root
 is nobody's: an empty root is the empty set. Kubernetes: structured-merge-diff, fieldpath. Differs: elements are equal
-if their text is. Next: `path_elements`.
+if their text is.
 """
 
 from collections.abc import Iterator

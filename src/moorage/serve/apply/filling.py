@@ -3,7 +3,7 @@
 In: a document. Out: the same, completed by what Go always writes (`resources: {}`) and without what it never does
 (`hostNetwork: false`), so that server-side apply compares what upstream compares. What was filled in is marked by its
 type; `emptied` finds the marks that are left after merging and takes them out again, so that no document gets fields
-that nobody wrote. Kubernetes: what Go's JSON encoder makes of k8s.io/api. Next: `applying`.
+that nobody wrote. Kubernetes: what Go's JSON encoder makes of k8s.io/api.
 """
 
 from typing import Any

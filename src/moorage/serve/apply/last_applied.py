@@ -3,7 +3,7 @@
 In: objects that were applied from the client's side before. Out: which conflicts are none, because the values are the
 same user's and were applied by the same kubectl; and the annotation, kept up to date so that the user may go back.
 Only for the field manager "kubectl": other names opt out. Kubernetes: managedfields/internal (lastappliedmanager,
-lastappliedupdater, lastapplied). Next: `managed_fields`.
+lastappliedupdater, lastapplied).
 """
 
 import json

@@ -5,7 +5,7 @@ first part of the User-Agent) and when (RFC 3339). Out: for `on_create` and `on_
 managedFields set in place; for `apply_patch` a new object that shares parts with the old one. Call them where the API
 server does: after defaulting, before admission plugins. Once all is said and done, `keep_times` undoes changes that
 are of times only. Kubernetes: apimachinery's managedfields/internal/fieldmanager and the handlers of create, update
-and patch. Differs: what does not fit the schema is the client's fault (400), not the server's (500). Next: the verbs.
+and patch. Differs: what does not fit the schema is the client's fault (400), not the server's (500).
 """
 
 from typing import Any

@@ -3,7 +3,7 @@
 In: the object, what somebody applies, the grain. Out: the object with all that was applied; nothing is removed here.
 Objects are merged by members, lists by the keys or values of their elements, everything else is replaced. The elements
 of a list come in the order of what is applied, those that only the object has where they were between them.
-Kubernetes: structured-merge-diff, typed/merge. Next: `removal`, then `applying`.
+Kubernetes: structured-merge-diff, typed/merge.
 """
 
 from typing import Any

@@ -3,7 +3,7 @@
 In: a document and the grain of its kind. Out: a set of fields. There are two answers. `fields_of` is for what somebody
 applies: exactly what the document says, named structs only by what is in them. `written_fields` is for what somebody
 creates: the document is read as the API server's own object, and whatever was not there before is listed with all its
-levels. Kubernetes: structured-merge-diff, typed (tofieldset, and compare with an empty object). Next: `comparison`.
+levels. Kubernetes: structured-merge-diff, typed (tofieldset, and compare with an empty object).
 """
 
 from typing import Any

@@ -1,8 +1,7 @@
 """The elements that field paths are made of, as text: written, read, put in order, shown to people.
 
 In: names of fields and elements of lists. Out: `f:replicas`, `k:{"name":"a"}`, `v:"a"`; for people `.replicas`,
-`[name="a"]`, `[="a"]`. Kubernetes: structured-merge-diff, fieldpath (element, serialize-pe) and value. Next:
-`field_set`.
+`[name="a"]`, `[="a"]`. Kubernetes: structured-merge-diff, fieldpath (element, serialize-pe) and value.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 In: an object and a set of fields. Out: the object without them. What loses all its parts is null afterwards. Nothing
 that was handed in is changed.
-Kubernetes: structured-merge-diff, typed/remove, fieldpath's EnsureNamedFieldsAreMembers. Next: `applying`.
+Kubernetes: structured-merge-diff, typed/remove, fieldpath's EnsureNamedFieldsAreMembers.
 """
 
 from typing import Any

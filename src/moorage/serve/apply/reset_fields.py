@@ -2,7 +2,7 @@
 
 In: a kind and a subresource. Out: sets of fields. Writes to a resource leave its status alone, and writes to its
 status leave all else alone, so neither side may come to own, or conflict about, what it cannot change. Kubernetes:
-GetResetFields of the strategies in pkg/registry, and managedfields/internal/stripmeta. Next: `updating`.
+GetResetFields of the strategies in pkg/registry, and managedfields/internal/stripmeta.
 """
 
 from functools import cache

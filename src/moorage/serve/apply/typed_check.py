@@ -2,7 +2,7 @@
 
 In: the document and the grain of its kind. Out: the reasons why not, each with its path; server-side apply has to know
 of every field what it is, so unlike other writes it takes no unknown ones. Kubernetes: structured-merge-diff,
-typed/validate. Next: `applying`.
+typed/validate.
 """
 
 import json

@@ -3,7 +3,7 @@
 In: the object before and after, its entries, who writes. Out: the entries after: whoever wrote a value owns it, all
 others lose it; what was removed nobody owns; what kept its value keeps its owners, and a write that changes nothing
 leaves everything alone, its time included. Kubernetes: structured-merge-diff, merge/update (Update);
-managedfields/internal/managedfieldsupdater. Next: `applying`.
+managedfields/internal/managedfieldsupdater.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 In: what the store has at the start, and every write of one of those kinds after it. Out: the admission plugins that
 know them. All writes of one server pass through here before they are acknowledged, so whoever created a namespace can
-use it at once. Kubernetes: the informers that admission plugins have. Next: `moorage.admit.plugins`.
+use it at once. Kubernetes: the informers that admission plugins have.
 """
 
 from random import Random

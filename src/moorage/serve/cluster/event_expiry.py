@@ -3,7 +3,7 @@
 In: the store. Out: events deleted when their time is over; every write to one starts its hour anew, and so does a
 restart. What each event's hour is counted from is kept in memory, in order, so that looking costs nothing while
 nothing is old. Kubernetes: the TTL of events in etcd (`--event-ttl`). Differs: there is room for so many only, and the
-oldest make it, so that a busy hour does not fill the memory. Next: `moorage.cluster.api_server` runs it.
+oldest make it, so that a busy hour does not fill the memory.
 """
 
 import asyncio

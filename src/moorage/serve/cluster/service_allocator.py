@@ -2,8 +2,7 @@
 
 In: what Services have already. Out: something that is free, NotAllocated where what was asked for is not, or Forbidden
 where nothing is. A Service that is deleted gives back what it had. The API's own Service is always the first address.
-Kubernetes: the ipallocator and portallocator of pkg/registry/core/service. Next: `directory`, which tells of Services
-that come and go.
+Kubernetes: the ipallocator and portallocator of pkg/registry/core/service.
 """
 
 import ipaddress

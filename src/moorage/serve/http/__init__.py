@@ -2,5 +2,5 @@
 
 In: connections. Out: `messages.Request`s for one handler, and its answers on the wire. Nothing in here knows a verb or
 a resource of Kubernetes, only what a `Status` looks like. Kubernetes: net/http and apiserver's server package; HTTP/2
-is not spoken. Next: `server`, which accepts; `connection`, which reads and writes; `moorage.serve.pki.authentication`.
+is not spoken.
 """

@@ -3,7 +3,7 @@
 In: the transport's calls and what `receiving` makes of its bytes. Out: answers on the wire. Requests that arrive early
 (pipelined) wait here; a client that was refused is closed, one that does not read is cut off. Nothing in here starts a
 timer: `server` sweeps over all connections and calls `check`. Kubernetes: net/http's conn, the MaxInFlight and timeout
-filters. Next: `streaming`, for answers that go on.
+filters.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """What one client, and all clients together, may cost the server: sizes, counts and seconds.
 
-In: nothing. Out: `Limits`, with defaults near those of kube-apiserver and Go's net/http. Next: `server`, `connection`.
+In: nothing. Out: `Limits`, with defaults near those of kube-apiserver and Go's net/http.
 """
 
 from dataclasses import dataclass

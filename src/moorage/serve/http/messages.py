@@ -1,7 +1,7 @@
 """A request as a handler sees it, and the two kinds of answers it can give.
 
 In: what the parser found. Out: `Request`, `Response`, `Stream`. A path is decoded as a whole and split afterwards, as
-Go's URL.Path is; names with a slash in them do not exist in Kubernetes. Next: `connection` makes and sends them.
+Go's URL.Path is; names with a slash in them do not exist in Kubernetes.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -2,7 +2,7 @@
 
 In: what the transport receives. Out: whole `Request`s, or one refusal, after which nothing more is looked at. Every
 request passes the server's gate as soon as its head is there, so that strangers cannot make the server keep what they
-send. Kubernetes: net/http's reading half. Next: `connection`, which answers.
+send. Kubernetes: net/http's reading half.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Answers → bytes: status lines, headers, chunks, and the `Status` that stands for a refusal.
 
 In: `Response`s, `Stream`s and `ApiError`s. Out: bytes for the wire. What is the same for every answer with one status
-and type is rendered once. Kubernetes: responsewriters. Next: `connection`.
+and type is rendered once. Kubernetes: responsewriters.
 """
 
 import zlib

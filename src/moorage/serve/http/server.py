@@ -2,7 +2,7 @@
 
 In: a handler, `Limits`, a TLS context. Out: a port that answers. What is counted is counted in plain integers, for
 metrics to read: `requests` and `streams` now, `turned_away` and `cut_off` since the start. Kubernetes:
-genericapiserver's SecureServingInfo. Next: `connection`.
+genericapiserver's SecureServingInfo.
 """
 
 import asyncio

@@ -2,8 +2,7 @@
 
 In: a `Stream`. Out: chunks on the wire, each sent at once; the next is asked for only when the client has read most of
 what went before, so what a slow client has not read waits in the stream's source, which may end the stream. Whatever
-happens, the source is closed. Kubernetes: the watch handler's flush loop. Next: `connection`, which cuts off a client
-that does not read.
+happens, the source is closed. Kubernetes: the watch handler's flush loop.
 """
 
 import asyncio

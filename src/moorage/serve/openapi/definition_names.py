@@ -1,7 +1,7 @@
 """What OpenAPI calls a type: `io.k8s.api.apps.v1.Deployment` for the view `Deployment`.
 
 In: a view. Out: the name of its definition. Clients find kinds by an extension and types by these names, so they are
-the ones that every Kubernetes cluster uses. Kubernetes: the import path of the Go type. Next: `definitions`.
+the ones that every Kubernetes cluster uses. Kubernetes: the import path of the Go type.
 """
 
 from typing import Final

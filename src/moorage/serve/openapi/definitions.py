@@ -3,7 +3,7 @@
 In: views, by way of their merge schemas. Out: a dictionary of definitions, with what clients need beyond plain OpenAPI:
 group, version and kind, how lists are merged, which objects are atomic. One code path makes both versions; they differ
 in where references point, and in how a reference may have a description. Kubernetes: the definitions that openapi-gen
-makes of Go comments. Next: `paths`.
+makes of Go comments.
 """
 
 from collections.abc import Iterable

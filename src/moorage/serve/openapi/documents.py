@@ -2,7 +2,7 @@
 
 In: kinds. Out: `/openapi/v2`, `/openapi/v3` and the documents that its index names, whose addresses carry a hash, so
 that clients may keep them. Kubernetes: kube-openapi's handlers. Differs: version 3 is JSON only; a client that would
-rather have protobuf gets JSON. Next: `moorage.serve.verbs`, which answers requests with these.
+rather have protobuf gets JSON.
 """
 
 import hashlib

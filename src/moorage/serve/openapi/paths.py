@@ -2,8 +2,7 @@
 
 In: kinds. Out: the paths of an OpenAPI document. kubectl finds a kind by its path, and asks whether a patch takes
 `fieldValidation` and `dryRun` before it sends them. Kubernetes: what the routes of go-restful are rendered to. Differs:
-responses and parameters are told briefly, and lists of several kinds share no definitions of parameters. Next:
-`documents`.
+responses and parameters are told briefly, and lists of several kinds share no definitions of parameters.
 """
 
 from typing import Any

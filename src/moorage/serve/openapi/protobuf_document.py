@@ -2,7 +2,7 @@
 
 In: the document as JSON values. Out: the bytes of an `openapi.v2.Document` of gnostic, field by field from the tables
 below. Kubernetes: kube-openapi's handler, with gnostic-models/openapiv2. Differs: how to authenticate is left out,
-which no client reads here. Next: `documents`.
+which no client reads here.
 """
 
 from collections.abc import Callable

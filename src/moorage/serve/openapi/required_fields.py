@@ -2,7 +2,7 @@
 
 In: the name of a Go type, or of its definition where two types share a name. Out: its required fields.
 The server's own answer is that of `moorage.admit`; this is for clients only. Kubernetes: the fields of k8s.io/api
-without `omitempty`. Next: `definitions`.
+without `omitempty`.
 """
 
 from typing import Final

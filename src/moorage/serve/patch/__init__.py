@@ -2,7 +2,7 @@
 
 In: a document and a patch, as JSON values. Out: the changed document, or PatchError. Nothing that comes in is changed,
 and what did not change is shared with what comes out, so that a small patch of a large object costs what the patch
-costs. Kubernetes: apiserver's handlers/patch.go. Next: `moorage.serve.verbs`, which admits and stores the result.
+costs. Kubernetes: apiserver's handlers/patch.go.
 """
 
 from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields

@@ -3,7 +3,7 @@
 In: the merged elements, the order that the patch wants, the order that the server had. Out: one list. An element that
 only the server knows goes before the first patched element that stood behind it.
 Kubernetes: the strategicpatch package's normalizeElementOrder; upstream compares every pair, here each element is
-looked up once. Next: `strategic_merge`.
+looked up once.
 """
 
 from collections.abc import Hashable, Sequence

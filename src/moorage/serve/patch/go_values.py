@@ -1,7 +1,7 @@
 """JSON values in Go's eyes: what `%v` and `%s` print for them, their types' names, and when two are equal.
 
 In: JSON values. Out: text for the messages of strategic merge, and tokens that are equal when Go's interface values
-are. Kubernetes: fmt and reflect. Next: `strategic_merge`.
+are. Kubernetes: fmt and reflect.
 """
 
 from collections.abc import Hashable

@@ -3,7 +3,7 @@
 In: a document and a patch. Out: the changed document, which shares all that no operation touched. Containers on the way
 to a change are copied once per patch. Kubernetes: RFC 6902 as evanphx/json-patch does it: replacing a member that is
 not there adds it, negative indices count from the end, a path need not start with a slash; copies may add up to 3 MiB.
-Differs: the result may not be deeper than 200 levels. Next: `merge_patch`.
+Differs: the result may not be deeper than 200 levels.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 In: a document and a patch. Out: the merged document, which shares what the patch does not mention. Kubernetes: RFC 7386
 as evanphx/json-patch does it: nulls inside of what is new are dropped, nulls inside of a list that replaces an object
-are not. Next: `strategic_merge`, which knows lists whose elements have names.
+are not.
 """
 
 from typing import Any

@@ -3,7 +3,7 @@
 In: what went wrong, in Kubernetes' words, and the HTTP code it is answered with. Out: an exception, and the answer for
 it. Kubernetes: apiserver's handlers/patch.go. Differs: where upstream answers a bad strategic merge patch with code
 500, this is 422, because it is the client who is wrong; and where upstream hides what was wrong with a JSON patch, the
-answer has it as a cause. Next: `json_patch`, `merge_patch`, `strategic_merge`.
+answer has it as a cause.
 """
 
 from typing import Any

@@ -4,7 +4,7 @@ In: a document, a patch, the merge schema of the kind. Out: the merged document,
 mention. Directives: `$patch: replace|delete`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`,
 `$retainKeys`. Kubernetes: the strategicpatch package's mergeMap, with its messages. Differs: members that are null are
 dropped from all that is new, since no typed decoding follows which would; fields without a schema are merged as
-objects and replaced as lists. Next: `element_order`, which says how a merged list is ordered.
+objects and replaced as lists.
 """
 
 from collections.abc import Hashable

@@ -2,7 +2,7 @@
 
 In: a `Request`, whose connection knows the subject of a certificate that our authority signed (TLS has verified it).
 Out: a `User`. Without either only health and version answer. Kubernetes: the token-file, x509 and anonymous
-authenticators; service accounts' tokens are not issued. Next: `moorage.serve.resources.routes`.
+authenticators; service accounts' tokens are not issued.
 """
 
 import hmac

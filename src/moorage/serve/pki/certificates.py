@@ -2,7 +2,7 @@
 
 In: names, addresses, groups. Out: certificates and keys in PEM. Elliptic curves (P-256), since a signature takes a
 twentieth of a millisecond and start-up is to be instant. Kubernetes: what kubeadm's certs phase leaves in
-/etc/kubernetes/pki. Next: `credentials`, which keeps them in a directory; `moorage.serve.http.server` serves with them.
+/etc/kubernetes/pki.
 """
 
 import datetime

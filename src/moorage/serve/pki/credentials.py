@@ -2,7 +2,7 @@
 
 In: a directory (or none, for a cluster that leaves nothing behind) and the address to serve at. Out: `Credentials`;
 what is missing, expires soon or was made for other addresses is made anew, the rest stays as clients know it.
-Kubernetes: kubeadm's certs and kubeconfig phases. Next: `authentication` for the token, `kubeconfig_file` for the rest.
+Kubernetes: kubeadm's certs and kubeconfig phases.
 """
 
 import datetime

@@ -1,8 +1,7 @@
 """The file that lets kubectl and every other client in: where the server is, whom to trust, who one is.
 
 In: a server's URL and `Credentials`. Out: a kubeconfig of mode 0600, in place at once or not at all, so that its
-appearance can mean that the cluster is ready. Kubernetes: kubeadm's kubeconfig phase. Next: `moorage.client.kubeconfig.loading`
-reads such files.
+appearance can mean that the cluster is ready. Kubernetes: kubeadm's kubeconfig phase.
 """
 
 from base64 import b64encode

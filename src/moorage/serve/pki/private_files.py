@@ -1,6 +1,6 @@
 """Files that only their owner may read, and that nobody ever sees half written.
 
-In: a path and bytes. Out: a file of mode 0600, put in place by a rename. Next: `certificates`, `kubeconfig_file`.
+In: a path and bytes. Out: a file of mode 0600, put in place by a rename.
 """
 
 import errno

@@ -1,5 +1,5 @@
 """Requests in protobuf → the documents that they would be in JSON.
 
 Go clients, kubectl among them, send what they create as protobuf, and take JSON for an answer. `wire` reads the format,
-`reader` knows the API's types, `field_numbers` has their numbers. Next: `moorage.serve.decoding`.
+`reader` knows the API's types, `field_numbers` has their numbers.
 """

@@ -2,7 +2,7 @@
 
 In: the names of API types. Out: their fields in the order of their numbers. A field whose number is not the one after
 its neighbour's has it written before it, and `^Type` is a group of fields that JSON has no level of its own for. The
-numbers are the wire format of the Kubernetes API: they never change, and new fields get new ones. Next: `reader`.
+numbers are the wire format of the Kubernetes API: they never change, and new fields get new ones.
 """
 
 FIELD_NUMBERS: dict[str, str] = {

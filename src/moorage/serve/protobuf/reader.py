@@ -3,7 +3,7 @@
 In: bytes with Kubernetes' magic in front. Out: a document with apiVersion and kind. The views know every field's type,
 so only its number is needed here. Go writes fields without pointers even if they are empty; JSON leaves them out, and
 so does this. Kubernetes: the protobuf serializer. Differs: fields that no view has are not known by number, and are
-dropped. Next: `moorage.serve.decoding`.
+dropped.
 """
 
 import base64

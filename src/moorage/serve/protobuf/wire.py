@@ -1,8 +1,7 @@
 """Protobuf's wire format: bytes → numbered values.
 
 In: a message. Out: its fields one after another, as (number, value): an integer, or bytes for all that has a length.
-Nothing is allocated for what a length merely promises. Kubernetes: gogo's generated unmarshalers. Next: `reader`,
-which knows what the numbers mean.
+Nothing is allocated for what a length merely promises. Kubernetes: gogo's generated unmarshalers.
 """
 
 import struct

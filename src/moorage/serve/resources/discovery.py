@@ -2,7 +2,7 @@
 
 In: `discovery_table`, a path and what the client accepts. Out: the answers for /api, /apis and what is below, with an
 ETag where clients cache by it, and the document of /version. Kubernetes: apiserver's endpoints/discovery. Differs:
-nothing is ever added while running, so nothing is ever stale. Next: `web_paths`, which sends them.
+nothing is ever added while running, so nothing is ever stale.
 """
 
 import hashlib

@@ -3,7 +3,7 @@
 In: the kinds that `moorage.model.kinds` lists, and one row here for each that has more to tell than its defaults.
 Out: `RESOURCES`, which discovery renders and the router follows, so that neither can promise what the other lacks.
 Kubernetes: the storage of each registry under pkg/registry (`ShortNames`, `Categories`, subresources in its REST map).
-Differs: what Moorage does not serve (pods/exec, serviceaccounts/token, …) is not listed. Next: `discovery`.
+Differs: what Moorage does not serve (pods/exec, serviceaccounts/token, …) is not listed.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Two APIs for one kind: events of the core group, and of events.k8s.io.
 
 In: an event in one form. Out: the same in the other. They are stored in the core form, which most readers ask for.
-Kubernetes: the conversion functions of the events group. Next: `objects`, which stores and renders.
+Kubernetes: the conversion functions of the events group.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Label and field selectors of one request, as one question to an object.
 
-In: the two texts. Out: a `Selection`. Kubernetes: storage.SelectionPredicate. Next: `verbs.reading` and `watching`.
+In: the two texts. Out: a `Selection`. Kubernetes: storage.SelectionPredicate.
 """
 
 from typing import Any

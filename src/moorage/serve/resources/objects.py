@@ -2,8 +2,7 @@
 
 In: raw documents, or values from the store. Out: the other. A value is the object's JSON without its resourceVersion,
 and begins with its metadata, so that rendering it for a client needs no decoding: the revision is spliced in.
-Kubernetes: the codec and the versioner in front of etcd. Next: `verbs`, which read and write, and `rendering`, which
-frames.
+Kubernetes: the codec and the versioner in front of etcd.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Owners that an object names twice are named once, and whoever wrote it is warned.
 
 In: the metadata of a document that is to be stored. Out: the same with each owner once, and warnings. Kubernetes: the
-deduplication in the handlers of create, update and patch. Next: `verbs`, before admission.
+deduplication in the handlers of create, update and patch.
 """
 
 from typing import Any

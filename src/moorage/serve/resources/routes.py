@@ -1,7 +1,7 @@
 """A request's path and method → what is meant: which verb, on which resource, where.
 
 In: a method and a path. Out: a `Target`, or None for a path that is not a resource's (`handler` has a table of those).
-Kubernetes: the request info resolver. Next: `handler`, which calls the verb.
+Kubernetes: the request info resolver.
 """
 
 from typing import NamedTuple

@@ -3,7 +3,6 @@
 In: the texts of a query. Out: matchers that cannot fail, or an `ApiError` (400) in Kubernetes' words. Which fields can
 be selected by is data, one row for each kind that has more than name and namespace.
 Kubernetes: apimachinery's pkg/fields, the field label conversions of pkg/apis and `ToSelectableFields` of pkg/registry.
-Next: `selection`, which asks both questions at once.
 """
 
 from collections.abc import Callable

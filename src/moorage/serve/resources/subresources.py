@@ -1,7 +1,6 @@
 """What objects have below them besides their status: binding, eviction, log, scale, finalize.
 
-In: the target of a request and its body. Out: an answer. Kubernetes: the subresources of pkg/registry. Next:
-`verbs.pods`, `verbs.scaling`.
+In: the target of a request and its body. Out: an answer. Kubernetes: the subresources of pkg/registry.
 """
 
 from collections.abc import Awaitable, Callable

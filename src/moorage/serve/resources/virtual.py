@@ -2,7 +2,7 @@
 
 In: the document of the question and who asks. Out: the document of the answer. Everybody who is let in may do
 everything here, and the answer says so. Kubernetes: SelfSubjectReview, SelfSubjectAccessReview,
-SelfSubjectRulesReview, and the old form of binding. Next: `handler`.
+SelfSubjectRulesReview, and the old form of binding.
 """
 
 from collections.abc import Awaitable, Callable

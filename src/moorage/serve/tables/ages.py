@@ -1,7 +1,7 @@
 """How long ago something was, as people read it: `42s`, `5m30s`, `3d4h`.
 
 In: timestamps of objects, and the one moment at which a table is rendered. Out: short texts.
-Kubernetes: apimachinery's util/duration. Next: `columns` and the tables of each kind.
+Kubernetes: apimachinery's util/duration.
 """
 
 from datetime import UTC, datetime

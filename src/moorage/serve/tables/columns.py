@@ -2,7 +2,7 @@
 
 In: names, types and descriptions, as each kind's table lists them. Out: the `columnDefinitions` of a Table.
 A priority above 0 means `-o wide`: the server always sends such columns, the client shows them or not.
-Kubernetes: metav1.TableColumnDefinition. Next: `pods`, `nodes`, `workloads`, `storage`, `events`, `plain`.
+Kubernetes: metav1.TableColumnDefinition.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The tables of events, of which there are two spellings: core/v1 and events.k8s.io/v1.
 
 In: raw Events of either. Out: the same cells. Kubernetes: printEvent, which sees both after
-conversion. Next: `registry`.
+conversion.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The tables of nodes and of what storage drivers say about nodes.
 
-In: raw Nodes, CSINodes. Out: cells. Kubernetes: printNode, printCSINode. Next: `registry`.
+In: raw Nodes, CSINodes. Out: cells. Kubernetes: printNode, printCSINode.
 """
 
 from moorage.serve.tables.ages import UNKNOWN, Ages

@@ -1,7 +1,7 @@
 """The tables of kinds with little to show: namespaces, configuration, services, leases, priorities, budgets.
 
 In: raw objects. Out: cells. Kubernetes: printNamespace and its neighbours; a kind without a table of its own gets name
-and age. Next: `registry`.
+and age.
 """
 
 from moorage.serve.tables.ages import Ages

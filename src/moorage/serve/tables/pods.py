@@ -1,7 +1,7 @@
 """The table of pods: what `kubectl get pods` says of each.
 
 In: raw pods. Out: cells; STATUS is the phase unless a container, an init container or a deletion has more to say.
-Kubernetes: printPod in pkg/printers/internalversion. Next: `registry`.
+Kubernetes: printPod in pkg/printers/internalversion.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Which kind has which table.
 
 In: a kind. Out: its table; a kind that is not listed gets name and age. Kubernetes: AddHandlers in
-pkg/printers/internalversion. Next: `render`.
+pkg/printers/internalversion.
 """
 
 from moorage.model.kinds import KindFacts

@@ -3,7 +3,7 @@
 In: raw objects of one kind, the moment, the metadata of the list. Out: documents of meta.k8s.io/v1. They share parts
 with the objects: nothing is copied, so they are to be encoded and dropped. An object that is stranger than any that
 admission lets in still gets a row, with what can be said of it.
-Kubernetes: apiserver's endpoints/handlers/response.go. Next: `moorage.serve.verbs` and watches.
+Kubernetes: apiserver's endpoints/handlers/response.go.
 """
 
 from collections.abc import Iterable

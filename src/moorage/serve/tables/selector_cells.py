@@ -1,7 +1,7 @@
 """Selectors as one line of text, for the wide columns of workloads and services.
 
 In: raw label selectors and label maps. Out: `app=web,tier in (a,b)`. Kubernetes: metav1.FormatLabelSelector,
-labels.FormatLabels. Next: `workloads`, `plain`.
+labels.FormatLabels.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The tables of volumes, claims and what storage drivers report.
 
-In: raw objects. Out: cells. Kubernetes: printPersistentVolume and its neighbours. Next: `registry`.
+In: raw objects. Out: cells. Kubernetes: printPersistentVolume and its neighbours.
 """
 
 from typing import Any

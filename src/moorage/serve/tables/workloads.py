@@ -1,6 +1,6 @@
 """The tables of what makes pods: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs.
 
-In: raw workloads. Out: cells. Kubernetes: printDeployment and its neighbours. Next: `registry`.
+In: raw workloads. Out: cells. Kubernetes: printDeployment and its neighbours.
 """
 
 from typing import Any

@@ -3,8 +3,7 @@
 In: the kind, the name, and a function from the old document to the new one. Out: the object, or ApiError. An object
 that somebody else changed meanwhile is read again and changed again, unless the caller meant one revision only. A
 change that changes nothing is not written. An object whose last finalizer goes while it is being deleted is gone.
-Kubernetes: GuaranteedUpdate and the generic registry's Update. Next: the store; `patching` has the ways to say a
-change.
+Kubernetes: GuaranteedUpdate and the generic registry's Update.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Create: a document → a stored object, admitted, with a name that nobody else has.
 
 In: the kind, the namespace of the request, a document. Out: the object, or ApiError. A name that was generated and is
-taken is generated again. Kubernetes: the create handler and the generic registry's Create. Next: the store.
+taken is generated again. Kubernetes: the create handler and the generic registry's Create.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 In: the kind, the name, delete options. Out: the object as it is now or was last. Pods get time to stop; finalizers and
 dependents that must go first keep an object until somebody takes the finalizer away. What each kind asks for is in
-`moorage.admit.subresources.deletion`. Kubernetes: the generic registry's Delete and DeleteCollection. Next: the store.
+`moorage.admit.subresources.deletion`. Kubernetes: the generic registry's Delete and DeleteCollection.
 """
 
 from datetime import UTC, datetime

@@ -1,7 +1,7 @@
 """Finalize: the last step of a namespace's deletion, once it is empty.
 
 In: a namespace whose spec.finalizers are those that are left. Out: the namespace, or what it was before it went.
-Kubernetes: the finalize subresource of namespaces. Next: `changing`, which removes what waits for nothing any more.
+Kubernetes: the finalize subresource of namespaces.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Patch: a description of a change, in one of four languages → the change.
 
 In: the kind, the name, the patch and its content type. Out: the object, or ApiError. Server-side apply also creates
-what is not there. Kubernetes: the patch handler. Next: `changing`, which does it once for each revision in between.
+what is not there. Kubernetes: the patch handler.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """What only pods have: they are bound to a node, and evicted from it if that is allowed.
 
 In: a namespace, a pod's name, a Binding or an Eviction. Out: nothing, or ApiError. Kubernetes: BindingREST and
-EvictionREST. Next: `moorage.admit.subresources.binding` and `moorage.admit.subresources.eviction`, which decide.
+EvictionREST.
 """
 
 from typing import Any

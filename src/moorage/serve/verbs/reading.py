@@ -1,8 +1,7 @@
 """Read: one object, or a page of them as of one revision.
 
 In: the kind, names, list options. Out: stored values, and the token with which the next page continues at the same
-revision. Kubernetes: the get and list handlers, etcd3's GetList and its continue tokens. Next: `rendering`, which
-frames them.
+revision. Kubernetes: the get and list handlers, etcd3's GetList and its continue tokens.
 """
 
 import base64

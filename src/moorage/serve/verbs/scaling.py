@@ -1,7 +1,6 @@
 """Scale: read and write the replicas of a workload, without knowing what kind it is.
 
-In: the kind, a name, a Scale or a patch of one. Out: the Scale as it is now. Kubernetes: ScaleREST. Next: `changing`,
-by way of `moorage.admit.subresources.scaling`.
+In: the kind, a name, a Scale or a patch of one. Out: the Scale as it is now. Kubernetes: ScaleREST.
 """
 
 from collections.abc import Callable

@@ -3,8 +3,7 @@
 In: the kind, the namespace, options. Out: batches of `Happening`s, each rendered by whoever sends it on. With
 selectors, an object that starts to match was ADDED and one that stops was DELETED. A watch may begin with what there
 is, and says where it is when nothing happens (bookmarks). A watcher that the store's history has left behind is told
-so: 410. Kubernetes: the watch handler over the watch cache. Next: `handler`, as lines of JSON;
-`moorage.serve.loopback`, as is.
+so: 410. Kubernetes: the watch handler over the watch cache.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """PersistentVolumeClaims.
 
-In: views. Out: field errors. Kubernetes: ValidatePersistentVolumeClaim, ValidatePersistentVolumeClaimUpdate. Next:
-`moorage.admit.pod.volumes.volume_claims` knows the spec, which pods have too; `moorage.admit.registry`.
+In: views. Out: field errors. Kubernetes: ValidatePersistentVolumeClaim, ValidatePersistentVolumeClaimUpdate.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """What storage drivers write about themselves: CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment.
 
 In: views. Out: field errors. Kubernetes: pkg/apis/storage/validation. Differs: the volume that an attachment spells out
-itself, for migrated plugins, is not looked into. Next: `moorage.admit.registry`.
+itself, for migrated plugins, is not looked into.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """PersistentVolumes: capacity, node affinity, one source, and what stays as it is.
 
 In: views and options for the node affinity. Out: field errors. Kubernetes: ValidatePersistentVolume,
-ValidatePersistentVolumeUpdate. Next: `volume_sources` for the sources; `moorage.admit.registry`.
+ValidatePersistentVolumeUpdate.
 """
 
 import posixpath

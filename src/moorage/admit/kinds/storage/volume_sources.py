@@ -2,7 +2,7 @@
 
 In: a PersistentVolume's spec, its path. Out: field errors. Kubernetes: the chain of sources in
 ValidatePersistentVolumeSpec. A source is one row of `SOURCES`, in upstream's order; sources that pods have too share
-their rule with them. Next: `persistent_volume`.
+their rule with them.
 """
 
 from collections.abc import Callable

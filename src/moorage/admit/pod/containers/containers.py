@@ -2,7 +2,7 @@
 
 In: the containers of a `PodSpec` and a `PodContext`, what their validation needs of the rest of the pod. Out: field
 errors, container by container. Kubernetes: validateContainers, validateInitContainers, validateEphemeralContainers,
-validateContainerCommon, validateContainerOnlyForPod. Next: `spec`.
+validateContainerCommon, validateContainerOnlyForPod.
 """
 
 from collections.abc import Mapping, Sequence

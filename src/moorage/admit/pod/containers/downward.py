@@ -2,7 +2,6 @@
 
 In: an `ObjectFieldSelector` or `ResourceFieldSelector`, its path, which fields may be named. Out: field errors.
 Kubernetes: validateObjectFieldSelector, validateContainerResourceFieldSelector, ConvertDownwardAPIFieldLabel.
-Next: `environment` and `volume_files`.
 """
 
 from moorage.admit.scheduling.label_selectors import validate_label_name

@@ -1,8 +1,7 @@
 """Environment variables of a container, single ones and whole config maps and secrets.
 
 In: the `env` and `envFrom` of a container. Out: field errors. Kubernetes: ValidateEnv, ValidateEnvFrom, with relaxed
-names and files (RelaxedEnvironmentVariableValidation, EnvFiles) on as in 1.36. Next: `containers`; and `spec` for
-`validate_files_of_variables`, which needs the pod's volumes.
+names and files (RelaxedEnvironmentVariableValidation, EnvFiles) on as in 1.36.
 """
 
 from moorage.admit.dns_names import mask_trailing_dash, subdomain_errors, validate_dns_label, validate_dns_subdomain

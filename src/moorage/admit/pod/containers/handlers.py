@@ -1,7 +1,7 @@
 """Probes and lifecycle hooks: exactly one action each, and sensible numbers.
 
 In: a `Probe` or `Lifecycle` of a container, the pod's grace period. Out: field errors. Kubernetes: validateHandler,
-validateProbe and the three kinds of probe, validateLifecycle, validateStopSignal. Next: `containers`.
+validateProbe and the three kinds of probe, validateLifecycle, validateStopSignal.
 """
 
 from moorage.admit.metadata import NOT_NEGATIVE

@@ -1,7 +1,7 @@
 """Container ports: numbers, names, protocols, and host ports that collide.
 
 In: the ports of one container, or the containers of a pod. Out: field errors. Kubernetes: validateContainerPorts,
-checkHostPortConflicts, validatePodHostNetworkDeps, ValidatePortNumOrName. Next: `containers` and `spec`.
+checkHostPortConflicts, validatePodHostNetworkDeps, ValidatePortNumOrName.
 """
 
 from collections.abc import Sequence

@@ -2,8 +2,7 @@
 
 In: profiles of pods and containers, annotations. Out: field errors. Kubernetes: validateSeccompProfileField,
 ValidateAppArmorProfileField, ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations,
-validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate. Next: `security`,
-`annotations` and `create`.
+validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate.
 """
 
 from collections.abc import Mapping

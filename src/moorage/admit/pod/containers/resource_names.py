@@ -1,7 +1,7 @@
 """What a resource's name says about it: who may ask for it, is it counted in whole numbers, may it be overcommitted?
 
 In: a resource name. Out: a `ResourceRules`, made once per name. Kubernetes: pkg/apis/core/helper, validateResourceName,
-validateContainerResourceName, validatePodResourceName. Next: `resources`.
+validateContainerResourceName, validatePodResourceName.
 """
 
 from functools import lru_cache

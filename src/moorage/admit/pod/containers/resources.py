@@ -1,8 +1,7 @@
 """Requests and limits: known names, sensible amounts, requests within limits, claims that exist.
 
 In: the `ResourceRequirements` of a container or pod, or a pod's overhead. Out: field errors. Kubernetes:
-validateResourceRequirements, validateResourceClaimNames, ValidateResourceQuantityValue. Next: `containers`, `spec`, and
-`pod_resources`, which compares a pod's resources with its containers'.
+validateResourceRequirements, validateResourceClaimNames, ValidateResourceQuantityValue.
 """
 
 from collections import Counter

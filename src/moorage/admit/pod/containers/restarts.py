@@ -2,7 +2,7 @@
 
 In: a container's restart policy and rules, its resize policies. Out: field errors. Kubernetes:
 validateContainerRestartPolicy, validateInitContainerRestartPolicy, validateResizePolicy, with ContainerRestartRules and
-RestartAllContainersOnContainerExits on as in 1.36. Next: `containers`.
+RestartAllContainersOnContainerExits on as in 1.36.
 """
 
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required, too_many

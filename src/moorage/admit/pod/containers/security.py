@@ -3,7 +3,7 @@
 In: a `SecurityContext` or a `PodSpec` with its pod security context. Out: field errors. Kubernetes:
 ValidateSecurityContext, validatePodSpecSecurityContext, validateSysctls, validateHostUsers. Differs: upstream keeps the
 host namespaces in the pod's security context internally; here they are read where the manifest has them. Whether
-privileged containers are allowed is the API server's --allow-privileged, an option here. Next: `containers`, `spec`.
+privileged containers are allowed is the API server's --allow-privileged, an option here.
 """
 
 import re

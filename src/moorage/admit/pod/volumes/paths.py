@@ -1,7 +1,7 @@
 """Paths inside volumes and on nodes: relative where they must be, and never upwards.
 
 In: a path as written, the field's path. Out: field errors. Kubernetes: validateLocalDescendingPath,
-validatePathNoBacksteps, ValidateLocalNonReservedPath. Next: the volume, mount and seccomp rules.
+validatePathNoBacksteps, ValidateLocalNonReservedPath.
 """
 
 from moorage.model.field_error import FieldError, invalid

@@ -1,7 +1,7 @@
 """Projected volumes: several sources in one directory, whose files must not collide.
 
 In: a `ProjectedVolumeSource`. Out: field errors. Kubernetes: validateProjectedVolumeSource, validateProjectionSources,
-and pkg/apis/core/validation/names.go for signers. Next: `volumes`.
+and pkg/apis/core/validation/names.go for signers.
 """
 
 from moorage.admit.options import ValidationOptions

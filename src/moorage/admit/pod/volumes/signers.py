@@ -1,7 +1,6 @@
 """Names of certificate signers and of the trust bundles they publish.
 
 In: a name. Out: field errors or messages. Kubernetes: pkg/apis/core/validation/names.go, ValidateUserAnnotations.
-Next: `projections`.
 """
 
 from collections.abc import Mapping

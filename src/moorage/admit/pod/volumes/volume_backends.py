@@ -2,7 +2,6 @@
 
 In: one source of a volume, its path. Out: field errors. Kubernetes: the validate*VolumeSource functions of
 pkg/apis/core/validation. All functions take the options, though none needs them, so that they fit one table.
-Next: `volumes`, which has that table.
 """
 
 import re

@@ -2,7 +2,6 @@
 
 In: an `EphemeralVolumeSource`, or the spec of any PersistentVolumeClaim. Out: field errors. Kubernetes:
 validateEphemeralVolumeSource, ValidatePersistentVolumeClaimTemplate, ValidatePersistentVolumeClaimSpec.
-Next: `volumes`; claims of their own use `validate_claim_spec`.
 """
 
 from moorage.admit.dns_names import validate_dns_label, validate_dns_subdomain

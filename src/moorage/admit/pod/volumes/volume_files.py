@@ -1,7 +1,7 @@
 """Volumes made of files that the cluster or the node already has: config maps, secrets, the downward API, directories.
 
 In: one source of a volume, its path. Out: field errors. Kubernetes: the validate*VolumeSource functions of
-pkg/apis/core/validation. Next: `projections`, which puts several of these into one directory, and `volumes`.
+pkg/apis/core/validation.
 """
 
 from moorage.admit.options import ValidationOptions

@@ -2,7 +2,7 @@
 
 In: a container's `volumeMounts` and `volumeDevices`, the pod's valid volumes by name. Out: field errors. Kubernetes:
 ValidateVolumeMounts, ValidateVolumeDevices, validateMountPropagation, validateMountRecursiveReadOnly. As upstream,
-what is wrong with a sub-path or a mount mode is reported at the list's path, without the index. Next: `containers`.
+what is wrong with a sub-path or a mount mode is reported at the list's path, without the index.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 In: a pod's `volumes`, its metadata (None in a template). Out: field errors, and the valid volumes by name, which are
 the ones that containers may mount. Kubernetes: ValidateVolumes, validateVolumeSource; the table below has its order
-and its paths, misspelt ones included. Next: `containers` and `volume_mounts`.
+and its paths, misspelt ones included.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Nodes, Namespaces, PriorityClasses.
 
 In: a raw object. Out: the same, changed in place. Kubernetes: SetDefaults_NodeStatus, SetDefaults_Namespace,
-SetDefaults_PriorityClass. Next: `moorage.admit.registry`, the table of kinds.
+SetDefaults_PriorityClass.
 """
 
 from moorage.admit.prepare.defaults.resources import round_up_lists

@@ -1,7 +1,7 @@
 """Secrets, Services, and what storage drivers leave out of theirs.
 
 In: a raw object. Out: the same, changed in place. Kubernetes: SetDefaults_Secret, SetDefaults_Service,
-SetDefaults_CSIDriver. Next: `moorage.admit.registry`, the table of kinds.
+SetDefaults_CSIDriver.
 """
 
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part

@@ -1,7 +1,7 @@
 """Containers: pull policy, termination messages, protocols, probes, references.
 
 In: a raw container of any of the three lists. Out: the same, changed in place. Kubernetes: SetDefaults_Container and
-what zz_generated.defaults.go does around it. Next: `pod`.
+what zz_generated.defaults.go does around it.
 """
 
 from moorage.admit.prepare.defaults.image_tag import image_tag

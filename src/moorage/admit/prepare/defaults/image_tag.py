@@ -1,8 +1,7 @@
 """The tag an image name asks for, which decides the default pull policy.
 
 In: an image name as a container has it. Out: its tag; `latest` where neither tag nor digest is given; nothing where
-the name is not an image reference. Kubernetes: pkg/util/parsers, github.com/distribution/reference. Next:
-`containers`.
+the name is not an image reference. Kubernetes: pkg/util/parsers, github.com/distribution/reference.
 """
 
 import re

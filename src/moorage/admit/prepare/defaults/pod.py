@@ -2,8 +2,7 @@
 
 In: a raw pod or pod spec. Out: the same, changed in place. Kubernetes: SetDefaults_Pod, SetDefaults_PodSpec, and what
 the conversion to the internal version does to a pod on its way in (the older name of the service account, negative
-grace periods). Differs: nothing is written that the API server would not show. Next: `workloads`, whose templates
-hold specs.
+grace periods). Differs: nothing is written that the API server would not show.
 """
 
 from moorage.admit.prepare.defaults.containers import default_container

@@ -1,7 +1,7 @@
 """Amounts of resources: rounding to thousandths, requests from limits, a pod's own requests from its containers'.
 
 In: raw resource lists and pod specs. Out: the same, changed in place. Kubernetes: SetDefaults_ResourceList, the parts
-of SetDefaults_Pod about resources, component-helpers' AggregateContainerRequests. Next: `containers` and `pod`.
+of SetDefaults_Pod about resources, component-helpers' AggregateContainerRequests.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """PersistentVolumes, claims and StorageClasses.
 
 In: a raw object. Out: the same, changed in place. Kubernetes: pkg/apis/core/v1/defaults.go,
-pkg/apis/storage/v1/defaults.go. Next: `moorage.admit.registry`, the table of kinds.
+pkg/apis/storage/v1/defaults.go.
 """
 
 from moorage.admit.prepare.defaults.resources import round_up_lists

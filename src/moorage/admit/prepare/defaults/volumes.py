@@ -1,8 +1,7 @@
 """Volumes of pods and the bytes behind PersistentVolumes.
 
 In: a raw volume or the part of it that says what it is. Out: the same, changed in place. Kubernetes:
-SetDefaults_Volume, SetDefaults_*VolumeSource and the declarative defaults of zz_generated.defaults.go. Next: `pod`
-and `cluster`.
+SetDefaults_Volume, SetDefaults_*VolumeSource and the declarative defaults of zz_generated.defaults.go.
 """
 
 from moorage.admit.prepare.defaults.containers import default_field_reference, default_pull_policy

@@ -1,7 +1,7 @@
 """Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs.
 
 In: a raw object. Out: the same, changed in place. Kubernetes: pkg/apis/apps/v1/defaults.go,
-pkg/apis/batch/v1/defaults.go. Next: `moorage.admit.registry`, the table of kinds.
+pkg/apis/batch/v1/defaults.go.
 """
 
 from moorage.admit.prepare.defaults.pod import default_pod_spec

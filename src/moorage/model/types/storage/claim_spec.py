@@ -1,7 +1,7 @@
 """What a claim on storage asks for; shared by claims of their own and by a pod's ephemeral volumes.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1. Next: `volume` and `storage`.
+k8s.io/api/core/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

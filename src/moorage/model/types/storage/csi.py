@@ -1,7 +1,7 @@
 """What storage drivers say about themselves and about nodes: CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/storage/v1. Next: `kinds`, the registry of all kinds.
+k8s.io/api/storage/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

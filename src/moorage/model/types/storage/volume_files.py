@@ -1,7 +1,7 @@
 """Volumes whose content the cluster or the node provides as files: config maps, secrets, projections, directories.
 
 In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1. Next: `volume`.
+k8s.io/api/core/v1.
 """
 
 # The names are the API's own and its reference documents each of them.

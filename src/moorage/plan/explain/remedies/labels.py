@@ -1,7 +1,6 @@
 """Nodes whose labels a pod does not want → the requirement to drop or move, or the label to add to a node.
 
 In: `Blockers`. Out: proposals about `spec.nodeSelector`, the required node affinity, and labels of nodes.
-Next: `explanation_resources`.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """Nodes that are refused because of pods elsewhere → the affinity term, spread constraint or label that does it.
 
-In: `Blockers`. Out: proposals. Next: `explanation_volumes`.
+In: `Blockers`. Out: proposals.
 """
 
 from collections.abc import Iterator

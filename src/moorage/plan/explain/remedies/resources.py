@@ -1,7 +1,7 @@
 """Nodes that are too full for a pod → which request to lower, to how much; ports that are taken; who could leave.
 
 In: `Blockers`. Out: proposals. Of several containers the one that asks for most gives way first. Amounts are rounded
-down to what people would write. Next: `explanation_neighbours`.
+down to what people would write.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Nodes with taints that a pod does not tolerate → the toleration to add, the threshold to move, the taint to remove.
 
 In: `Blockers`. Out: proposals. A cordoned node is one with the taint node.kubernetes.io/unschedulable, whether it
-carries it or not. Next: `explanation_labels`.
+carries it or not.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """How far a threshold has to be moved: an operator and the value on the node → the nearest value that holds.
 
 In: `Lt`, `Gt`, `SemverLt`, `SemverGt`, `SemverEq` and a taint's or label's value. Out: the value for the pod's side,
-and the other way round. Next: `explanation_taints` and `explanation_labels` propose them.
+and the other way round.
 """
 
 from moorage.match.numeric import parse_int64

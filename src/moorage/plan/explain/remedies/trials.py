@@ -2,7 +2,7 @@
 
 In: a pod, the profile that refuses it, the nodes in question. Out: suggestions, each with the nodes on which the pod
 fits then, those that open most nodes first, then the smallest; and, where no single change will do, several changes
-that open the nearest node together. Kubernetes knows nothing like it. Next: `explanation`.
+that open the nearest node together. Kubernetes knows nothing like it.
 """
 
 from collections.abc import Callable, Iterable, Iterator

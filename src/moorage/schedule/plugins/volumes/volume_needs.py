@@ -2,7 +2,6 @@
 
 In: the facts about a pod's claims. Out: `BoundVolume`s, which have to be within reach, and `Need`s, claims that wait
 for their pod; each answers for all slots or for one. Kubernetes: volumebinding/binder.go.
-Next: VolumeBinding puts them together.
 """
 
 from typing import Any

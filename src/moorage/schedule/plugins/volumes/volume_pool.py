@@ -2,7 +2,6 @@
 
 In: a claim, the volumes of its class, and the log of those that changed. Out: how many there are for each slot, and the
 best one for a slot. Kubernetes: FindMatchingVolume, which goes through all volumes for each claim and node.
-Next: VolumeBinding, which has one pool per claim that waits for its pod.
 """
 
 from bisect import bisect_left, insort

@@ -3,7 +3,7 @@
 In: node affinities of PersistentVolumes. Out: a code for each distinct one; the slots of a code; the codes of a slot.
 Five thousand local disks have five thousand affinities, each for one host, so codes are filed under the label values
 they ask for: a slot is asked only about those that name one of its labels, and an answer for all slots is kept as a
-short list. Kubernetes: CheckNodeAffinity, per volume and node. Next: `volume_pool` and VolumeBinding.
+short list. Kubernetes: CheckNodeAffinity, per volume and node.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 In: the name of a Go type, and of one of its fields. Out: text for `kubectl explain`. What decides where a pod goes is
 told by hand, area by area in the modules beside this one; the rest gets a text made of its name. Kubernetes: the
-comments of k8s.io/api, of which nothing is repeated here. Next: `placement`, the area that matters most.
+comments of k8s.io/api, of which nothing is repeated here.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Texts about nodes, namespaces and what else a cluster has.
 
-In: nothing. Out: tables that `descriptions` reads. Next: `everywhere`.
+In: nothing. Out: tables that `descriptions` reads.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Texts about what every object has, and about fields that mean the same wherever they are.
 
-In: nothing. Out: tables that `descriptions` reads. Next: `moorage.serve.openapi.definitions`.
+In: nothing. Out: tables that `descriptions` reads.
 """
 
 from typing import Final

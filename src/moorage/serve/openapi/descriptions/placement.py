@@ -1,6 +1,6 @@
 """Texts about where pods go: tolerations and taints, affinity, spreading, priority.
 
-In: nothing. Out: tables that `descriptions` reads. Next: `pods`.
+In: nothing. Out: tables that `descriptions` reads.
 """
 
 from typing import Final

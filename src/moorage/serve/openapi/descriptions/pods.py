@@ -1,6 +1,6 @@
 """Texts about pods, their containers and their state.
 
-In: nothing. Out: tables that `descriptions` reads. Next: `workloads`.
+In: nothing. Out: tables that `descriptions` reads.
 """
 
 from typing import Final

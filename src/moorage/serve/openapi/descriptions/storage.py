@@ -1,6 +1,6 @@
 """Texts about volumes, claims and classes of storage.
 
-In: nothing. Out: tables that `descriptions` reads. Next: `cluster`.
+In: nothing. Out: tables that `descriptions` reads.
 """
 
 from typing import Final

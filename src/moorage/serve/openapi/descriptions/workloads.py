@@ -1,6 +1,6 @@
 """Texts about the kinds that make pods.
 
-In: nothing. Out: tables that `descriptions` reads. Next: `storage`.
+In: nothing. Out: tables that `descriptions` reads.
 """
 
 from typing import Final
