@@ -1,7 +1,7 @@
 """Services: ports, addresses, and which fields go with which type.
 
 In: views. Out: field errors. Kubernetes: ValidateServiceCreate, ValidateServiceUpdate. Differs: addresses and ports
-that a server allocates (`admit.prepare.service_addresses`) are not demanded, because offline there is no allocator; dual-stack
+that a server allocates (`prepare.service_addresses`) are not demanded: offline there is no allocator; dual-stack
 rules beyond the form of each address are the allocator's.
 """
 

@@ -1,6 +1,6 @@
 """How finely values are owned: a schema, prepared for the walks of this package.
 
-In: `model.schema.merge_schema`. Out: a `Grain` per type, made when first asked for. It says whether an object or a list is
+In: `merge_schema`. Out: a `Grain` per type, made when first asked for. It says whether an object or a list is
 taken apart, by which keys, and what Go would leave out of a document or always write: the API server's own objects are
 structs, so a field that was never set may be there (`resources: {}`) and one that was set may not (`hostNetwork:
 false`). Kubernetes: the schema of structured-merge-diff, and the `omitempty` marks of k8s.io/api.
