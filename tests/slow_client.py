@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from moorage.client.protocol import Client, Listing, Object, PatchType, WatchEvent
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
 
@@ -22,30 +22,30 @@ class SlowClient:
     async def _there(self) -> None:
         await asyncio.sleep(self._lag())
 
-    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
         await self._there()
         return await self._client.get(facts, name, namespace)
 
-    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         await self._there()
         found = await self._client.list_all(facts, namespace, labels=labels, fields=fields)
         await self._there()
         return found
 
     async def watch(
-        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         async for events in self._client.watch(facts, revision, namespace, labels=labels, fields=fields):
             await self._there()
             yield events
 
-    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
         await self._there()
         made = await self._client.create(facts, document, namespace)
         await self._there()
         return made
 
-    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
         await self._there()
         made = await self._client.update(facts, document, subresource=subresource)
         await self._there()
@@ -53,7 +53,7 @@ class SlowClient:
 
     async def patch(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
@@ -68,7 +68,7 @@ class SlowClient:
 
     async def delete(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str = "",
         *,

@@ -16,10 +16,10 @@ from moorage.client.protocol import Client, Object
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.manager import ControllerManager
 from moorage.model.gates import GateSet, default_gates
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 
@@ -49,7 +49,7 @@ class VirtualCluster:
     ) -> None:
         self._clock = clock
         self.api, self.store, self._connect = api, store, connect
-        self.client = InProcessClient(api, "test")
+        self.client = LoopbackClient(api, "test")
         self.events: list[Reported] = []
         self.metrics = Metrics()
         self._make, self._random = make, random.Random(seed).random
@@ -92,7 +92,7 @@ class VirtualCluster:
     async def start(self) -> None:
         """Start the controllers and let them see everything."""
         self.metrics = Metrics()
-        client = self._connect(InProcessClient(self.api, "controller-manager"))
+        client = self._connect(LoopbackClient(self.api, "controller-manager"))
         self.manager = ControllerManager(
             client, self, self._make(), self.metrics, clock=self._clock, random=self._random
         )
@@ -122,7 +122,7 @@ class VirtualCluster:
         await asyncio.sleep(seconds)
         self.check()
 
-    async def all(self, facts: KindFacts, namespace: str = "") -> list[Object]:
+    async def all(self, facts: Kind, namespace: str = "") -> list[Object]:
         return (await self.client.list_all(facts, namespace)).items
 
     def reasons(self, name: str = "") -> list[str]:

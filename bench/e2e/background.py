@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bench.e2e.sender import Sender
     from bench.perf.operations import Churn
     from bench.perf.templates import Template
-    from moorage.model.kinds import KindFacts
+    from moorage.model.kinds import Kind
 
 _CHURN_MILLISECONDS = 500
 _REFUSALS = tuple(range(400, 500))
@@ -71,7 +71,7 @@ class Background:
 
     async def _recreate(self, operation: Churn, templates: Sequence[Template], namespace: str) -> None:
         count = 0
-        alive: dict[tuple[int, int], tuple[KindFacts, str]] = {}
+        alive: dict[tuple[int, int], tuple[Kind, str]] = {}
         async for _ in _every(_interval(operation)):
             for number, template in enumerate(templates):
                 place = (number, count % operation.number)

@@ -13,7 +13,7 @@ import msgspec
 
 from bench.perf.problems import ConfigError
 from moorage.client.http.wire import collection_path, object_path
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ PODS = KINDS[("v1", "Pod")]
 _encode = msgspec.json.Encoder().encode
 
 
-def facts_of(document: Raw) -> KindFacts:
+def facts_of(document: Raw) -> Kind:
     """What is known of a document's kind. Raises ConfigError if the server does not have it."""
     version, kind = str(document.get("apiVersion") or "v1"), str(document["kind"])
     facts = KINDS.get((version, kind))
@@ -53,12 +53,12 @@ class Requests:
         path = object_path(facts_of(document), document["metadata"]["name"], namespace, subresource)
         return self._with_body(b"PUT", path, document)
 
-    def patch(self, facts: KindFacts, name: str, patch: Raw, namespace: str = "") -> bytes:
+    def patch(self, facts: Kind, name: str, patch: Raw, namespace: str = "") -> bytes:
         """A merge patch."""
         request = self._with_body(b"PATCH", object_path(facts, name, namespace), patch)
         return request.replace(b"Content-Type: application/json", b"Content-Type: application/merge-patch+json", 1)
 
-    def delete(self, facts: KindFacts, name: str, namespace: str = "") -> bytes:
+    def delete(self, facts: Kind, name: str, namespace: str = "") -> bytes:
         return self._with_body(b"DELETE", object_path(facts, name, namespace), {})
 
     def delete_pods(self, namespace: str, labels: Mapping[str, str], *, at_once: bool = False) -> bytes:

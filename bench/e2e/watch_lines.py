@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bench.e2e.requests import Requests
     from bench.e2e.sender import Sender
-    from moorage.model.kinds import KindFacts
+    from moorage.model.kinds import Kind
 
 _WATCH_SECONDS = "3600"
 
@@ -28,7 +28,7 @@ _WATCH_SECONDS = "3600"
 class WatchLines:
     """See the module. `receive` gets lines, and returns the last revision in them, or nothing."""
 
-    def __init__(self, facts: KindFacts, requests: Requests, sender: Sender, receive: Callable[[bytes], str]) -> None:
+    def __init__(self, facts: Kind, requests: Requests, sender: Sender, receive: Callable[[bytes], str]) -> None:
         self._facts, self._path = facts, collection_path(facts, "")
         self._requests, self._sender, self._receive = requests, sender, receive
         self._revision = ""

@@ -31,7 +31,7 @@ from tests.conformance.known_exceptions import KNOWN_EXCEPTIONS  # noqa: E402
 from tests.conformance.vector_file import UnreadableError, case_name, read_cases  # noqa: E402
 
 SHOWN = 5
-LONGEST_DIFFERENCE = 2_000
+MAX_DIFFERENCE_LENGTH = 2_000
 
 
 @dataclass
@@ -80,8 +80,8 @@ def judge(check: Check, case: Any) -> str | None:
         difference = check(case)
     except Exception as error:
         difference = f"raised {type(error).__name__}: {error}"
-    if difference is not None and len(difference) > LONGEST_DIFFERENCE:
-        difference = f"{difference[:LONGEST_DIFFERENCE]}… ({len(difference)} characters)"
+    if difference is not None and len(difference) > MAX_DIFFERENCE_LENGTH:
+        difference = f"{difference[:MAX_DIFFERENCE_LENGTH]}… ({len(difference)} characters)"
     return difference
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 _BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -103,7 +103,7 @@ def exchanged(random: Random, data: bytes) -> bytes:
     return bytes(changed)
 
 
-def protobuf_of(random: Random, facts: KindFacts) -> bytes:
+def protobuf_of(random: Random, facts: Kind) -> bytes:
     """A message with Kubernetes' envelope: its fields are random numbers with random contents, nested at random."""
     about = _bytes_field(1, facts.api_version.encode()) + _bytes_field(2, facts.kind.encode())
     metadata = _bytes_field(1, b"a") + _bytes_field(3, b"default") + _message(random, 0)

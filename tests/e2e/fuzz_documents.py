@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.e2e.fuzz_values import NUMBERS, QUANTITIES, TIMES, WORDS
 
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.merge_schema import ListType, MapType, Scalar, SchemaType, StructType, schema_of
 
 Raw = dict[str, Any]
@@ -73,7 +73,7 @@ _FINE: dict[str, Raw] = {
 _DEEPEST = 7
 
 
-def fine(facts: KindFacts, name: str, namespace: str) -> Raw:
+def fine(facts: Kind, name: str, namespace: str) -> Raw:
     """A document that admission takes."""
     metadata: Raw = {"name": name, "labels": {"app": "web"}}
     if facts.namespaced:
@@ -155,7 +155,7 @@ class Oddities:
             return random.choice(NUMBERS)
         return self.word()
 
-    def drawn(self, facts: KindFacts, name: str, namespace: str) -> Raw:
+    def drawn(self, facts: Kind, name: str, namespace: str) -> Raw:
         """A document drawn from the kind's schema, over one that is fine."""
         document = fine(facts, name, namespace)
         schema = schema_of(facts)
@@ -205,4 +205,4 @@ def _places(value: Any) -> Any:
         yield from _places(value[key])
 
 
-ALL_KINDS: tuple[KindFacts, ...] = tuple(KINDS.values())
+ALL_KINDS: tuple[Kind, ...] = tuple(KINDS.values())

@@ -14,7 +14,7 @@ from tests.e2e.fuzz_bodies import disfigured, protobuf_of
 from tests.e2e.fuzz_documents import ALL_KINDS, Oddities, Raw, fine
 from tests.e2e.fuzz_values import ACCEPTS, CONTENT_TYPES, NUMBER_TEXTS, PATHS, SELECTORS
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.resources.discovery_table import RESOURCES
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "BREW")
@@ -129,7 +129,7 @@ class RequestMaker:
         body = json.dumps(self.odd.value()).encode() if random.random() < 0.5 else b""
         return Asked(random.choice(_METHODS), path + self._query(), self._headers(), body)
 
-    def _write(self, facts: KindFacts, method: str, name: str) -> Asked:
+    def _write(self, facts: Kind, method: str, name: str) -> Asked:
         random = self.random
         namespace = self._namespace()
         document = self._document(facts, name or random.choice(_NAMES), namespace)
@@ -138,7 +138,7 @@ class RequestMaker:
         body, content_type = self._encoded(document, facts)
         return Asked(method, self._path(facts, namespace, name) + self._query(), self._headers(content_type), body)
 
-    def _document(self, facts: KindFacts, name: str, namespace: str) -> Any:
+    def _document(self, facts: Kind, name: str, namespace: str) -> Any:
         which = self.random.random()
         if which < 0.2:
             return fine(facts, name, namespace)
@@ -147,7 +147,7 @@ class RequestMaker:
         drawn = self.odd.drawn(facts, name, namespace)
         return drawn if which < 0.85 else self.odd.mutated(drawn)
 
-    def _encoded(self, document: Any, facts: KindFacts) -> tuple[bytes, str]:
+    def _encoded(self, document: Any, facts: Kind) -> tuple[bytes, str]:
         which = self.random.random()
         if which < 0.80:
             return json.dumps(document).encode(), "application/json"
@@ -155,7 +155,7 @@ class RequestMaker:
             return disfigured(self.random, document)
         return protobuf_of(self.random, facts), "application/vnd.kubernetes.protobuf"
 
-    def _patch(self, facts: KindFacts) -> Asked:
+    def _patch(self, facts: Kind) -> Asked:
         random = self.random
         namespace, name = self._namespace(), random.choice(_NAMES)
         language = random.choice(_PATCHES)
@@ -176,7 +176,7 @@ class RequestMaker:
         query = self._query("fieldManager=me&force=true") if language == _PATCHES[3] else self._query()
         return Asked("PATCH", self._path(facts, namespace, name + below) + query, self._headers(language), body)
 
-    def _operations(self, facts: KindFacts) -> Any:
+    def _operations(self, facts: Kind) -> Any:
         random = self.random
         pointers = [
             "",
@@ -225,7 +225,7 @@ class RequestMaker:
             operations.append(self.odd.mutated(operation) if random.random() < 0.1 else operation)
         return self.odd.mutated(operations) if random.random() < 0.1 else operations
 
-    def _below(self, facts: KindFacts) -> Asked:
+    def _below(self, facts: Kind) -> Asked:
         random = self.random
         below = random.choice(_SUBRESOURCES)
         able = [row.facts for row in RESOURCES.values() if row.subresource(below) is not None]
@@ -238,7 +238,7 @@ class RequestMaker:
         target = self._path(facts, namespace, f"{name}/{below}") + self._query()
         return Asked(method, target, self._headers(content_type), body)
 
-    def _delete(self, facts: KindFacts) -> Asked:
+    def _delete(self, facts: Kind) -> Asked:
         random = self.random
         body = b""
         if random.random() < 0.5:
@@ -248,11 +248,11 @@ class RequestMaker:
         target = self._path(facts, self._namespace(), name) + self._query()
         return Asked("DELETE", target, self._headers(random.choice(("", "application/json"))), body)
 
-    def _read(self, facts: KindFacts) -> Asked:
+    def _read(self, facts: Kind) -> Asked:
         name = self.random.choice(("", "", *_NAMES, quote(self.odd.word(), safe="")))
         return Asked("GET", self._path(facts, self._namespace(), name) + self._query(), self._headers())
 
-    def _path(self, facts: KindFacts, namespace: str, name: str) -> str:
+    def _path(self, facts: Kind, namespace: str, name: str) -> str:
         root = f"/apis/{facts.api_version}" if facts.group else f"/api/{facts.api_version}"
         where = f"/namespaces/{quote(namespace)}" if facts.namespaced and namespace else ""
         return f"{root}{where}/{facts.plural}" + (f"/{name}" if name else "")

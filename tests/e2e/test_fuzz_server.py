@@ -16,8 +16,8 @@ from moorage.model.kinds import KINDS
 
 _PATIENCE = 300.0  # seconds: for a test that fails instead of hanging
 _BESIDE = 8
-_MOST_MEGABYTES = 400
-_MOST_FILES = 64
+_MAX_MEGABYTES = 400
+_MAX_FILES = 64
 
 
 def _check(answer: Answer, sent: bytes) -> None:
@@ -115,8 +115,8 @@ async def _fuzz(directory: Path, seed: int, whole: int, cut: int) -> None:
             seeds = range(seed, seed + _BESIDE)
             await asyncio.gather(*(send(access, number, count // _BESIDE) for number in seeds))
             await _is_well(access, server)
-        assert _megabytes(server.pid) < _MOST_MEGABYTES
-        assert _files(server.pid) < before + _MOST_FILES
+        assert _megabytes(server.pid) < _MAX_MEGABYTES
+        assert _files(server.pid) < before + _MAX_FILES
         assert server.terminate() == 0
         assert "Traceback" not in server.output
 

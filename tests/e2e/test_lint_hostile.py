@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: [{name: a, image: b}]\n  tolerations:\n"
-MOST_MEMORY = 700 * 1024 * 1024
+MAX_MEMORY = 700 * 1024 * 1024
 
 
 def with_expressions(*expressions: str) -> str:
@@ -56,7 +56,7 @@ HOSTILE = {
 
 
 def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (2 * MOST_MEMORY, 2 * MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (2 * MAX_MEMORY, 2 * MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
 
 

@@ -16,7 +16,7 @@ import yaml
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
-_MOST_HEAD = 1 << 20
+_MAX_HEAD = 1 << 20
 
 
 class Answer(NamedTuple):
@@ -44,7 +44,7 @@ class Access:
         self.context = ssl.create_default_context(cadata=authority)
 
     async def connect(self) -> Streams:
-        return await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=_MOST_HEAD)
+        return await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=_MAX_HEAD)
 
 
 class WireClient:

@@ -17,7 +17,7 @@ from moorage.control.daemon_set.tracker import Tracker
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 
@@ -58,14 +58,14 @@ def test_no_node_gets_a_pod_too_many(story: Story) -> None:
 class _Blind(DaemonSetController):
     """Sees new nodes, and not what becomes of them."""
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return () if facts is NODE and old is not None else super().concerns(facts, old, new, world)
 
 
 class _Deaf(DaemonSetController):
     """Hears of new pods, and not that they go."""
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return () if facts is POD and new is None else super().concerns(facts, old, new, world)
 
 

@@ -20,10 +20,10 @@ from tests.virtual_time import run_virtual, time_of_day
 from moorage.client.protocol import Client, Object
 from moorage.control.framework.actions import NOTHING, Plan
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.taint_eviction.controller import TaintEvictionController
 from moorage.model.gates import GateSet, gates_from
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -147,7 +147,7 @@ def stories(draw: st.DrawFn) -> Story:
 class Stage:
     """A cluster, its clock, and what its nodes' taints were just now."""
 
-    def __init__(self, make: Callable[[Surroundings], TaintEvictionController], gates: GateSet) -> None:
+    def __init__(self, make: Callable[[ControllerContext], TaintEvictionController], gates: GateSet) -> None:
         self.gates, self.offset, self.has_jumped = gates, 0.0, False
         self.cluster: VirtualCluster
         self.pods = 0
@@ -160,7 +160,7 @@ class Stage:
         return time_of_day() + self.offset
 
     def controllers(self) -> list[TaintEvictionController]:
-        return [self._make(Surroundings(self.gates, Metrics(), lambda: 0.5))]
+        return [self._make(ControllerContext(self.gates, Metrics(), lambda: 0.5))]
 
     async def taints(self, name: str) -> list[Raw]:
         found = (await self.cluster.client.get(NODE, name)).raw
@@ -242,7 +242,7 @@ class Witness:
     def __init__(self, client: Client, stage: Stage) -> None:
         self._client, self._stage = client, stage
 
-    async def delete(self, facts: KindFacts, name: str, namespace: str = "", **more: Any) -> None:
+    async def delete(self, facts: Kind, name: str, namespace: str = "", **more: Any) -> None:
         await self._stage.judge_deletion(namespace, name)
         await self._client.delete(facts, name, namespace, **more)
 
@@ -250,7 +250,7 @@ class Witness:
         return getattr(self._client, name)
 
 
-async def _play(story: Story, make: Callable[[Surroundings], TaintEvictionController]) -> None:
+async def _play(story: Story, make: Callable[[ControllerContext], TaintEvictionController]) -> None:
     steps, has_gates = story
     stage = Stage(make, _ON if has_gates else _OFF)
 
@@ -277,7 +277,7 @@ async def _play(story: Story, make: Callable[[Surroundings], TaintEvictionContro
         assert not stage.problems
 
 
-def _law(make: Callable[[Surroundings], TaintEvictionController]) -> Callable[[], None]:
+def _law(make: Callable[[ControllerContext], TaintEvictionController]) -> Callable[[], None]:
     @_SETTINGS
     @given(stories())
     def law(story: Story) -> None:
@@ -301,7 +301,7 @@ class Hasty(TaintEvictionController):
 class Deaf(TaintEvictionController):
     """Does not hear of taints that change."""
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Any:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Any:
         return () if facts is NODE and old is not None else super().concerns(facts, old, new, world)
 
 

@@ -22,7 +22,7 @@ from moorage.control.job.accounting import Books, keep_books
 from moorage.control.job.controller import JobController
 from moorage.control.job.pods import is_tracked
 from moorage.control.job.situation import Situation
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 #: Any counterexample will do: nobody wants to read it.
@@ -60,7 +60,7 @@ def test_a_job_counts_no_more_than_there_is(story: Story) -> None:
 class _Deaf(JobController):
     """Hears of new pods, and not of what becomes of them."""
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return () if facts is POD and old is not None else super().concerns(facts, old, new, world)
 
 

@@ -17,7 +17,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
-from moorage.run.simulated_pod import Life
+from moorage.run.simulated_pod import SimulatedPod
 
 Raw = dict[str, Any]
 Step = tuple[Any, ...]
@@ -183,7 +183,7 @@ def test_no_node_takes_more_than_it_has_and_every_pod_gets_somewhere(steps: list
 class _Forgetful(KubeletState):
     """Gives a pod's place away as soon as the pod is to stop."""
 
-    def _stop(self, key: str, life: Life, now: float) -> None:
+    def _stop(self, key: str, life: SimulatedPod, now: float) -> None:
         super()._stop(key, life, now)
         self._release(life)
 
@@ -191,7 +191,7 @@ class _Forgetful(KubeletState):
 class _Lazy(KubeletState):
     """Does not look at a pod again that it has started."""
 
-    def _seen_again(self, key: str, life: Life, pod: Pod, now: float) -> None:
+    def _seen_again(self, key: str, life: SimulatedPod, pod: Pod, now: float) -> None:
         life.pod = pod
 
 

@@ -20,7 +20,7 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
 from moorage.control.replica_set.controller import ReplicaSetController
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 #: Rarely found: it takes an old ReplicaSet that is still to shrink when the new one has to grow.
@@ -57,7 +57,7 @@ def test_a_rolling_update_stays_within_its_bounds(story: Story) -> None:
 class _Deaf(ReplicaSetController):
     """Hears of new pods, and not of what becomes of them."""
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return () if facts is POD and old is not None else super().concerns(facts, old, new, world)
 
 

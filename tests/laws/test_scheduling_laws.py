@@ -31,7 +31,7 @@ from moorage.schedule.framework.requeue import RequeueTable
 
 SCHEDULER = "default-scheduler"
 PROFILE = default_profile(gates_from({"AllAlpha": True}))
-_LONGEST_BACKOFF = 10.0
+_MAX_BACKOFF_LENGTH = 10.0
 
 
 def social_node(random: Random, name: str) -> Raw:
@@ -232,7 +232,7 @@ def law_of_scheduling(break_it: Callable[[Scheduler], None], how: settings = LAW
         for _ in range(events):
             for _ in range(world.random.randint(1, 2)):
                 world.something_happens()
-            world.now += world.random.choice([0.0, 0.5, _LONGEST_BACKOFF])
+            world.now += world.random.choice([0.0, 0.5, _MAX_BACKOFF_LENGTH])
             world.scheduler_runs()
             world.check_nobody_is_lost()
             world.check_nobody_waits_in_vain()
@@ -304,7 +304,7 @@ def test_hints_wake_fewer_pods_than_waking_everybody() -> None:
             world = World(seed, _wake_everybody if wakes_everybody else _is_right)
             for _ in range(30):
                 world.something_happens()
-                world.now += _LONGEST_BACKOFF
+                world.now += _MAX_BACKOFF_LENGTH
                 tried += sum(1 for action in world.scheduler.play(world.now) if isinstance(action, NoNode))
                 world.pending = {pod.key: pod.record for pod in world.scheduler.queue}
         return tried

@@ -29,7 +29,7 @@ from moorage.control.framework.world import World
 from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetController
 from moorage.control.stateful_set.members import parent_and_ordinal
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
@@ -238,7 +238,7 @@ def test_no_number_twice_and_none_before_its_time(story: Story) -> None:
 class _Deaf(StatefulSetController):
     """Does not hear that pods are gone."""
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return () if facts is POD and new is None else super().concerns(facts, old, new, world)
 
 

@@ -23,7 +23,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Answers, Plan, Update
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.volumes.controller import PersistentVolumeBinder
 from moorage.control.volumes.protection import ClaimProtection, VolumeProtection
 from moorage.match.volumes.claims import BIND_COMPLETED
@@ -34,7 +34,7 @@ from moorage.telemetry.metrics import Metrics
 
 SIZES = ("1Gi", "2Gi", "3Gi")
 CLASSES = ("manual", "manual", "manual", "made", "lazy")
-Make = Callable[[Surroundings], PersistentVolumeBinder]
+Make = Callable[[ControllerContext], PersistentVolumeBinder]
 
 
 class NewVolume(NamedTuple):
@@ -229,7 +229,7 @@ def law_for(make: Make) -> Callable[[], None]:
         story = random_story(chance)
 
         def controllers() -> Iterable[Controller]:
-            yield make(Surroundings(default_gates(), Metrics(), lambda: 0.5, True))
+            yield make(ControllerContext(default_gates(), Metrics(), lambda: 0.5, True))
             yield ClaimProtection()
             yield VolumeProtection()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from moorage.cli.streams import gates_of_components
 from moorage.client.election.elector import ElectionTimes
-from moorage.client.events.event_sender import BURST, MOST_QUEUED, PER_SECOND
+from moorage.client.events.event_sender import BURST, MAX_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access
 from moorage.cluster.component_process import Process
 from moorage.cluster.control_plane import ControlPlane, Settings
@@ -140,7 +140,7 @@ def test_every_event_is_in_the_table() -> None:
 def test_how_many_events_are_sent_is_told() -> None:
     told = f"up to {BURST:,} at once and {PER_SECOND:.0f} a second"
     assert told in EVENTS
-    assert f"{MOST_QUEUED:,}" in EVENTS
+    assert f"{MAX_QUEUED:,}" in EVENTS
 
 
 def test_every_event_of_the_table_is_one() -> None:

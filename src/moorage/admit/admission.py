@@ -23,7 +23,7 @@ from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
 from moorage.model.api_error import ApiError
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import ConversionError, KindFacts, TypeProblem, kind_of, view_of
+from moorage.model.kinds import ConversionError, Kind, TypeProblem, kind_of, view_of
 from moorage.model.types.pod import Pod, PodTemplateSpec
 from moorage.model.types.view import INT64_MAX, View
 
@@ -50,7 +50,7 @@ class Rejected(msgspec.Struct, frozen=True):
     Never two of them.
     """
 
-    kind: KindFacts
+    kind: Kind
     name: str
     errors: tuple[FieldError, ...] = ()
     forbidden: str = ""
@@ -126,7 +126,7 @@ def admit(
     return Admitted(raw, view, warnings)
 
 
-def _as_read_from_the_store(old: Raw, facts: KindFacts, row: KindRow) -> Raw:
+def _as_read_from_the_store(old: Raw, facts: Kind, row: KindRow) -> Raw:
     """The real server defaults what it reads, too: the old object may be older than some default."""
     if kind_of(old) is not facts:
         raise ValueError(f"a {facts.kind} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
@@ -139,7 +139,7 @@ def _complete(
     raw: Raw,
     old: Raw | None,
     gates: GateSet,
-    facts: KindFacts,
+    facts: Kind,
     row: KindRow,
     plugins: Sequence[Plugin],
     request: Request | None,
@@ -153,7 +153,7 @@ def _complete(
     row.prepare(raw, old, gates)
 
 
-def _warnings(facts: KindFacts, view: Any, old_view: Any) -> list[str]:
+def _warnings(facts: Kind, view: Any, old_view: Any) -> list[str]:
     if old_view is None:
         warnings = name_warnings(facts.kind, view.metadata.name)
         if isinstance(view, Pod):
@@ -168,7 +168,7 @@ def _warnings(facts: KindFacts, view: Any, old_view: Any) -> list[str]:
     return warnings + pod_warnings(template.metadata, template.spec, ".".join(facts.template))
 
 
-def _template(view: Any, facts: KindFacts) -> PodTemplateSpec | None:
+def _template(view: Any, facts: Kind) -> PodTemplateSpec | None:
     if view is None:
         return None
     for step in facts.template or ():

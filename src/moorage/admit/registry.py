@@ -43,7 +43,7 @@ from moorage.admit.ratcheting import (
 from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.types.pod import Pod
 from moorage.model.types.storage.persistent_volume import PersistentVolume
 from moorage.model.types.workload import CronJob
@@ -272,6 +272,6 @@ REGISTRY: dict[str, KindRow] = {
 }
 
 
-def row_of(facts: KindFacts) -> KindRow | None:
+def row_of(facts: Kind) -> KindRow | None:
     """The row of a kind; of the two groups that have Events, the newer one's is named with its group."""
     return REGISTRY.get(_NAMED_WITH_GROUP.get(facts.api_version, facts.kind))

@@ -9,7 +9,7 @@ import msgspec
 
 from moorage.admit.raw import Raw, part
 
-LONGEST_GENERATED_BASE = 58
+MAX_GENERATED_BASE_LENGTH = 58
 #: Fields of the old object that an update which leaves them out does not mean to clear.
 _KEPT_IF_ABSENT = ("uid", "resourceVersion", "deletionGracePeriodSeconds")
 #: Fields that no update changes, whatever it says.
@@ -46,7 +46,7 @@ def complete_metadata(new: Raw, old: Raw | None, request: Request, *, namespaced
         return
     base = metadata.get("generateName")
     if base and not metadata.get("name"):
-        metadata["name"] = base[:LONGEST_GENERATED_BASE] + request.name_suffix
+        metadata["name"] = base[:MAX_GENERATED_BASE_LENGTH] + request.name_suffix
     metadata["uid"] = request.uid
     if request.timestamp:
         metadata["creationTimestamp"] = request.timestamp

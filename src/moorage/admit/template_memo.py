@@ -14,7 +14,7 @@ from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.messages.warnings import name_warnings
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw
-from moorage.admit.request import LONGEST_GENERATED_BASE, Request
+from moorage.admit.request import MAX_GENERATED_BASE_LENGTH, Request
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.names import dns1123_subdomain_errors
@@ -120,7 +120,7 @@ def _name_to_be(metadata: Raw, request: Request) -> str:
     name = metadata.get("name")
     if not name:
         base = metadata.get("generateName")
-        return base[:LONGEST_GENERATED_BASE] + request.name_suffix if type(base) is str and base else ""
+        return base[:MAX_GENERATED_BASE_LENGTH] + request.name_suffix if type(base) is str and base else ""
     return name if type(name) is str else ""
 
 

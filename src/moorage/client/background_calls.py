@@ -14,8 +14,8 @@ Errand = Callable[[], Awaitable[None]]
 _LOG = get_logger("client")
 
 
-class Errands:
-    """Errands of one sort, of which at most so many run at a time; the others wait for their turn."""
+class BackgroundCalls:
+    """BackgroundCalls of one sort, of which at most so many run at a time; the others wait for their turn."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once

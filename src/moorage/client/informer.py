@@ -18,11 +18,11 @@ from typing import NamedTuple
 from moorage.client.backoff import Backoff
 from moorage.client.protocol import Client, EventType, Listing, Object, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
 
 FIRST_DELAY = 0.2
-MOST_DELAY = 30.0
+MAX_DELAY = 30.0
 
 _LOG = get_logger("client")
 
@@ -47,7 +47,7 @@ class Informer:
     def __init__(
         self,
         client: Client,
-        facts: KindFacts,
+        facts: Kind,
         handler: Handler,
         *,
         namespace: str = "",
@@ -66,8 +66,8 @@ class Informer:
         self._gone_back = False  # a bookmark was older than what had been seen: it is not the same server any more
         self._synced = asyncio.Event()
         self._now = now
-        self._before_retry = Backoff(FIRST_DELAY, MOST_DELAY, now=now, random=random)
-        self._before_list = Backoff(FIRST_DELAY, MOST_DELAY, now=now, random=random)
+        self._before_retry = Backoff(FIRST_DELAY, MAX_DELAY, now=now, random=random)
+        self._before_list = Backoff(FIRST_DELAY, MAX_DELAY, now=now, random=random)
 
     @property
     def has_synced(self) -> bool:

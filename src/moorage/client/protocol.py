@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import convert_view
 
 Raw = dict[str, Any]
@@ -38,7 +38,7 @@ class Object:
     __slots__ = ("_body", "_raw", "_view", "facts", "key", "revision")
 
     def __init__(
-        self, facts: KindFacts, key: str, revision: int, body: bytes = b"", raw: Raw | None = None, view: Any = None
+        self, facts: Kind, key: str, revision: int, body: bytes = b"", raw: Raw | None = None, view: Any = None
     ) -> None:
         """`key` is `namespace/name`, or the name alone; `body` is JSON. At least one of the last three is given."""
         self.facts, self.key, self.revision = facts, key, revision
@@ -138,14 +138,14 @@ class NotSent(Unreachable):
 class Client(Protocol):
     """See the module. `namespace` is "" for kinds without one and, when listing and watching, for all of them."""
 
-    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object: ...
+    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object: ...
 
-    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         """All of them, however many pages it takes; `labels` and `fields` are selectors."""
         ...
 
     def watch(
-        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         """Batches of changes after `revision`, in order. Ends when the server ends it: watch again from the last one.
 
@@ -153,15 +153,15 @@ class Client(Protocol):
         """
         ...
 
-    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object: ...
+    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object: ...
 
-    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
         """Replace; metadata.resourceVersion, if there is one, must be the newest (else ApiError, Conflict)."""
         ...
 
     async def patch(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
@@ -172,7 +172,7 @@ class Client(Protocol):
 
     async def delete(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str = "",
         *,

@@ -17,12 +17,12 @@ from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart
 from moorage.cluster.kubeconfig_place import KubeconfigPlace
 from moorage.cluster.loading import load_manifests
 from moorage.control.framework.manager import ControllerManager
-from moorage.control.registry import Surroundings, chosen
+from moorage.control.registry import ControllerContext, chosen
 from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import get_logger
 
@@ -89,7 +89,7 @@ class ControlPlane:
         )
         add_feature_metrics(server.metrics, gates)
         if settings.manifests:
-            await load_manifests(InProcessClient(server.api, "moorage-load"), settings.manifests)
+            await load_manifests(LoopbackClient(server.api, "moorage-load"), settings.manifests)
         if settings.simulates:
             await self._start_kubelets(server, gates[Component.KUBELET])
         self._start_scheduler(server, gates[Component.SCHEDULER])
@@ -98,7 +98,7 @@ class ControlPlane:
         _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
 
     async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
-        client = InProcessClient(server.api, "kubelet")
+        client = LoopbackClient(server.api, "kubelet")
         sender = EventSender(client)
         recorder = CountingRecorder(sender, "kubelet")
         self._kubelets = kubelets = Kubelets(client, recorder, gates, metrics=server.metrics, takes_all=True)
@@ -108,7 +108,7 @@ class ControlPlane:
         await kubelets.synced()
 
     def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
-        client = InProcessClient(server.api, "kube-scheduler")
+        client = LoopbackClient(server.api, "kube-scheduler")
         sender = EventSender(client)
         recorder = SeriesRecorder(sender)
         scheduler = LiveScheduler(client, recorder, gates, self.settings.configuration, server.metrics)
@@ -119,9 +119,9 @@ class ControlPlane:
         rows = chosen(self.settings.controllers)
         if not rows:
             return
-        client = InProcessClient(server.api, "controller-manager")
+        client = LoopbackClient(server.api, "controller-manager")
         sender = EventSender(client)
-        surroundings = Surroundings(gates, server.metrics, random, self.settings.simulates_storage)
+        surroundings = ControllerContext(gates, server.metrics, random, self.settings.simulates_storage)
         controllers = [row.make(surroundings) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
         self._run(sender.run())

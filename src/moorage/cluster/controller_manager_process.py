@@ -10,7 +10,7 @@ import msgspec
 from moorage.client.events.recorders import CountingRecorder
 from moorage.cluster.component_process import ComponentProcess, Process
 from moorage.control.framework.manager import ControllerManager
-from moorage.control.registry import Row, Surroundings
+from moorage.control.registry import ControllerContext, Row
 from moorage.model.gates import Component, GateSet
 from moorage.telemetry.feature_metrics import add_feature_metrics
 
@@ -30,7 +30,7 @@ class ControllerManagerProcess(ComponentProcess):
     def __init__(self, settings: ControllerManagerSettings) -> None:
         super().__init__(settings.process)
         add_feature_metrics(self.metrics, {Component.CONTROLLER_MANAGER: settings.gates})
-        surroundings = Surroundings(settings.gates, self.metrics, random, settings.simulates_storage)
+        surroundings = ControllerContext(settings.gates, self.metrics, random, settings.simulates_storage)
         controllers = [row.make(surroundings) for row in settings.controllers]
         recorder = CountingRecorder(self.sender, settings.process.component)
         self._manager = ControllerManager(self.client, recorder, controllers, self.metrics)

@@ -19,7 +19,7 @@ from moorage.columns.taint_sets import TaintSets
 from moorage.model.types.node import Node
 
 _LOT_BITS = 20
-_MOST_PODS = (1 << (32 - _LOT_BITS)) - 1  # that count in a tie
+_MAX_PODS = (1 << (32 - _LOT_BITS)) - 1  # that count in a tie
 _LOG_LIMIT = 1 << 16
 
 
@@ -151,7 +151,7 @@ class NodeTable:
 
     def hold(self, slot: int, pods: int) -> None:
         """Note how many pods a node holds, which decides ties."""
-        emptiness = _MOST_PODS - pods if pods < _MOST_PODS else 0
+        emptiness = _MAX_PODS - pods if pods < _MAX_PODS else 0
         self._tie.values[slot] = (emptiness << _LOT_BITS) | self._lot.values.item(slot)
 
     def update(self, node: Node) -> None:

@@ -12,9 +12,9 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Patch, Plan, Raw
 from moorage.control.framework.pods_of import time_text
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.telemetry.logs import get_logger
@@ -41,7 +41,7 @@ class PodGarbageController:
     name = "pod-garbage-collector-controller"
     watches = (_NODE, _POD)
 
-    def __init__(self, surroundings: Surroundings, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
+    def __init__(self, surroundings: ControllerContext, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
         self._threshold = threshold
         self._finished: dict[str, None] = {}  # pods that are over
         self._missing: dict[str, float] = {}  # nodes that pods name and that are not there, and since when
@@ -60,7 +60,7 @@ class PodGarbageController:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is _NODE:
             return self._node_changed(old, new, world)
         if new is None:
@@ -168,7 +168,7 @@ class PodGarbageController:
         return ()
 
 
-def make_pod_garbage(surroundings: Surroundings) -> PodGarbageController:
+def make_pod_garbage(surroundings: ControllerContext) -> PodGarbageController:
     return PodGarbageController(surroundings)
 
 

@@ -13,7 +13,7 @@ from moorage.model.gates import GateSet
 from moorage.telemetry.metrics import Metrics
 
 
-class Surroundings(NamedTuple):
+class ControllerContext(NamedTuple):
     """What a controller may be made of.
 
     `simulates_storage`: there is no real storage, so that volumes of every provisioner are simulated.
@@ -32,8 +32,8 @@ class Row(NamedTuple):
     module: str
     factory: str
 
-    def make(self, surroundings: Surroundings) -> Controller:
-        make: Callable[[Surroundings], Controller] = getattr(import_module(self.module), self.factory)
+    def make(self, surroundings: ControllerContext) -> Controller:
+        make: Callable[[ControllerContext], Controller] = getattr(import_module(self.module), self.factory)
         return make(surroundings)
 
 

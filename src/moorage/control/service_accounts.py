@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Plan
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 NAMESPACE, SERVICE_ACCOUNT = KINDS["v1", "Namespace"], KINDS["v1", "ServiceAccount"]
 _NAME = "default"
@@ -21,9 +21,9 @@ class ServiceAccountController:
     """See the module. Keys are namespaces."""
 
     name = "serviceaccount-controller"
-    watches: tuple[KindFacts, ...] = (NAMESPACE, SERVICE_ACCOUNT)
+    watches: tuple[Kind, ...] = (NAMESPACE, SERVICE_ACCOUNT)
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is NAMESPACE:
             return (new.name,) if new is not None else ()
         return (old.namespace,) if new is None and old is not None else ()
@@ -41,5 +41,5 @@ class ServiceAccountController:
         return ()
 
 
-def make_service_account(surroundings: Surroundings) -> ServiceAccountController:
+def make_service_account(surroundings: ControllerContext) -> ServiceAccountController:
     return ServiceAccountController()

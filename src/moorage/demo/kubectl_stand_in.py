@@ -18,7 +18,7 @@ from moorage.demo.outcome import Ran
 from moorage.demo.tables import BadPath, render_custom_columns, render_table
 from moorage.demo.wire import AS_TABLE, Wire
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KindFacts, kind_of
+from moorage.model.kinds import Kind, kind_of
 from moorage.model.text.documents import DecodeError, read_documents
 from moorage.serve.resources.discovery_table import RESOURCES
 
@@ -229,13 +229,13 @@ class StandIn:
         self._wire.post(collection_path(jobs, namespace), job)
         yield f"{_called(jobs)}/{name} created\n"
 
-    def _object(self, words: list[str]) -> tuple[KindFacts, str, list[str]]:
+    def _object(self, words: list[str]) -> tuple[Kind, str, list[str]]:
         facts, names = self._named(words)
         if not names:
             raise NotUnderstood(f"error: you must name one of {facts.plural}")
         return facts, names[0], names[1:]
 
-    def _named(self, words: list[str]) -> tuple[KindFacts, list[str]]:
+    def _named(self, words: list[str]) -> tuple[Kind, list[str]]:
         """`pods a b` or `pod/a b`: what kind, and the rest."""
         first, *rest = words or [""]
         kind, slash, name = first.partition("/")
@@ -245,7 +245,7 @@ class StandIn:
         raise NotUnderstood(f'error: the server doesn\'t have a resource type "{kind}"')
 
 
-def _namespace(facts: KindFacts, line: Line) -> str:
+def _namespace(facts: Kind, line: Line) -> str:
     return (line.option("namespace") or "default") if facts.namespaced else ""
 
 
@@ -256,7 +256,7 @@ def _number(text: str) -> int:
         raise NotUnderstood(f"error: not a number: {text!r}") from None
 
 
-def _called(facts: KindFacts) -> str:
+def _called(facts: Kind) -> str:
     """The kind as kubectl writes it before a name."""
     return ".".join(filter(None, (facts.kind.lower(), facts.group)))
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from moorage.demo.outcome import Ran, what_is_missing
 from moorage.demo.story import Step, Story
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 0.8
+_FIRST_PAUSE, _MAX_PAUSE_LENGTH = 0.1, 0.8
 
 
 class Runs(Protocol):
@@ -60,4 +60,4 @@ def _take(step: Step, kubectl: Runs, check_alive: Callable[[], None]) -> tuple[R
         if not missing or not step.only_looks or time.monotonic() > deadline:
             return ran, missing
         time.sleep(wait)
-        wait = min(wait * 1.5, _LONGEST_PAUSE)
+        wait = min(wait * 1.5, _MAX_PAUSE_LENGTH)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from moorage.model.gates import GateSet
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
-_MOST_KINDS = 1_000
+_MAX_KINDS = 1_000
 #: Which PriorityClasses the cluster has is not known here, and default tolerations are nothing to complain about.
 _PLUGINS = ()
 
@@ -135,7 +135,7 @@ class Linter:
         complaint = kind_complaint(document)
         if complaint is None:
             kinds, kind = self.outcome.unchecked_kinds, str(document.raw["kind"])
-            if kind in kinds or len(kinds) < _MOST_KINDS:
+            if kind in kinds or len(kinds) < _MAX_KINDS:
                 kinds[kind] = kinds.get(kind, 0) + 1
             return
         self.outcome.objects += 1

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _FIRST_BLOCK = 32 * 1024
-_MOST_BYTES = 33 * 1024 * 1024
-_LONGEST_LINE = 256 * 1024
+_MAX_BYTES = 33 * 1024 * 1024
+_MAX_LINE_LENGTH = 256 * 1024
 
 
 class RecentLines:
@@ -36,7 +36,7 @@ class RecentLines:
         self._first_lines.append(self._next_line)
         self._next_line += block.count(b"\n")
         self._bytes += len(block)
-        if self._bytes > _MOST_BYTES:
+        if self._bytes > _MAX_BYTES:
             self._forget()
         return block
 
@@ -57,10 +57,10 @@ class RecentLines:
         line = pieces[offset] if offset < len(pieces) else b""
         if offset == 0:  # the line may begin in an earlier block; blocks without an end of line have but one piece
             before = at
-            while before > 0 and self._first_lines[before] == number and len(line) < _LONGEST_LINE:
+            while before > 0 and self._first_lines[before] == number and len(line) < _MAX_LINE_LENGTH:
                 before -= 1
                 line = self._pieces(before)[-1] + line
-        return line.rstrip(b"\r").decode("utf-8", "replace") if len(line) < _LONGEST_LINE else ""
+        return line.rstrip(b"\r").decode("utf-8", "replace") if len(line) < _MAX_LINE_LENGTH else ""
 
     def _pieces(self, at: int) -> list[bytes]:
         if at not in self._cut:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moorage.lint.report.form import Form, Outcome
     from moorage.lint.sources import Source
 
-_MOST_HELD_BACK = 1_000
+_MAX_HELD_BACK = 1_000
 
 
 class _Group(msgspec.Struct):
@@ -96,8 +96,8 @@ class Run:
     def _group(self, name: str) -> _Group:
         """The group of a source, a new one if what was known of it has been reported already."""
         group = self._groups.get(name)
-        if group is None or self._held > _MOST_HELD_BACK:
-            if self._held > _MOST_HELD_BACK:
+        if group is None or self._held > _MAX_HELD_BACK:
+            if self._held > _MAX_HELD_BACK:
                 self._flush()
             group = self._groups[name] = _Group(name)
             self._held += 1

@@ -15,7 +15,7 @@ from moorage.lint.finding import Place
 if TYPE_CHECKING:
     from moorage.lint.finding import Excerpt
     from moorage.lint.recent_lines import RecentLines
-    from moorage.model.kinds import KindFacts
+    from moorage.model.kinds import Kind
     from moorage.model.text.documents import Document
     from moorage.model.types.meta import ObjectMeta
     from moorage.model.types.pod import PodSpec
@@ -72,7 +72,7 @@ class Subject(msgspec.Struct, frozen=True):
     kind: str
     view: Any
     pods: PodPart | None
-    facts: KindFacts
+    facts: Kind
     lines: RecentLines
 
     @property
@@ -89,7 +89,7 @@ class Subject(msgspec.Struct, frozen=True):
         return excerpt_of(self.lines.line(place.line), place.column)
 
 
-def identity(raw: dict[str, Any], facts: KindFacts | None) -> str:
+def identity(raw: dict[str, Any], facts: Kind | None) -> str:
     """`Pod default/web`, whatever the metadata hold."""
     metadata = raw.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}

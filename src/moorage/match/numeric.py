@@ -14,7 +14,7 @@ _OUT_OF_RANGE = "value out of range"
 
 _MIN_INT64, _MAX_INT64, _MAX_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
 _DIGITS = frozenset("0123456789")
-_LONGEST_UINT64 = len(str(_MAX_UINT64))
+_MAX_UINT_LENGTH64 = len(str(_MAX_UINT64))
 
 
 class NumberError(ValueError):
@@ -94,7 +94,7 @@ def _magnitude(function: str, text: str, digits: str) -> int:
 def _overflows_uint64(digits: str) -> bool:
     significant = digits.lstrip("0")
     # Very long ones must not reach int(), which refuses to read them.
-    return len(significant) > _LONGEST_UINT64 or int(significant or "0") > _MAX_UINT64
+    return len(significant) > _MAX_UINT_LENGTH64 or int(significant or "0") > _MAX_UINT64
 
 
 def _out_of_range(function: str, text: str) -> str:

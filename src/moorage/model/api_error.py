@@ -7,7 +7,7 @@ Kubernetes: apimachinery, api/errors.
 
 from typing import Any
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
 
@@ -44,15 +44,15 @@ def failure(code: int, reason: str, message: str, details: Raw | None = None) ->
     return ApiError(status)
 
 
-def _about(facts: KindFacts, name: str) -> Raw:
+def _about(facts: Kind, name: str) -> Raw:
     return {"name": name, "group": facts.group, "kind": facts.plural}
 
 
-def _resource(facts: KindFacts) -> str:
+def _resource(facts: Kind) -> str:
     return f"{facts.plural}.{facts.group}" if facts.group else facts.plural
 
 
-def not_found(facts: KindFacts, name: str) -> ApiError:
+def not_found(facts: Kind, name: str) -> ApiError:
     return failure(404, "NotFound", f'{_resource(facts)} "{name}" not found', _about(facts, name))
 
 
@@ -61,22 +61,22 @@ def no_such_path() -> ApiError:
     return failure(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def already_exists(facts: KindFacts, name: str) -> ApiError:
+def already_exists(facts: Kind, name: str) -> ApiError:
     return failure(409, "AlreadyExists", f'{_resource(facts)} "{name}" already exists', _about(facts, name))
 
 
-def conflict(facts: KindFacts, name: str, why: str) -> ApiError:
+def conflict(facts: Kind, name: str, why: str) -> ApiError:
     message = f'Operation cannot be fulfilled on {_resource(facts)} "{name}": {why}'
     return failure(409, "Conflict", message, _about(facts, name))
 
 
-def stale(facts: KindFacts, name: str) -> ApiError:
+def stale(facts: Kind, name: str) -> ApiError:
     """The object is not the one that the request was made for any more."""
     why = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(facts, name, why)
 
 
-def forbidden(facts: KindFacts, name: str, why: str) -> ApiError:
+def forbidden(facts: Kind, name: str, why: str) -> ApiError:
     whom = f'{_resource(facts)} "{name}"' if name else _resource(facts)
     return failure(403, "Forbidden", f"{whom} is forbidden: {why}", _about(facts, name))
 
@@ -85,7 +85,7 @@ def bad_request(why: str) -> ApiError:
     return failure(400, "BadRequest", why)
 
 
-def invalid(facts: KindFacts, name: str, message: str, causes: list[Raw]) -> ApiError:
+def invalid(facts: Kind, name: str, message: str, causes: list[Raw]) -> ApiError:
     """A refusal with causes; most are made by `moorage.admit`."""
     kind = f"{facts.kind}.{facts.group}" if facts.group else facts.kind
     details: Raw = {"name": name, "group": facts.group, "kind": facts.kind, "causes": causes}

@@ -35,7 +35,7 @@ from moorage.model.types.workload import (
 __all__ = [
     "KINDS",
     "ConversionError",
-    "KindFacts",
+    "Kind",
     "TypeProblem",
     "UnknownField",
     "decode_errors",
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-class KindFacts(NamedTuple):
+class Kind(NamedTuple):
     """What is known of a kind. `template` are the steps to its pod template; a pod is none and has none."""
 
     api_version: str
@@ -63,40 +63,40 @@ class KindFacts(NamedTuple):
 
 _TEMPLATE = ("spec", "template")
 
-KINDS: dict[tuple[str, str], KindFacts] = {
+KINDS: dict[tuple[str, str], Kind] = {
     (facts.api_version, facts.kind): facts
     for facts in (
-        KindFacts("v1", "Pod", "pods", True, Pod),
-        KindFacts("v1", "Node", "nodes", False, Node),
-        KindFacts("v1", "Namespace", "namespaces", False, Namespace),
-        KindFacts("v1", "PersistentVolume", "persistentvolumes", False, PersistentVolume),
-        KindFacts("v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, PersistentVolumeClaim),
-        KindFacts("v1", "ConfigMap", "configmaps", True, ConfigMap),
-        KindFacts("v1", "Secret", "secrets", True, Secret),
-        KindFacts("v1", "Service", "services", True, Service),
-        KindFacts("v1", "ServiceAccount", "serviceaccounts", True, ServiceAccount),
-        KindFacts("events.k8s.io/v1", "Event", "events", True, ReportedEvent),
-        KindFacts("v1", "Event", "events", True, Event),
-        KindFacts("coordination.k8s.io/v1", "Lease", "leases", True, Lease),
-        KindFacts("storage.k8s.io/v1", "StorageClass", "storageclasses", False, StorageClass),
-        KindFacts("storage.k8s.io/v1", "CSINode", "csinodes", False, CSINode),
-        KindFacts("storage.k8s.io/v1", "CSIDriver", "csidrivers", False, CSIDriver),
-        KindFacts("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", True, CSIStorageCapacity),
-        KindFacts("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", False, VolumeAttachment),
-        KindFacts("apps/v1", "Deployment", "deployments", True, Deployment, _TEMPLATE),
-        KindFacts("apps/v1", "ReplicaSet", "replicasets", True, ReplicaSet, _TEMPLATE),
-        KindFacts("apps/v1", "StatefulSet", "statefulsets", True, StatefulSet, _TEMPLATE),
-        KindFacts("apps/v1", "DaemonSet", "daemonsets", True, DaemonSet, _TEMPLATE),
-        KindFacts("apps/v1", "ControllerRevision", "controllerrevisions", True, ControllerRevision),
-        KindFacts("batch/v1", "Job", "jobs", True, Job, _TEMPLATE),
-        KindFacts("batch/v1", "CronJob", "cronjobs", True, CronJob, ("spec", "jobTemplate", *_TEMPLATE)),
-        KindFacts("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False, PriorityClass),
-        KindFacts("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", True, PodDisruptionBudget),
+        Kind("v1", "Pod", "pods", True, Pod),
+        Kind("v1", "Node", "nodes", False, Node),
+        Kind("v1", "Namespace", "namespaces", False, Namespace),
+        Kind("v1", "PersistentVolume", "persistentvolumes", False, PersistentVolume),
+        Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, PersistentVolumeClaim),
+        Kind("v1", "ConfigMap", "configmaps", True, ConfigMap),
+        Kind("v1", "Secret", "secrets", True, Secret),
+        Kind("v1", "Service", "services", True, Service),
+        Kind("v1", "ServiceAccount", "serviceaccounts", True, ServiceAccount),
+        Kind("events.k8s.io/v1", "Event", "events", True, ReportedEvent),
+        Kind("v1", "Event", "events", True, Event),
+        Kind("coordination.k8s.io/v1", "Lease", "leases", True, Lease),
+        Kind("storage.k8s.io/v1", "StorageClass", "storageclasses", False, StorageClass),
+        Kind("storage.k8s.io/v1", "CSINode", "csinodes", False, CSINode),
+        Kind("storage.k8s.io/v1", "CSIDriver", "csidrivers", False, CSIDriver),
+        Kind("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", True, CSIStorageCapacity),
+        Kind("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", False, VolumeAttachment),
+        Kind("apps/v1", "Deployment", "deployments", True, Deployment, _TEMPLATE),
+        Kind("apps/v1", "ReplicaSet", "replicasets", True, ReplicaSet, _TEMPLATE),
+        Kind("apps/v1", "StatefulSet", "statefulsets", True, StatefulSet, _TEMPLATE),
+        Kind("apps/v1", "DaemonSet", "daemonsets", True, DaemonSet, _TEMPLATE),
+        Kind("apps/v1", "ControllerRevision", "controllerrevisions", True, ControllerRevision),
+        Kind("batch/v1", "Job", "jobs", True, Job, _TEMPLATE),
+        Kind("batch/v1", "CronJob", "cronjobs", True, CronJob, ("spec", "jobTemplate", *_TEMPLATE)),
+        Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False, PriorityClass),
+        Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", True, PodDisruptionBudget),
     )
 }
 
 
-def kind_of(raw: dict[str, Any]) -> KindFacts | None:
+def kind_of(raw: dict[str, Any]) -> Kind | None:
     """The facts about a document's kind, or None if Moorage does not know the kind."""
     return KINDS.get((raw.get("apiVersion", ""), raw.get("kind", "")))
 

@@ -28,7 +28,7 @@ _COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 #: More pods than Kubernetes supports in a whole cluster: whoever asks for them has made a mistake.
-MOST_PODS = 150_000
+MAX_PODS = 150_000
 
 
 class Wish(msgspec.Struct):
@@ -78,10 +78,10 @@ class Controllers:
         return self._by_kind[item.key.kind](item, pods, nodes)
 
     def _bounded(self, item: Item, wanted: int) -> int:
-        if wanted > MOST_PODS:
-            text = f"asks for {wanted:,} pods; {MOST_PODS:,} are planned"
+        if wanted > MAX_PODS:
+            text = f"asks for {wanted:,} pods; {MAX_PODS:,} are planned"
             self._inventory.note(Level.WARNING, item.key, text, item.place)
-        return min(wanted, MOST_PODS)
+        return min(wanted, MAX_PODS)
 
     # -- Deployments and ReplicaSets ----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from moorage.model.template_identity import telling_part
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words
 SUFFIX_LENGTH = 5
-_LONGEST_BASE = 58
+_MAX_BASE_LENGTH = 58
 _ENCODE = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -29,7 +29,7 @@ def name_suffix(seed: str) -> str:
 
 def generated_name(base: str, seed: str) -> str:
     """A name made from generateName, cut as the API server cuts it."""
-    return base[:_LONGEST_BASE] + name_suffix(seed)
+    return base[:_MAX_BASE_LENGTH] + name_suffix(seed)
 
 
 def template_hash(template: Raw, taken: str = "") -> str:

@@ -19,7 +19,7 @@ NOT_CREATED = "NotCreated"
 NO_SCHEDULER = "NoScheduler"
 TERMINATING = "Terminating"
 _LATER = "~"  # sorts after every timestamp
-_MOST_ROUNDS = 100
+_MAX_ROUNDS = 100
 
 
 class Placement:
@@ -36,7 +36,7 @@ class Placement:
     def run(self, tick: Callable[[], None] = lambda: None) -> None:
         """Place whatever can be placed and say of the rest why not."""
         world = self.world
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             for pod in self._queue():
                 if pod.record is not None and world.scheduler.queue.get(pod.key) is None:
                     world.scheduler.add(pod.record, world.now)

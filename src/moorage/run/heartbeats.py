@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from itertools import count
 
-from moorage.client.background_calls import Errands
+from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
@@ -43,7 +43,7 @@ class Heartbeats:
     """See the module. `clock` is the time of day."""
 
     def __init__(
-        self, client: Client, errands: Errands, clock: Callable[[], float], capacity: Mapping[str, str]
+        self, client: Client, errands: BackgroundCalls, clock: Callable[[], float], capacity: Mapping[str, str]
     ) -> None:
         self._client, self._errands, self._clock, self._capacity = client, errands, clock, capacity
         self._hearts: dict[str, _Heart] = {}

@@ -20,12 +20,12 @@ from moorage.run.admission import Admission, Load
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing
-from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, Life, Stage, Step, life_found
+from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, SimulatedPod, Stage, Step, life_found
 
 Raw = dict[str, Any]
 
 #: How long volumes that cannot be mounted are waited for: at first in silence, then longer each time.
-_FIRST_MOUNT_DELAY, _MOST_MOUNT_DELAY = 1.0, 122.0
+_FIRST_MOUNT_DELAY, _MAX_MOUNT_DELAY = 1.0, 122.0
 
 
 class WriteStatus(NamedTuple):
@@ -66,7 +66,7 @@ class KubeletState:
         self._unmounted: dict[str, tuple[float, float]] = {}  # whose volumes are waited for: how long, until when
         self._nodes: dict[str, Node] = {}
         self._loads: dict[str, Load] = {}  # of nodes that can take pods
-        self._lives: dict[str, Life] = {}
+        self._lives: dict[str, SimulatedPod] = {}
         self._on: dict[str, dict[str, None]] = {}  # keys of pods by their node, in the order in which they came
         self._waiting: dict[str, dict[str, Pod]] = {}  # pods by the node that they wait for
         self._waits_for: dict[str, str] = {}
@@ -141,7 +141,7 @@ class KubeletState:
             if not self._on[name]:
                 del self._on[name]
 
-    def _keep(self, key: str, life: Life) -> Life:
+    def _keep(self, key: str, life: SimulatedPod) -> SimulatedPod:
         self._lives[key] = life
         self._on.setdefault(life.pod.spec.nodeName, {})[key] = None
         return life
@@ -183,14 +183,14 @@ class KubeletState:
         name, phase = pod.spec.nodeName, pod.status.phase
         is_leaving = pod.metadata.deletionTimestamp is not None
         if phase in FINISHED:
-            self._seen_again(key, self._keep(key, Life(pod, Stage.OVER, now)), pod, now)
+            self._seen_again(key, self._keep(key, SimulatedPod(pod, Stage.OVER, now)), pod, now)
             return
         load = self._loads[name]
         if phase != "Running" and not is_leaving:
             refusal = self._admission.refuse(pod, self._nodes[name], load)
             if refusal is not None:
                 self.refused[refusal.reason] += 1
-                self._keep(key, Life(pod, Stage.OVER, now))
+                self._keep(key, SimulatedPod(pod, Stage.OVER, now))
                 self._now_due.append(Report(pod, "Warning", refusal.reason, refusal.message))
                 status = lifecycle.rejected_status(pod, refusal, now)
                 self._now_due.append(WriteStatus(key, pod.metadata.uid, status))
@@ -201,7 +201,7 @@ class KubeletState:
             self._addresses = max(self._addresses, address_number(life.address))
         else:
             self._addresses += 1
-            life = Life(pod, Stage.STARTING, now, pod_address(self._addresses))
+            life = SimulatedPod(pod, Stage.STARTING, now, pod_address(self._addresses))
             life.at = now + life.script.start_delay
         life.counted = pod
         self._keep(key, life)
@@ -213,7 +213,7 @@ class KubeletState:
             self._now_due.append(self._write(key, life, life.doing(), now))
         self._plan(key, life)
 
-    def _seen_again(self, key: str, life: Life, pod: Pod, now: float) -> None:
+    def _seen_again(self, key: str, life: SimulatedPod, pod: Pod, now: float) -> None:
         old, life.pod = life.pod, pod
         if pod.status.phase in FINISHED and life.stage not in (Stage.OVER, Stage.REMOVED):
             self._end(life)
@@ -234,12 +234,12 @@ class KubeletState:
             life.follow(pod)
         self._plan(key, life)
 
-    def _stop(self, key: str, life: Life, now: float) -> None:
+    def _stop(self, key: str, life: SimulatedPod, now: float) -> None:
         if life.stage in (Stage.RUNNING, Stage.BACKING_OFF):
             self._now_due += _of_containers(life.pod, "Killing", "Stopping container {}")
         life.stop(now)
 
-    def _take_step(self, key: str, life: Life, now: float) -> Iterator[Action]:
+    def _take_step(self, key: str, life: SimulatedPod, now: float) -> Iterator[Action]:
         pod = life.pod
         _, step = life.next_step()
         if step is Step.START:
@@ -268,7 +268,7 @@ class KubeletState:
         elif step is Step.EXIT:
             yield from self._exit(key, life, now)
 
-    def _wait_for_mounts(self, key: str, life: Life, now: float) -> list[Action] | None:
+    def _wait_for_mounts(self, key: str, life: SimulatedPod, now: float) -> list[Action] | None:
         """What to say if the pod's volumes cannot be mounted; None if they are.
 
         At first nobody is alarmed: what the pod was bound for may be heard of a moment later than the pod.
@@ -281,14 +281,14 @@ class KubeletState:
         if now < due:
             life.at = due
             return []
-        wait = min(2 * delay, _MOST_MOUNT_DELAY) or _FIRST_MOUNT_DELAY
+        wait = min(2 * delay, _MAX_MOUNT_DELAY) or _FIRST_MOUNT_DELAY
         life.at = now + wait
         self._unmounted[key] = wait, life.at
         if not delay:
             return [self._write(key, life, life.doing(), now)]
         return [Report(life.pod, "Warning", *missing)]
 
-    def _exit(self, key: str, life: Life, now: float) -> Iterator[Action]:
+    def _exit(self, key: str, life: SimulatedPod, now: float) -> Iterator[Action]:
         pod = life.pod
         if not life.restarts_after_exit():
             ended = life.ended(now, life.script.exit_code)
@@ -302,23 +302,23 @@ class KubeletState:
             yield from _of_containers(pod, "BackOff", text, kind="Warning")
         yield self._write(key, life, life.doing(), now)
 
-    def _write(self, key: str, life: Life, doing: Doing, now: float) -> WriteStatus:
+    def _write(self, key: str, life: SimulatedPod, doing: Doing, now: float) -> WriteStatus:
         host = host_address(self._nodes.get(life.pod.spec.nodeName))
         return WriteStatus(key, life.pod.metadata.uid, lifecycle.pod_status(life.pod, doing, host, life.address, now))
 
-    def _plan(self, key: str, life: Life) -> None:
+    def _plan(self, key: str, life: SimulatedPod) -> None:
         """What was planned before is void."""
         life.version += 1
         at, _ = life.next_step()
         if at != NEVER:
             heapq.heappush(self._planned, (at, next(self._numbers), key, life.version))
 
-    def _end(self, life: Life) -> None:
+    def _end(self, life: SimulatedPod) -> None:
         """It uses nothing any more."""
         self._release(life)
         life.stage, life.is_ready = Stage.OVER, False
 
-    def _release(self, life: Life) -> None:
+    def _release(self, life: SimulatedPod) -> None:
         load = self._loads.get(life.pod.spec.nodeName)
         if load is not None and life.counted is not None:
             load.remove(life.counted)

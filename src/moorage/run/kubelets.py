@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from moorage.client.background_calls import Errands
+from moorage.client.background_calls import BackgroundCalls
 from moorage.client.informer import Difference, Informer
 from moorage.client.protocol import Client
 from moorage.model.api_error import ApiError
@@ -62,7 +62,7 @@ class Kubelets:
         self._state = KubeletState(admission, self._mounts)
         if metrics is not None:
             add_kubelet_metrics(metrics, self._state, admission)
-        self._errands, self._beats = Errands(_AT_ONCE), Errands(_AT_ONCE)
+        self._errands, self._beats = BackgroundCalls(_AT_ONCE), BackgroundCalls(_AT_ONCE)
         self._hearts = Heartbeats(client, self._beats, clock, capacity)
         self._writer = PodWriter(client, self._errands, self._state.has)
         self._wakened = asyncio.Event()

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from moorage.client.background_calls import Errands
+from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
@@ -37,7 +37,7 @@ class _Wanted:
 class PodWriter:
     """See the module. `is_ours` says whether a pod, by key and uid, is still to be written to."""
 
-    def __init__(self, client: Client, errands: Errands, is_ours: Callable[[str, str], bool]) -> None:
+    def __init__(self, client: Client, errands: BackgroundCalls, is_ours: Callable[[str, str], bool]) -> None:
         self._client, self._errands, self._is_ours = client, errands, is_ours
         self._wanted: dict[str, _Wanted] = {}
 

@@ -1,6 +1,6 @@
 """One pod on a simulated node: which stage of its life it is in, and when the next one is due.
 
-In: the pod, as it arrives or is found after a restart. Out: a `Life`, which knows what comes next and when, and tells
+In: the pod, as it arrives or is found after a restart. Out: a `SimulatedPod`, which knows the next step and its time, and tells
 what its containers are doing. Time is an argument. Kubernetes: a pod worker of pkg/kubelet, and the back-off of
 client-go's util/flowcontrol.
 """
@@ -18,9 +18,9 @@ Raw = dict[str, Any]
 
 NEVER = float("inf")
 FINISHED = frozenset({"Succeeded", "Failed"})
-FIRST_BACKOFF, MOST_BACKOFF = 10, 300
+FIRST_BACKOFF, MAX_BACKOFF = 10, 300
 #: Containers that ran for so long are started again at once, as if they had never failed.
-_GOOD_RUN = 2 * MOST_BACKOFF
+_GOOD_RUN = 2 * MAX_BACKOFF
 TERMINATED, KILLED = 128 + 15, 128 + 9
 
 
@@ -46,7 +46,7 @@ class Step(Enum):
     NOTHING = auto()
 
 
-class Life:
+class SimulatedPod:
     """See the module. `version` tells a planned step from one that was planned before something else happened."""
 
     __slots__ = (
@@ -117,7 +117,7 @@ class Life:
         return False
 
     def start_again(self, now: float) -> None:
-        self.backoff = min(self.backoff * 2, MOST_BACKOFF)
+        self.backoff = min(self.backoff * 2, MAX_BACKOFF)
         self.restarts += 1
         self.start(now)
 
@@ -161,10 +161,10 @@ class Life:
         return self.ended(now, TERMINATED if grace is None or grace >= self.script.stop_delay else KILLED)
 
 
-def life_found(pod: Pod, now: float) -> Life:
+def life_found(pod: Pod, now: float) -> SimulatedPod:
     """A pod that runs, and did so before this process began: it goes on where it was."""
     status = pod.status
-    life = Life(pod, Stage.RUNNING, now, status.podIP)
+    life = SimulatedPod(pod, Stage.RUNNING, now, status.podIP)
     life.began = life.since = _seconds(status.startTime, now)
     life.is_ready = any(one.type == "ContainersReady" and one.status == "True" for one in status.conditions)
     if not status.containerStatuses:
@@ -172,7 +172,7 @@ def life_found(pod: Pod, now: float) -> Life:
     container = status.containerStatuses[0]
     life.restarts = container.restartCount
     if life.restarts:
-        life.backoff = min(FIRST_BACKOFF << min(life.restarts - 1, 10), MOST_BACKOFF)
+        life.backoff = min(FIRST_BACKOFF << min(life.restarts - 1, 10), MAX_BACKOFF)
     ended = container.lastState.terminated
     if ended is not None:
         life.last = lifecycle.exited(_seconds(ended.startedAt, now), _seconds(ended.finishedAt, now), ended.exitCode)

@@ -18,7 +18,7 @@ from moorage.schedule.framework.plugin import Mask
 from moorage.schedule.framework.verdict import Verdict
 
 NO_NODES = "no nodes available to schedule pods"
-_LONGEST_NOTE = 1024  # what an event may hold
+_MAX_NOTE_LENGTH = 1024  # what an event may hold
 _CUT = " ..."
 
 
@@ -42,9 +42,9 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def event_note(text: str) -> str:
     """A message as it fits into an event."""
     raw = text.encode()
-    if len(raw) <= _LONGEST_NOTE:
+    if len(raw) <= _MAX_NOTE_LENGTH:
         return text
-    return raw[: _LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT
+    return raw[: _MAX_NOTE_LENGTH - len(_CUT)].decode(errors="ignore") + _CUT
 
 
 class Diagnoses:

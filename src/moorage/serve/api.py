@@ -19,12 +19,12 @@ from moorage.admit.subresources.status_update import admit_status
 from moorage.admit.template_memo import TemplateMemo
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.bound_pods import BoundPods
-from moorage.serve.cluster.admission_lookups import Directory
+from moorage.serve.cluster.admission_lookups import AdmissionLookups
 from moorage.serve.pod_templates import FieldOwners, likeness
 from moorage.store.protocol import Store, Stored
 
@@ -68,7 +68,7 @@ class Api:
         self.gates = gates
         self.clock = clock
         self.collects_garbage = collects_garbage
-        self.directory = Directory(taints_new_nodes=taints_new_nodes, protects_storage=protects_storage)
+        self.directory = AdmissionLookups(taints_new_nodes=taints_new_nodes, protects_storage=protects_storage)
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
         self._second, self._second_text = -1, ""
@@ -91,7 +91,7 @@ class Api:
             self._second, self._second_text = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
         return self._second_text
 
-    def admit_new(self, facts: KindFacts, raw: Raw, namespace: str, manager: str | None) -> Admitted:
+    def admit_new(self, facts: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
         """The object as it is to be stored; `raw` is the caller's to give away. Raises ApiError.
 
         Without a manager the owners of its fields are in it already, as server-side apply puts them there.
@@ -130,7 +130,7 @@ class Api:
         return pod
 
     def admit_changed(
-        self, facts: KindFacts, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
+        self, facts: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
     ) -> Admitted:
         """The same for an object that replaces another, or its status. Raises ApiError.
 
@@ -147,7 +147,7 @@ class Api:
         request = Request(old["metadata"].get("namespace") or "default")
         return admitted(admit(new, old, self.gates, plugins=self.plugins, request=request))
 
-    def _admit_status(self, facts: KindFacts, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
+    def _admit_status(self, facts: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
         """Reports are the most frequent of all changes, and leave the spec alone: nobody looks at it."""
         if facts.view is not type(old_view):
             old_view = None
@@ -157,7 +157,7 @@ class Api:
         return admitted(admit_status(new, old, self.gates, now=self.now_text(), old_view=old_view))
 
 
-def check_types(raw: Raw, facts: KindFacts) -> None:
+def check_types(raw: Raw, facts: Kind) -> None:
     """Defaults are written into documents whose fields have the types of their kind; others are refused here."""
     try:
         convert_view(raw, facts.view)

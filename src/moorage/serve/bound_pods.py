@@ -20,7 +20,7 @@ from moorage.model.types.pod_status import PodStatus
 from moorage.model.types.subresource import Binding
 from moorage.store.protocol import Stored
 
-_MOST_KNOWN = 1024
+_MAX_KNOWN = 1024
 _encode = msgspec.json.Encoder().encode
 _replace = msgspec.structs.replace
 #: Words that no pod contains. They stand for the node and the time.
@@ -49,13 +49,13 @@ class BoundPods:
     def created(self, view: Pod, rest: bytes) -> None:
         """A pod was made that shares its spec with all of its template, and `rest`, which follows its metadata."""
         if id(view.spec) not in self._templates:
-            if len(self._templates) >= _MOST_KNOWN:
+            if len(self._templates) >= _MAX_KNOWN:
                 self._templates.clear()
             self._templates[id(view.spec)] = _Template(view, rest)
 
     def bind(self, stored: Stored, binding: Binding, now: str) -> tuple[bytes, Pod] | None:
         """The value and the view of the pod on the node, if that can be told at once."""
-        view, wanted = stored.meaning, binding.metadata
+        view, wanted = stored.view, binding.metadata
         template = self._template_of(stored)
         if template is None or template.parts is None or template.bound_at != now:
             return None
@@ -87,7 +87,7 @@ class BoundPods:
 
     def _template_of(self, stored: Stored) -> _Template | None:
         """Of a pod that is as it was made."""
-        view = stored.meaning
+        view = stored.view
         template = self._templates.get(id(view.spec)) if isinstance(view, Pod) else None
         if template is None or view.status is not template.status or not stored.value.endswith(template.rest):
             return None

@@ -11,14 +11,14 @@ import msgspec
 
 from moorage.model.api_error import bad_request, unsupported_media_type
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.kept_fields import kept_part
 from moorage.model.schema.unknown_fields import unknown_fields
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Value, read_values
 from moorage.model.text.json_text import json_duplicates
 from moorage.serve.options import IGNORE, STRICT
-from moorage.serve.patch.patch_error import MOST_LEVELS, PatchError, check_depth
+from moorage.serve.patch.patch_error import MAX_LEVELS, PatchError, check_depth
 from moorage.serve.pod_templates import CheckedFields, likeness
 
 Raw = dict[str, Any]
@@ -26,7 +26,7 @@ Raw = dict[str, Any]
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
-MOST_WARNINGS = 100
+MAX_WARNINGS = 100
 _FINE_PODS = CheckedFields()
 
 
@@ -35,7 +35,7 @@ def media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
-def decode_body(body: bytes, content_type: str, facts: KindFacts) -> tuple[Raw, list[str]]:
+def decode_body(body: bytes, content_type: str, facts: Kind) -> tuple[Raw, list[str]]:
     """Any object, and the fields that are in it twice. Only protobuf needs to be told what to expect."""
     kind = media_type(content_type)
     twice: list[str] = []
@@ -57,7 +57,7 @@ def decode_json(body: bytes) -> Any:
     """Any JSON value. Raises ApiError 400."""
     try:
         value = _decode_json(body)
-        if body.count(b"{") + body.count(b"[") > MOST_LEVELS:
+        if body.count(b"{") + body.count(b"[") > MAX_LEVELS:
             check_depth(value)
     except PatchError as error:
         raise bad_request(f"the object provided is unrecognized: {error}") from None
@@ -67,7 +67,7 @@ def decode_json(body: bytes) -> Any:
     return value
 
 
-def decode_object(body: bytes, content_type: str, facts: KindFacts, validation: str) -> tuple[Raw, list[str]]:
+def decode_object(body: bytes, content_type: str, facts: Kind, validation: str) -> tuple[Raw, list[str]]:
     """A document of the kind, and warnings about its fields."""
     if facts.kind == "Pod" and media_type(content_type) == JSON and validation != IGNORE:
         return _decode_pod(body, facts, validation)
@@ -77,7 +77,7 @@ def decode_object(body: bytes, content_type: str, facts: KindFacts, validation: 
     return kept_part(raw, facts.view), warnings
 
 
-def _decode_pod(body: bytes, facts: KindFacts, validation: str) -> tuple[Raw, list[str]]:
+def _decode_pod(body: bytes, facts: Kind, validation: str) -> tuple[Raw, list[str]]:
     """A pod like one that was fine need not be looked at again, if its text has as many keys."""
     raw = decode_json(body)
     if not isinstance(raw, dict):
@@ -95,7 +95,7 @@ def _decode_pod(body: bytes, facts: KindFacts, validation: str) -> tuple[Raw, li
     return kept, warnings
 
 
-def check_kind(raw: Raw, facts: KindFacts) -> None:
+def check_kind(raw: Raw, facts: Kind) -> None:
     """A document need not say what it is; if it does, it must be right."""
     version, kind = raw.get("apiVersion") or facts.api_version, raw.get("kind") or facts.kind
     if kind != facts.kind:
@@ -115,7 +115,7 @@ def check_kind(raw: Raw, facts: KindFacts) -> None:
         raw["metadata"] = {}
 
 
-def check_fields(raw: Raw, facts: KindFacts, validation: str, twice: list[str]) -> list[str]:
+def check_fields(raw: Raw, facts: Kind, validation: str, twice: list[str]) -> list[str]:
     """Fields that the kind does not have, or has once: as warnings, or as ApiError 400 if that is asked for."""
     if validation == IGNORE:
         return []
@@ -126,7 +126,7 @@ def check_fields(raw: Raw, facts: KindFacts, validation: str, twice: list[str]) 
             f'{facts.kind} in version "{version}" cannot be handled as a {facts.kind}: '
             f"strict decoding error: {', '.join(found)}"
         )
-    return found[:MOST_WARNINGS]
+    return found[:MAX_WARNINGS]
 
 
 def repeated_fields(body: bytes, raw: Any) -> list[str]:
@@ -155,7 +155,7 @@ def _count_keys(value: Any) -> int:
     return 0
 
 
-def _decode_protobuf(body: bytes, facts: KindFacts) -> Raw:
+def _decode_protobuf(body: bytes, facts: Kind) -> Raw:
     from moorage.serve.protobuf.reader import read_object
     from moorage.serve.protobuf.wire import WireError
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
 from moorage.serve.decoding import decode_body, decode_object
@@ -44,9 +44,9 @@ _METRIC_VERBS = {
     "delete": "DELETE",
     "deletecollection": "DELETECOLLECTION",
 }
-_DELETE_OPTIONS = KindFacts("v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
+_DELETE_OPTIONS = Kind("v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
 _INCLUDE = ("None", "Metadata", "Object")
-_MOST_REMEMBERED, _LONGEST_REMEMBERED = 1024, 200
+_MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
 
 class Handler:
@@ -92,8 +92,8 @@ class Handler:
         """Clients that make many requests make many alike: what a target means is found out once."""
         asked = _asked(target, request)
         is_patch = request.method == "PATCH"  # whose body's type matters, too
-        if not target.name and not is_patch and len(request.target) <= _LONGEST_REMEMBERED:
-            if len(self._meant) >= _MOST_REMEMBERED:
+        if not target.name and not is_patch and len(request.target) <= _MAX_REMEMBERED_LENGTH:
+            if len(self._meant) >= _MAX_REMEMBERED:
                 self._meant.clear()
             self._meant[request.method, request.target] = target, asked
         return target, asked
@@ -201,7 +201,7 @@ class Handler:
         )
         return Response(200, renderer.page(page))
 
-    def _renderer(self, facts: KindFacts, request: Request) -> Renderer:
+    def _renderer(self, facts: Kind, request: Request) -> Renderer:
         form: Form = negotiate(request.headers.get("accept", ""))
         include: Any = request.query.get("includeObject") or "Metadata"
         if form.shows is As.TABLE and include not in _INCLUDE:

@@ -22,7 +22,7 @@ from moorage.client.http.wire import (
 )
 from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import bad_request, internal, no_such_path
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
@@ -51,11 +51,11 @@ class StoredObject(Object):
 
     __slots__ = ("_stored",)
 
-    def __init__(self, facts: KindFacts, key: str, stored: Stored, revision: int) -> None:
+    def __init__(self, facts: Kind, key: str, stored: Stored, revision: int) -> None:
         """`revision` differs from the stored one if it is that of the deletion."""
-        meaning = stored.meaning
+        view = stored.view
         # Both APIs of events share what is stored, so the view may be the other one's.
-        super().__init__(facts, key, revision, view=meaning if type(meaning) is facts.view else None)
+        super().__init__(facts, key, revision, view=view if type(view) is facts.view else None)
         self._stored = stored
 
     def _json(self) -> bytes:
@@ -68,7 +68,7 @@ class StoredObject(Object):
         )
 
 
-class InProcessClient:
+class LoopbackClient:
     """See the module. `component` is what the server calls the manager of the fields that this client sets."""
 
     def __init__(self, api: Api, component: str = "client") -> None:
@@ -78,12 +78,12 @@ class InProcessClient:
         self._apply_options = WriteOptions(self.manager, validation=TRUST, force=True)
         self._closed = False
 
-    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
         self._check_open()
         check_name(facts, name, namespace)
         return _object(facts, await _kept(get(self._api, facts, _namespace(facts, namespace), name)))
 
-    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields)
         page = await _kept(list_page(self._api, facts, _namespace(facts, namespace), options))
@@ -92,7 +92,7 @@ class InProcessClient:
         return Listing(items, page.revision)
 
     async def watch(
-        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields, watch=True, bookmarks=True, resource_version=revision)
@@ -104,14 +104,14 @@ class InProcessClient:
                 if self._closed:
                     return
 
-    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
         self._check_open()
         namespace = namespace_to_create_in(facts, document, namespace)
         raw = _own_copy(facts, document)
         outcome = await _kept(create(self._api, facts, _namespace(facts, namespace), raw, self._options))
         return _object(facts, outcome.stored)
 
-    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
         self._check_open()
         name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
         check_name(facts, name, namespace)
@@ -129,7 +129,7 @@ class InProcessClient:
 
     async def patch(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
@@ -153,7 +153,7 @@ class InProcessClient:
 
     async def delete(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -198,18 +198,18 @@ async def _kept(verb: Coroutine[Any, Any, Result]) -> Result:
         raise internal(f"the store failed: {error}") from None
 
 
-def _namespace(facts: KindFacts, namespace: str) -> str:
+def _namespace(facts: Kind, namespace: str) -> str:
     return namespace if facts.namespaced else ""
 
 
-def _own_copy(facts: KindFacts, document: Raw) -> Raw:
+def _own_copy(facts: Kind, document: Raw) -> Raw:
     """Admission writes into what it is given, and callers may want to keep what they gave. Raises ApiError."""
     raw = copy_document(document)
     check_kind(raw, facts)
     return raw
 
 
-def _check_subresource(facts: KindFacts, subresource: str, verb: str) -> None:
+def _check_subresource(facts: Kind, subresource: str, verb: str) -> None:
     if subresource:
         resource = RESOURCES.get((facts.group, facts.api_version.rpartition("/")[2], facts.plural))
         found = resource.subresource(subresource) if resource is not None else None
@@ -217,18 +217,18 @@ def _check_subresource(facts: KindFacts, subresource: str, verb: str) -> None:
             raise no_such_path()
 
 
-def _object(facts: KindFacts, stored: Stored) -> Object:
+def _object(facts: Kind, stored: Stored) -> Object:
     return StoredObject(facts, stored.key[len(prefix_of(facts)) :], stored, stored.revision)
 
 
-def _plain(facts: KindFacts, name: str, raw: Raw) -> Object:
+def _plain(facts: Kind, name: str, raw: Raw) -> Object:
     """What a subresource shows that is no object of the kind."""
     namespace = metadata_text(raw, "namespace")
     revision = metadata_text(raw, "resourceVersion")
     return Object(facts, f"{namespace}/{name}" if namespace else name, int(revision or 0), raw=raw)
 
 
-def _reader(facts: KindFacts) -> Callable[[Happening], WatchEvent]:
+def _reader(facts: Kind) -> Callable[[Happening], WatchEvent]:
     start = len(prefix_of(facts))
 
     def event_of(happening: Happening) -> WatchEvent:

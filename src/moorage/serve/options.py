@@ -21,7 +21,7 @@ Raw = dict[str, Any]
 Query = Mapping[str, str]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
-_LONGEST_MANAGER = 128
+_MAX_MANAGER_LENGTH = 128
 _FALSE = {"0", "f", "F", "false", "FALSE", "False"}
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 #: For components in this process, which misspell nothing and leave nothing null: nobody looks.
@@ -166,8 +166,8 @@ def _dry_run_errors(query: Query) -> list[FieldError]:
 def _manager_errors(name: str) -> list[FieldError]:
     errors = []
     encoded = name.encode("utf-8", "surrogatepass")
-    if len(encoded) > _LONGEST_MANAGER:
-        errors.append(too_long("fieldManager", _LONGEST_MANAGER))
+    if len(encoded) > _MAX_MANAGER_LENGTH:
+        errors.append(too_long("fieldManager", _MAX_MANAGER_LENGTH))
     at = 0
     for letter in name:
         if not letter.isprintable():

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from moorage.admit.raw import Raw
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.apply.field_set import Fields
 from moorage.serve.apply.managed_fields import created_fields, entry_for
 
 _fingerprint = msgspec.msgpack.Encoder().encode
-_MOST_KNOWN = 4096
+_MAX_KNOWN = 4096
 
 
 def likeness(raw: Raw) -> bytes:
@@ -42,7 +42,7 @@ class FieldOwners:
         self._entries: dict[tuple[bytes, str], list[Raw]] = {}
         self._entries_are_of = ""
 
-    def known(self, like: bytes, facts: KindFacts, manager: str, now: str) -> list[Raw] | None:
+    def known(self, like: bytes, facts: Kind, manager: str, now: str) -> list[Raw] | None:
         """The managedFields of a pod like one that came before, made now by this manager."""
         fields = self._fields.get((like, manager))
         if fields is None:
@@ -55,11 +55,11 @@ class FieldOwners:
             entries = self._entries[like, manager] = entry_for(fields, facts, manager, now)
         return entries
 
-    def learn(self, like: bytes, defaulted: Raw, facts: KindFacts, manager: str) -> None:
+    def learn(self, like: bytes, defaulted: Raw, facts: Kind, manager: str) -> None:
         """A pod of this likeness, with its defaults, is accepted."""
         if not like:
             return
-        if len(self._fields) >= _MOST_KNOWN:
+        if len(self._fields) >= _MAX_KNOWN:
             self._fields.clear()
         try:
             self._fields[like, manager] = created_fields(defaulted, facts)
@@ -78,6 +78,6 @@ class CheckedFields:
 
     def learn(self, like: bytes, keys: int) -> None:
         if like:
-            if len(self._keys) >= _MOST_KNOWN:
+            if len(self._keys) >= _MAX_KNOWN:
                 self._keys.clear()
             self._keys[like] = keys

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.http.messages import Response
 from moorage.serve.negotiation import As, Form
 from moorage.serve.resources.objects import decode, render, render_list
@@ -25,15 +25,15 @@ from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]
 
-_LONGEST_WARNING = 4096
-_MOST_WARNING_BYTES = 16 * 1024
+_MAX_WARNING_LENGTH = 4096
+_MAX_WARNING_BYTES = 16 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
 class Renderer:
     """Renders objects of one kind in one form. Tables of a watch have headers in the first event only."""
 
-    def __init__(self, facts: KindFacts, form: Form, include: IncludeObject, now: float) -> None:
+    def __init__(self, facts: Kind, form: Form, include: IncludeObject, now: float) -> None:
         self.facts, self.form, self.include, self.now = facts, form, include, now
         self._had_headers = False
         self._meta = f"meta.k8s.io/{form.version}"
@@ -108,9 +108,9 @@ def as_yaml(response: Response) -> Response:
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Each text once, cut where a header would become too long, and not more than clients take."""
-    headers, room = [], _MOST_WARNING_BYTES
+    headers, room = [], _MAX_WARNING_BYTES
     for text in dict.fromkeys(warnings):
-        quoted = text[:_LONGEST_WARNING].replace("\\", "\\\\").replace('"', '\\"')
+        quoted = text[:_MAX_WARNING_LENGTH].replace("\\", "\\\\").replace('"', '\\"')
         room -= len(quoted)
         if room < 0:
             break

@@ -11,7 +11,7 @@ from pathlib import Path
 from moorage.store.protocol import StoreError
 
 LOCK_FILE = "lock"
-_LONGEST_PID = 20
+_MAX_PID_LENGTH = 20
 
 
 class StoreUnusable(StoreError):
@@ -31,7 +31,7 @@ class DataDirectory:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = os.read(self._lock, _LONGEST_PID).decode("ascii", "replace").strip() or "unknown"
+            holder = os.read(self._lock, _MAX_PID_LENGTH).decode("ascii", "replace").strip() or "unknown"
             os.close(self._lock)
             raise StoreUnusable(f"data directory {path} is in use by another process (pid {holder})") from error
         except OSError as error:

@@ -25,7 +25,7 @@ Row = tuple[int, str, int, bytes | None]
 ALL_PARTS, REACHED = "all", "reached"
 
 #: The most rows of one transaction: four variables each, of the 32,766 that SQLite has room for.
-MOST_ROWS = 4_096
+MAX_ROWS = 4_096
 #: The write-ahead log is brought home into the file when it has grown by so many bytes.
 CHECKPOINT_BYTES = 8 * 1024 * 1024
 #: When more than half of the file is free and that is more than so many pages, it is given back, piece by piece.
@@ -98,7 +98,7 @@ class LogFile:
     # Writing.
 
     def append(self, rows: Sequence[Row]) -> None:
-        """At most `MOST_ROWS` rows, all or none, on disk when this returns."""
+        """At most `MAX_ROWS` rows, all or none, on disk when this returns."""
         values: list[Any] = [column for row in rows for column in row]
         size = _power_of_two(len(rows))
         values += (None, None, None, None) * (size - len(rows))
@@ -106,7 +106,7 @@ class LogFile:
         self._unchecked += sum(len(row[3] or b"") for row in rows) + 512 * len(rows)
 
     def forget(self, forgotten: Sequence[Forgotten], reached: int) -> None:
-        """Remove rows that nobody can ask for, at most `MOST_ROWS`, and remember that history begins later.
+        """Remove rows that nobody can ask for, at most `MAX_ROWS`, and remember that history begins later.
 
         The marks come first: rows that are left behind are then known to be unneeded at the next start.
         """

@@ -17,7 +17,7 @@ class Stored(NamedTuple):
     value: bytes
     revision: int
     created: int
-    meaning: Any = None
+    view: Any = None
 
 
 class Change(NamedTuple):
@@ -129,11 +129,11 @@ class Store(Protocol):
 
     async def count(self, prefix: str) -> int: ...
 
-    async def create(self, key: str, value: bytes, meaning: Any = None) -> Stored:
+    async def create(self, key: str, value: bytes, view: Any = None) -> Stored:
         """Raises KeyExists, StoreFailed."""
         ...
 
-    async def update(self, key: str, value: bytes, expected: int, meaning: Any = None) -> Stored:
+    async def update(self, key: str, value: bytes, expected: int, view: Any = None) -> Stored:
         """Replace what `expected` wrote. Raises KeyMissing, RevisionMismatch, StoreFailed."""
         ...
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moorage.store.state import State
 
 #: The most changes that one batch has.
-MOST_AT_ONCE = 1_024
+MAX_AT_ONCE = 1_024
 
 
 class StateWatch:
@@ -78,8 +78,8 @@ class StateWatch:
                 if part.compacted > self._position:
                     raise Compacted(part.compacted)
                 begin = part.position(self._position)
-                changes = part.log[begin : begin + MOST_AT_ONCE]
-                if len(changes) == MOST_AT_ONCE:
+                changes = part.log[begin : begin + MAX_AT_ONCE]
+                if len(changes) == MAX_AT_ONCE:
                     upto = min(upto, changes[-1].revision)
                 if self._prefix != part.name:
                     prefix = self._prefix

@@ -15,12 +15,12 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
-from moorage.store.log_file import MOST_ROWS, LogFile, Row
+from moorage.store.log_file import MAX_ROWS, LogFile, Row
 from moorage.store.partition import Forgotten
 from moorage.store.protocol import Change
 
 #: Rows removed in one transaction, so that a commit never waits long for a removal.
-MOST_FORGOTTEN = 1_024
+MAX_FORGOTTEN = 1_024
 
 
 class Batch(NamedTuple):
@@ -86,11 +86,11 @@ class Writer:
                 removals.append(message)
             elif message.epoch > self._broken_epoch:
                 self._epoch = message.epoch
-                if transactions and len(transactions[-1]) + len(message.changes) <= MOST_ROWS:
+                if transactions and len(transactions[-1]) + len(message.changes) <= MAX_ROWS:
                     transactions[-1] += message.changes
                 else:
-                    begins = range(0, len(message.changes), MOST_ROWS)
-                    transactions += [message.changes[begin : begin + MOST_ROWS] for begin in begins]
+                    begins = range(0, len(message.changes), MAX_ROWS)
+                    transactions += [message.changes[begin : begin + MAX_ROWS] for begin in begins]
             try:
                 message = self._queue.get_nowait()
             except Empty:
@@ -136,15 +136,15 @@ def _row(change: Change) -> Row:
 
 
 def _pieces(forgotten: Sequence[Forgotten]) -> list[list[Forgotten]]:
-    """Transactions of at most `MOST_FORGOTTEN` rows. Should only the first be done, the next start sees the rest."""
+    """Transactions of at most `MAX_FORGOTTEN` rows. Should only the first be done, the next start sees the rest."""
     pieces: list[list[Forgotten]] = [[]]
-    room = MOST_FORGOTTEN
+    room = MAX_FORGOTTEN
     for part, revision, superseded in forgotten:
-        for begin in range(0, len(superseded) or 1, MOST_FORGOTTEN):
-            some = superseded[begin : begin + MOST_FORGOTTEN]
+        for begin in range(0, len(superseded) or 1, MAX_FORGOTTEN):
+            some = superseded[begin : begin + MAX_FORGOTTEN]
             if len(some) > room:
                 pieces.append([])
-                room = MOST_FORGOTTEN
+                room = MAX_FORGOTTEN
             pieces[-1].append(Forgotten(part, revision, some))
             room -= len(some)
     return pieces

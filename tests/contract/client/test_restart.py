@@ -11,7 +11,7 @@ from moorage.client.informer import Difference, Informer
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 
 
 async def _start(directory: Path, port: int = 0) -> ApiServer:
@@ -44,7 +44,7 @@ def test_an_informer_survives_a_restart_of_its_server(tmp_path: Path) -> None:
         await heard(1)
         await server.stop()
         server = await _start(tmp_path, port)
-        await InProcessClient(server.api).create(CONFIG_MAPS, config_map("after"))
+        await LoopbackClient(server.api).create(CONFIG_MAPS, config_map("after"))
         await heard(2)
         assert said == [("before", True), ("after", True)]
         assert (await client.get(CONFIG_MAPS, "before", "default")).key == "default/before"

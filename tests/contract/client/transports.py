@@ -11,8 +11,8 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Object, WatchEvent
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
-from moorage.model.kinds import KINDS, KindFacts
-from moorage.serve.loopback import InProcessClient
+from moorage.model.kinds import KINDS, Kind
+from moorage.serve.loopback import LoopbackClient
 
 #: Nothing here takes a second; a scenario that hangs is a bug, not a reason to wait.
 LONGEST = 60.0
@@ -26,7 +26,7 @@ DEPLOYMENTS, BUDGETS = KINDS["apps/v1", "Deployment"], KINDS["policy/v1", "PodDi
 
 
 def _in_process(server: ApiServer, _: Path) -> Client:
-    return InProcessClient(server.api, "test")
+    return LoopbackClient(server.api, "test")
 
 
 def _http(server: ApiServer, directory: Path) -> Client:
@@ -71,7 +71,7 @@ def pod(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-async def take(client: Client, facts: KindFacts, after: int, count: int, **selectors: str) -> list[WatchEvent]:
+async def take(client: Client, facts: Kind, after: int, count: int, **selectors: str) -> list[WatchEvent]:
     """The first `count` events of a new watch."""
     watch = client.watch(facts, after, **selectors)
     events: list[WatchEvent] = []

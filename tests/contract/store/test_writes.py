@@ -10,13 +10,13 @@ from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Stor
 
 def test_what_was_created_is_read_back(using: Using) -> None:
     async def scenario(store: Store) -> None:
-        meaning = {"kind": "Pod"}
-        created = await store.create("/pods/default/web", b"one", meaning)
-        assert created == Stored("/pods/default/web", b"one", store.revision, store.revision, meaning)
+        view = {"kind": "Pod"}
+        created = await store.create("/pods/default/web", b"one", view)
+        assert created == Stored("/pods/default/web", b"one", store.revision, store.revision, view)
         assert await store.get("/pods/default/web") == created
         found = await store.get("/pods/default/web")
         assert found is not None
-        assert found.meaning is meaning
+        assert found.view is view
         assert await store.get("/pods/default/we") is None
         assert await store.get("/pods/default/web/") is None
 

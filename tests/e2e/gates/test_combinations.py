@@ -21,7 +21,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, component_gates
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
 NODE, POD, EVENT = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["v1", "Event"]
@@ -52,11 +52,11 @@ class Cluster:
         facts = KINDS[document["apiVersion"], document["kind"]]
         await self.client.create(facts, document, "default" if facts.namespaced else "")
 
-    async def all(self, facts: KindFacts) -> dict[str, Any]:
+    async def all(self, facts: Kind) -> dict[str, Any]:
         """The views of all objects of a kind, by name."""
         return {found.name: found.view for found in (await self.client.list_all(facts)).items}
 
-    async def until(self, facts: KindFacts, holds: Callable[[dict[str, Any]], bool]) -> None:
+    async def until(self, facts: Kind, holds: Callable[[dict[str, Any]], bool]) -> None:
         """Until something holds of all objects of a kind; looked at whenever one changes."""
         async with asyncio.timeout(SECONDS):
             while True:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 from moorage.client.protocol import EventType, Listing, Object, Unreachable, WatchEvent
 from moorage.model.api_error import expired
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 PODS = KINDS[("v1", "Pod")]
 
@@ -70,7 +70,7 @@ class ScriptedServer:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self.lists += 1
         await asyncio.sleep(0)
         if self.refusals:
@@ -78,7 +78,7 @@ class ScriptedServer:
         return Listing(list(self.objects.values()), self.revision)
 
     async def watch(
-        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         self.watches.append(revision)
         ends = self._ends

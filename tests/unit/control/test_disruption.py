@@ -10,7 +10,7 @@ from moorage.client.protocol import Object
 from moorage.control.disruption.controller import BUDGET, DisruptionController
 from moorage.control.framework.pods_of import POD
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
 DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
@@ -26,9 +26,7 @@ class Stage:
     def __init__(self, cluster: VirtualCluster) -> None:
         self.cluster, self.client = cluster, cluster.client
 
-    async def controller(
-        self, facts: KindFacts, name: str, replicas: int | None, owner: Object | None = None
-    ) -> Object:
+    async def controller(self, facts: Kind, name: str, replicas: int | None, owner: Object | None = None) -> Object:
         template: Raw = {"metadata": {"labels": LABELS}, "spec": SPEC}
         spec: Raw = {"selector": {"matchLabels": LABELS}, "template": template, "replicas": replicas}
         if facts is STATEFUL_SET:
@@ -118,7 +116,7 @@ def test_numbers(spec: Raw, numbers: tuple[int, int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("facts", [REPLICA_SET, STATEFUL_SET])
-def test_who_says_how_many_pods_there_should_be(facts: KindFacts) -> None:
+def test_who_says_how_many_pods_there_should_be(facts: Kind) -> None:
     async def main() -> None:
         async with disrupting() as cluster:
             stage = Stage(cluster)

@@ -11,7 +11,7 @@ from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NOTHING
 from moorage.control.framework.world import World
 from moorage.control.garbage.controller import GarbageCollector
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 POD, MAP, NAMESPACE = KINDS["v1", "Pod"], KINDS["v1", "ConfigMap"], KINDS["v1", "Namespace"]
 CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
@@ -261,7 +261,7 @@ def test_after_a_restart_everything_follows_from_what_is_there() -> None:
 def test_nothing_is_asked_while_all_owners_are_known() -> None:
     world, collector = World(), GarbageCollector()
 
-    def see(facts: KindFacts, name: str, references: Iterable[Raw] = ()) -> Object:
+    def see(facts: Kind, name: str, references: Iterable[Raw] = ()) -> Object:
         metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "ownerReferences": list(references)}
         raw = {"apiVersion": facts.api_version, "kind": facts.kind, "metadata": metadata}
         found = Object(facts, f"default/{name}", 1, raw=raw)

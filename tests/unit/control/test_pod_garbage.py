@@ -9,7 +9,7 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.control.pod_garbage import PodGarbageController
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.gates import default_gates
 from moorage.telemetry.metrics import Metrics
 
@@ -22,7 +22,7 @@ def play(story: Callable[[VirtualCluster], Awaitable[None]], threshold: int = 12
 
     def make() -> list[PodGarbageController]:
         metrics = kept[0].metrics if kept else Metrics()
-        return [PodGarbageController(Surroundings(default_gates(), metrics, lambda: 0.5), threshold)]
+        return [PodGarbageController(ControllerContext(default_gates(), metrics, lambda: 0.5), threshold)]
 
     async def main() -> None:
         async with VirtualCluster.running(make) as cluster:

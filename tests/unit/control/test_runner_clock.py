@@ -13,9 +13,9 @@ from moorage.control.framework.manager import ControllerManager
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.api import Api
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 
 TIMES = 20
@@ -31,7 +31,7 @@ class Impatient:
         self.asked: dict[str, int] = {}
         self.finished = asyncio.Event()
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return ("a", "b", "c") if old is None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
@@ -57,7 +57,7 @@ def test_what_is_due_at_once_is_done() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: failures.append(context))
         api, controller = Api(MemoryStore(), default_gates()), Impatient()
         await api.start()
-        client = InProcessClient(api, "test")
+        client = LoopbackClient(api, "test")
         working = asyncio.create_task(ControllerManager(client, Nobody(), [controller]).run())
         await client.create(NODE, node("n"))
         await asyncio.wait_for(controller.finished.wait(), 30)

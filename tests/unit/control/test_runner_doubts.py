@@ -13,7 +13,7 @@ from tests.virtual_time import run_virtual
 from moorage.client.protocol import Client, NotSent, Object, Unreachable, WatchEvent
 from moorage.control.framework.work_queue import FIRST_DELAY, WorkQueue
 from moorage.control.replica_set.controller import REPLICA_SET
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
 
@@ -29,13 +29,13 @@ class Breaking(SlowClient):
         self._answers, self._does = answers, does
         self.asked = 0
 
-    def _breaks(self, facts: KindFacts) -> bool:
+    def _breaks(self, facts: Kind) -> bool:
         if facts is not _POD:
             return False
         self.asked += 1
         return bool(self._answers) and not self._answers.pop(0)
 
-    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
         breaks = self._breaks(facts)
         if breaks and not self._does:
             raise NotSent("there is no connection")
@@ -44,7 +44,7 @@ class Breaking(SlowClient):
             raise Unreachable("the connection was closed")
         return made
 
-    async def delete(self, facts: KindFacts, name: str, namespace: str = "", **options: Any) -> None:
+    async def delete(self, facts: Kind, name: str, namespace: str = "", **options: Any) -> None:
         breaks = self._breaks(facts)
         if not breaks or self._does:
             await super().delete(facts, name, namespace, **options)
@@ -52,7 +52,7 @@ class Breaking(SlowClient):
             raise Unreachable("the connection was closed")
 
     async def watch(
-        self, facts: KindFacts, revision: int, namespace: str = "", **options: Any
+        self, facts: Kind, revision: int, namespace: str = "", **options: Any
     ) -> AsyncGenerator[list[WatchEvent], None]:
         async for events in super().watch(facts, revision, namespace, **options):
             if facts is _POD:

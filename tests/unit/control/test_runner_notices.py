@@ -13,10 +13,10 @@ from moorage.control.framework.manager import ControllerManager
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 
 
@@ -31,7 +31,7 @@ class Labeller:
         self.asked: list[tuple[str, float]] = []
         self.told: list[str] = []
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return ("n",) if old is None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
@@ -68,7 +68,7 @@ def test_success_is_told_others_are_woken_and_a_clock_that_is_set_does_not_stop_
     async def main() -> None:
         api = Api(MemoryStore(), default_gates(), clock=time_of_day)
         await api.start()
-        client = InProcessClient(api)
+        client = LoopbackClient(api)
         manager = ControllerManager(client, recorder, [controller], clock=lambda: time_of_day() + offset[0])
         task = asyncio.create_task(manager.run())
         await client.create(NODE, node("n"))
@@ -90,7 +90,7 @@ def test_a_recorder_for_another_component_sends_the_same_way() -> None:
         api = Api(MemoryStore(), default_gates(), clock=time_of_day)
         await api.start()
         await bootstrap(api, 443)
-        client = InProcessClient(api)
+        client = LoopbackClient(api)
         sender = EventSender(client)
         recorder = CountingRecorder(sender, "controller-manager")
         about = {"kind": "Node", "apiVersion": "v1", "name": "n"}

@@ -10,7 +10,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 
 class Curious:
@@ -23,7 +23,7 @@ class Curious:
         self.heard: list[dict[str, list[str]]] = []
         self.reconciled: list[str] = []
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return (new.name,) if new is not None else ()
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:

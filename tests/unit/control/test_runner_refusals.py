@@ -9,7 +9,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Delete, Patch, Plan, Report
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 _CONFIG_MAP = KINDS["v1", "ConfigMap"]
 _ABOUT = {"kind": "ConfigMap", "name": "plan", "namespace": "default"}
@@ -24,7 +24,7 @@ class Scripted:
     def __init__(self, *actions: Action) -> None:
         self.actions, self.rounds = actions, 0
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return ("default/plan",) if new is not None and new.name == "plan" and old is None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:

@@ -24,7 +24,7 @@ def test_lines_are_known_while_they_are_recent() -> None:
 
 
 def test_lines_that_have_gone_by_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_lines, "_MOST_BYTES", 100)
+    monkeypatch.setattr(recent_lines, "_MAX_BYTES", 100)
     lines = RecentLines(BytesIO(b"".join(b"line %d\n" % number for number in range(1, 101))))
     while lines.read(30):
         pass

@@ -73,7 +73,7 @@ def test_late_findings_stand_with_their_file(tmp_path: Path) -> None:
 
 
 def test_nothing_is_held_back_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "_MOST_HELD_BACK", 3)
+    monkeypatch.setattr(run_module, "_MAX_HELD_BACK", 3)
     write(tmp_path, a=node("n1", "{key: sla, value: high, effect: NoSchedule}"), b="---\n".join([NEVER] * 9), c=NEVER)
     write(tmp_path, d=tolerating("{key: sla, operator: Gt, value: '5'}"))
     groups, _, outcome = run_over(tmp_path)
@@ -110,7 +110,7 @@ def test_an_output_that_cannot_be_written_ends_the_run(tmp_path: Path, monkeypat
         def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
             raise OutputError
 
-    monkeypatch.setattr(run_module, "_MOST_HELD_BACK", 0)
+    monkeypatch.setattr(run_module, "_MAX_HELD_BACK", 0)
     write(tmp_path, a=NEVER, b=NEVER)
     with pytest.raises(OutputError):
         Run(linter(), Closed(), lambda problem: None).lint(sources_of([str(tmp_path)]), lambda: None)

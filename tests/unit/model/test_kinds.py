@@ -3,14 +3,14 @@ from io import BytesIO
 import msgspec
 import pytest
 
-from moorage.model.kinds import KINDS, ConversionError, KindFacts, decode_errors, kind_of, unknown_fields, view_of
+from moorage.model.kinds import KINDS, ConversionError, Kind, decode_errors, kind_of, unknown_fields, view_of
 from moorage.model.schema.shapes import struct_shape
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.types.pod import Pod
 
 
 @pytest.mark.parametrize("facts", KINDS.values(), ids=lambda facts: facts.kind)
-def test_every_kind_has_a_view_of_its_name_that_holds_its_pod_template(facts: KindFacts) -> None:
+def test_every_kind_has_a_view_of_its_name_that_holds_its_pod_template(facts: Kind) -> None:
     assert facts.view.__name__ == facts.kind
     view = view_of({"apiVersion": facts.api_version, "kind": facts.kind, "metadata": {"name": "x"}})
     assert isinstance(view, facts.view)
@@ -22,7 +22,7 @@ def test_every_kind_has_a_view_of_its_name_that_holds_its_pod_template(facts: Ki
 
 
 @pytest.mark.parametrize("facts", KINDS.values(), ids=lambda facts: facts.kind)
-def test_every_field_of_every_kind_has_a_shape(facts: KindFacts) -> None:
+def test_every_field_of_every_kind_has_a_shape(facts: Kind) -> None:
     pending, seen = [struct_shape(facts.view)], set()
     while pending:
         shape = pending.pop()

@@ -195,7 +195,7 @@ def test_thousands_of_pods_have_thousands_of_names() -> None:
 
 
 def test_more_pods_than_a_cluster_can_have_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controllers, "MOST_PODS", 3)
+    monkeypatch.setattr(controllers, "MAX_PODS", 3)
     plan = Plan(
         node("n1"), workload("Deployment", "web", replicas=2**31 - 1), workload("Job", "j", parallelism=2**31 - 1)
     )

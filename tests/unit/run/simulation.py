@@ -13,7 +13,7 @@ from moorage.model.kinds import KINDS
 from moorage.run.kubelets import Kubelets
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 
@@ -29,7 +29,7 @@ class Simulation:
     def __init__(self, gates: GateSet, options: Raw) -> None:
         self.gates, self._options = gates, options
         self.api = Api(MemoryStore(), gates, clock=self.now)
-        self.client = InProcessClient(self.api, "test")
+        self.client = LoopbackClient(self.api, "test")
         self.reports: list[tuple[str, str, str, str]] = []
         self.metrics = Metrics()
         self.kubelets: Kubelets | None = None
@@ -44,7 +44,7 @@ class Simulation:
     async def start(self, client: Client | None = None) -> None:
         """Kubelets begin; in a process that ran before, with nothing remembered."""
         self.metrics = Metrics()
-        client = client or InProcessClient(self.api, "kubelet")
+        client = client or LoopbackClient(self.api, "kubelet")
         options = {"takes_all": True, **self._options}
         self.kubelets = Kubelets(client, self, self.gates, metrics=self.metrics, clock=self.now, **options)
         self._task = asyncio.create_task(self.kubelets.run())

@@ -6,9 +6,9 @@ from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simu
 
 from moorage.client.protocol import Object, PatchType, Unreachable
 from moorage.model.api_error import internal
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.run.pod_status import time_text
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 
 
 def test_running_pods_go_on_where_they_were() -> None:
@@ -75,7 +75,7 @@ def test_what_finished_or_was_refused_stays_so() -> None:
     simulate(story)
 
 
-class _BadLine(InProcessClient):
+class _BadLine(LoopbackClient):
     """Loses requests while it is told to, some of them after they were carried out."""
 
     fails = 0
@@ -83,7 +83,7 @@ class _BadLine(InProcessClient):
 
     async def patch(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str,
         patch: Any,
@@ -100,7 +100,7 @@ class _BadLine(InProcessClient):
             raise Unreachable("no route to host")
         return await super().patch(facts, name, namespace, patch, subresource=subresource, kind=kind)
 
-    async def delete(self, facts: KindFacts, name: str, namespace: str = "", **options: Any) -> None:
+    async def delete(self, facts: Kind, name: str, namespace: str = "", **options: Any) -> None:
         if self.fails:
             self.fails -= 1
             raise Unreachable("no route to host")

@@ -7,7 +7,7 @@ import pytest
 
 from moorage.model.gates import default_gates
 from moorage.schedule.config.configuration_views import KubeSchedulerConfiguration, Plugins
-from moorage.schedule.config.configured_profiles import MOST_WEIGHT, MULTI_POINT, NOT_HERE
+from moorage.schedule.config.configured_profiles import MAX_WEIGHT, MULTI_POINT, NOT_HERE
 from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, PLUGINS, Row, Shared
 from moorage.schedule.config.plugin_args import Args
 from moorage.schedule.framework.extension_points import Point
@@ -74,7 +74,7 @@ def test_every_field_of_the_file_is_in_the_table() -> None:
 
 def test_everything_that_is_refused_by_name_is_in_the_table() -> None:
     assert all(f"`{name}`" in CONFIGURATION and reason in CONFIGURATION for name, reason in NOT_HERE.items())
-    assert str(MOST_WEIGHT) in CONFIGURATION
+    assert str(MAX_WEIGHT) in CONFIGURATION
 
 
 def test_rows_go_by_the_names_of_their_plugins() -> None:

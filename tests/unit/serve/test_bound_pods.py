@@ -18,7 +18,7 @@ from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import WriteOptions
-from moorage.serve.resources.objects import decode, meaning_of
+from moorage.serve.resources.objects import cached_view, decode
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.pods import bind_to
 from moorage.store.memory import MemoryStore
@@ -83,7 +83,7 @@ def test_what_is_stored_is_what_the_long_way_gives(document: dict[str, Any]) -> 
         expected = bind_pod(decode(POD, before), binding, NOW)
         expected["metadata"]["resourceVersion"] = str(after.revision)
         assert decode(POD, after) == expected
-        assert after.meaning == meaning_of(POD, convert_view(decode(POD, after._replace(revision=0)), Pod))
+        assert after.view == cached_view(POD, convert_view(decode(POD, after._replace(revision=0)), Pod))
 
     on_the_bench(story, document)
 
@@ -107,7 +107,7 @@ def test_a_pod_that_was_touched_is_not_taken_for_its_template() -> None:
     async def story(bench: Bench) -> None:
         stored = await bench.stored("p2")
         value = stored.value.replace(b'"image":"i"', b'"image":"j"')
-        await bench.api.store.update(stored.key, value, stored.revision, stored.meaning)
+        await bench.api.store.update(stored.key, value, stored.revision, stored.view)
         assert not await bench.knows("p2")
         await bench.bind("p2")
         bound = decode(POD, await bench.stored("p2"))
@@ -145,8 +145,8 @@ def test_a_pod_that_is_going_is_not_bound() -> None:
     async def story(bench: Bench) -> None:
         stored = await bench.stored("p2")
         value = stored.value.replace(b'{"metadata":{', b'{"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z",', 1)
-        metadata = msgspec.structs.replace(stored.meaning.metadata, deletionTimestamp=NOW)
-        going = msgspec.structs.replace(stored.meaning, metadata=metadata)
+        metadata = msgspec.structs.replace(stored.view.metadata, deletionTimestamp=NOW)
+        going = msgspec.structs.replace(stored.view, metadata=metadata)
         await bench.api.store.update(stored.key, value, stored.revision, going)
         with pytest.raises(ApiError, match="pod p2 is being deleted, cannot be assigned to a host"):
             await bench.bind("p2")

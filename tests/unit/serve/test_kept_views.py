@@ -5,16 +5,16 @@ from typing import Any
 from tests.unit.serve.verbs.bench import DEPLOYMENT, POD, deployment, document, make, play, pod
 
 from moorage.client.protocol import Object
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.serve.api import Api
 from moorage.serve.resources.objects import decode
 
 EVENT = KINDS["v1", "Event"]
 
 
-async def _stored(api: Api, facts: KindFacts, raw: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+async def _stored(api: Api, facts: Kind, raw: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     stored = (await make(api, facts, raw)).stored
-    return stored.meaning, decode(facts, stored)
+    return stored.view, decode(facts, stored)
 
 
 def test_owners_of_fields_are_in_the_value_and_not_in_the_view() -> None:

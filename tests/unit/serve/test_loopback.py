@@ -11,7 +11,7 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import InProcessClient, StoredObject
+from moorage.serve.loopback import LoopbackClient, StoredObject
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored, StoreFailed
 
@@ -21,19 +21,19 @@ CONFIG_MAPS = KINDS["v1", "ConfigMap"]
 class _FullDisk(MemoryStore):
     is_full = False
 
-    async def create(self, key: str, value: bytes, meaning: Any = None) -> Stored:
+    async def create(self, key: str, value: bytes, view: Any = None) -> Stored:
         if self.is_full:
             raise StoreFailed("no space left on device")
-        return await super().create(key, value, meaning)
+        return await super().create(key, value, view)
 
 
-def _run(story: Callable[[InProcessClient, _FullDisk], Awaitable[None]]) -> None:
+def _run(story: Callable[[LoopbackClient, _FullDisk], Awaitable[None]]) -> None:
     async def main() -> None:
         store = _FullDisk()
         api = Api(store, default_gates())
         await api.start()
         await bootstrap(api, 443)
-        await story(InProcessClient(api, "test"), store)
+        await story(LoopbackClient(api, "test"), store)
         await store.close()
 
     asyncio.run(main())
@@ -44,14 +44,14 @@ def _config_map(name: str) -> dict[str, Any]:
 
 
 def test_objects_share_the_bytes_and_the_view_of_the_store() -> None:
-    async def story(client: InProcessClient, store: _FullDisk) -> None:
+    async def story(client: LoopbackClient, store: _FullDisk) -> None:
         made = await client.create(CONFIG_MAPS, _config_map("c"))
         stored = await store.get("/configmaps/default/c")
         assert stored is not None
         found = (await client.list_all(CONFIG_MAPS, "default")).items[0]
         assert isinstance(found, StoredObject)
         assert found._stored is stored
-        assert found.view is made.view is stored.meaning
+        assert found.view is made.view is stored.view
         assert found._raw is None
         assert found.raw["metadata"]["resourceVersion"] == str(stored.revision)
         assert found.raw is found.raw
@@ -60,7 +60,7 @@ def test_objects_share_the_bytes_and_the_view_of_the_store() -> None:
 
 
 def test_a_view_is_made_where_the_store_remembers_none() -> None:
-    async def story(client: InProcessClient, store: _FullDisk) -> None:
+    async def story(client: LoopbackClient, store: _FullDisk) -> None:
         await client.create(CONFIG_MAPS, _config_map("c"))
         stored = await store.get("/configmaps/default/c")
         assert stored is not None
@@ -73,7 +73,7 @@ def test_a_view_is_made_where_the_store_remembers_none() -> None:
 
 
 def test_what_is_given_is_not_changed() -> None:
-    async def story(client: InProcessClient, store: _FullDisk) -> None:
+    async def story(client: LoopbackClient, store: _FullDisk) -> None:
         document = _config_map("c")
         made = await client.create(CONFIG_MAPS, document)
         assert document == _config_map("c")
@@ -85,7 +85,7 @@ def test_what_is_given_is_not_changed() -> None:
 
 
 def test_a_store_that_fails_is_an_error_of_the_server() -> None:
-    async def story(client: InProcessClient, store: _FullDisk) -> None:
+    async def story(client: LoopbackClient, store: _FullDisk) -> None:
         store.is_full = True
         with pytest.raises(ApiError) as refusal:
             await client.create(CONFIG_MAPS, _config_map("c"))

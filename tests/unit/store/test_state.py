@@ -24,10 +24,10 @@ class Driver:
         self.state = State(bounds, self.clock)
         self.forgotten: list[Forgotten] = []
 
-    def put(self, key: str, value: bytes = b"", meaning: object = None) -> None:
+    def put(self, key: str, value: bytes = b"", view: object = None) -> None:
         revision = self.state.revision + 1
         old = self.state.values.get(key)
-        new = Stored(key, value, revision, old.created if old else revision, meaning)
+        new = Stored(key, value, revision, old.created if old else revision, view)
         self._publish(Change(revision, old, new))
 
     def remove(self, key: str) -> None:
@@ -106,11 +106,11 @@ def test_old_changes_are_kept_without_their_meaning() -> None:
     for number in range(WARM + 3 * PIECE):
         driver.put(f"/pods/default/{number % 3}", b"value", {"decoded": number})
     log = driver.state.partition("/pods/").log
-    warm = [change for change in log if change.new is not None and change.new.meaning is not None]
+    warm = [change for change in log if change.new is not None and change.new.view is not None]
     assert WARM <= len(warm) <= WARM + PIECE
     assert warm == log[-len(warm) :]
     assert {change.new.value for change in log if change.new is not None} == {b"value"}
-    assert all(stored.meaning is not None for stored in driver.state.values.values())
+    assert all(stored.view is not None for stored in driver.state.values.values())
 
 
 @pytest.mark.parametrize("between_lists", [1, 5, 200])

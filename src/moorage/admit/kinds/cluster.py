@@ -28,7 +28,7 @@ HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PREFIX = "system-"
 
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-_MOST_PARAMETERS = 512
+_MAX_PARAMETERS = 512
 _LARGEST_PARAMETERS = 256 * 1024
 
 
@@ -113,8 +113,8 @@ def validate_storage_class_update(new: StorageClass, old: StorageClass, options:
 
 
 def _validate_parameters(parameters: dict[str, str], path: str) -> list[FieldError]:
-    if len(parameters) > _MOST_PARAMETERS:
-        return [too_long(path, _MOST_PARAMETERS)]
+    if len(parameters) > _MAX_PARAMETERS:
+        return [too_long(path, _MAX_PARAMETERS)]
     errors = [invalid(path, key, "field can not be empty.") for key in parameters if not key]
     if sum(byte_length(key) + byte_length(value) for key, value in parameters.items()) > _LARGEST_PARAMETERS:
         errors.append(too_long(path, _LARGEST_PARAMETERS))

@@ -17,7 +17,7 @@ from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.names import byte_length
 from moorage.model.types.workload import CronJob, CronJobSpec
 
-_LONGEST_NAME = 52
+_MAX_NAME_LENGTH = 52
 _POLICIES = ("Allow", "Forbid", "Replace")
 _is_zone_part = re.compile(r"[A-Za-z._0-9+-]{1,14}\Z").match
 
@@ -25,7 +25,7 @@ _is_zone_part = re.compile(r"[A-Za-z._0-9+-]{1,14}\Z").match
 def validate_cron_job(cron_job: CronJob, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta(cron_job.metadata, "metadata")
     errors += _validate_spec(cron_job.spec, None, options)
-    if byte_length(cron_job.metadata.name) > _LONGEST_NAME:
+    if byte_length(cron_job.metadata.name) > _MAX_NAME_LENGTH:
         # The jobs' names are the CronJob's name and eleven characters.
         errors.append(invalid("metadata.name", cron_job.metadata.name, "must be no more than 52 characters"))
     return errors

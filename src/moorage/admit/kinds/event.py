@@ -18,7 +18,7 @@ from moorage.model.types.reported_event import Event as ReportedEvent
 
 OTHER_NAMESPACE = "does not match event.namespace"
 MUST_BE_UNSET = "needs to be unset"
-_LONGEST_WORD, _LONGEST_NOTE = 128, 1024
+_MAX_WORD_LENGTH, _MAX_NOTE_LENGTH = 128, 1024
 _LEASE_STRATEGIES = ("OldestEmulationVersion",)
 
 
@@ -134,10 +134,10 @@ def _validate_words(event: ReportedEvent, controller_path: str) -> list[FieldErr
         word = getattr(event, path)
         if not word:
             errors.append(required(path))
-        if byte_length(word) > _LONGEST_WORD:
-            errors.append(invalid(path, "", f"can have at most {_LONGEST_WORD} characters"))
-    if byte_length(event.note) > _LONGEST_NOTE:
-        errors.append(invalid("message", "", f"can have at most {_LONGEST_NOTE} characters"))
+        if byte_length(word) > _MAX_WORD_LENGTH:
+            errors.append(invalid(path, "", f"can have at most {_MAX_WORD_LENGTH} characters"))
+    if byte_length(event.note) > _MAX_NOTE_LENGTH:
+        errors.append(invalid("message", "", f"can have at most {_MAX_NOTE_LENGTH} characters"))
     return errors
 
 

@@ -35,9 +35,9 @@ _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
 _STATUSES = ("False", "True", "Unknown")
 _REPLACEMENTS = ("Failed", "TerminatingOrFailed")
-_MOST_RULES = _MOST_CONDITIONS = 20
-_MOST_EXIT_CODES = 255
-_LONGEST_INDEXES = 64 * 1024
+_MAX_RULES = _MAX_CONDITIONS = 20
+_MAX_EXIT_CODES = 255
+_MAX_INDEXES_LENGTH = 64 * 1024
 
 
 def _invalid_without_value(path: str, detail: str) -> FieldError:
@@ -50,7 +50,7 @@ def _go_list(values: tuple[str, ...]) -> str:
 
 def validate_failure_policy(spec: JobSpec, path: str) -> list[FieldError]:
     rules = spec.podFailurePolicy.rules if spec.podFailurePolicy is not None else ()
-    errors = [too_many(f"{path}.rules", len(rules), _MOST_RULES)] if len(rules) > _MOST_RULES else []
+    errors = [too_many(f"{path}.rules", len(rules), _MAX_RULES)] if len(rules) > _MAX_RULES else []
     pod = spec.template.spec
     containers = frozenset(container.name for container in (*pod.containers, *pod.initContainers))
     for index, rule in enumerate(rules):
@@ -96,8 +96,8 @@ def _validate_exit_codes(
     values = codes.values
     if not values:
         errors.append(invalid(f"{path}.values", None, "at least one value is required"))
-    elif len(values) > _MOST_EXIT_CODES:
-        errors.append(too_many(f"{path}.values", len(values), _MOST_EXIT_CODES))
+    elif len(values) > _MAX_EXIT_CODES:
+        errors.append(too_many(f"{path}.values", len(values), _MAX_EXIT_CODES))
     seen: set[int] = set()
     for index, value in enumerate(values):
         if codes.operator == "In" and value == 0:
@@ -111,7 +111,7 @@ def _validate_exit_codes(
 
 
 def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern, ...], path: str) -> list[FieldError]:
-    errors = [too_many(path, len(patterns), _MOST_CONDITIONS)] if len(patterns) > _MOST_CONDITIONS else []
+    errors = [too_many(path, len(patterns), _MAX_CONDITIONS)] if len(patterns) > _MAX_CONDITIONS else []
     for index, pattern in enumerate(patterns):
         errors += validate_label_name(pattern.type, f"{path}[{index}].type")
         if not pattern.status:
@@ -135,8 +135,8 @@ def validate_success_policy(spec: JobSpec, path: str) -> list[FieldError]:
     if not rules:
         detail = "at least one rules must be specified when the successPolicy is specified"
         errors.append(required(f"{path}.rules", detail))
-    if len(rules) > _MOST_RULES:
-        errors.append(too_many(f"{path}.rules", len(rules), _MOST_RULES))
+    if len(rules) > _MAX_RULES:
+        errors.append(too_many(f"{path}.rules", len(rules), _MAX_RULES))
     for index, rule in enumerate(rules):
         errors += _validate_success_rule(rule, f"{path}.rules[{index}]", spec.completions or 0)
     return errors
@@ -149,8 +149,8 @@ def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int)
         errors.append(required(path, "at least one of succeededCount or succeededIndexes must be specified"))
     total = 0
     if indexes is not None:
-        if byte_length(indexes) > _LONGEST_INDEXES:
-            errors.append(too_long(f"{path}.succeededIndexes", _LONGEST_INDEXES))
+        if byte_length(indexes) > _MAX_INDEXES_LENGTH:
+            errors.append(too_long(f"{path}.succeededIndexes", _MAX_INDEXES_LENGTH))
         try:
             total = _count_indexes(indexes, completions)
         except NumberError as error:

@@ -22,7 +22,7 @@ ONE_CIDR_A_FAMILY = "may specify no more than one CIDR for each IP family"
 CIDR_CHANGED = 'node updates may not change podCIDR except from "" to valid'
 PROVIDER_CHANGED = 'node updates may not change providerID except from "" to valid'
 
-_LONGEST_FEATURE = 253
+_MAX_FEATURE_LENGTH = 253
 _is_feature = re.compile(r"[A-Z][a-zA-Z0-9]*(?:/[a-zA-Z][a-zA-Z0-9]*)*\Z").match
 _FEATURE_WORDS = (
     "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
@@ -85,8 +85,8 @@ def _validate_amounts(node: Node) -> list[FieldError]:
 def _validate_declared_features(features: tuple[str, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, feature in enumerate(features):
-        if len(feature) > _LONGEST_FEATURE:
-            detail = f"invalid feature name {go_quote(feature)}: must be no more than {_LONGEST_FEATURE} characters"
+        if len(feature) > _MAX_FEATURE_LENGTH:
+            detail = f"invalid feature name {go_quote(feature)}: must be no more than {_MAX_FEATURE_LENGTH} characters"
             errors.append(invalid(f"{path}[{index}]", feature, detail))
         elif not _is_feature(feature):
             detail = f"invalid feature name {go_quote(feature)}: {_FEATURE_WORDS}"

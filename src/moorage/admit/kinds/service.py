@@ -27,7 +27,7 @@ _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _FAMILIES = ("IPv4", "IPv6")
 _FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _IP_MODES = ("Proxy", "VIP")
-_LONGEST_AFFINITY = 86_400
+_MAX_AFFINITY_LENGTH = 86_400
 
 
 def validate_service(service: Service, options: ValidationOptions) -> list[FieldError]:
@@ -156,10 +156,10 @@ def _validate_affinity(spec: ServiceSpec) -> list[FieldError]:
         return []
     client = spec.sessionAffinityConfig.clientIP
     seconds = None if client is None else client.timeoutSeconds
-    if seconds is None or 0 < seconds <= _LONGEST_AFFINITY:
+    if seconds is None or 0 < seconds <= _MAX_AFFINITY_LENGTH:
         return []
     path = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
-    return [invalid(path, seconds, f"must be greater than 0 and less than {_LONGEST_AFFINITY}")]
+    return [invalid(path, seconds, f"must be greater than 0 and less than {_MAX_AFFINITY_LENGTH}")]
 
 
 def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:

@@ -9,31 +9,31 @@ from collections.abc import Iterable, Sequence
 from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 UNPROCESSABLE, FORBIDDEN, BAD_REQUEST = 422, 403, 400
 
 
-def invalid_message(kind: KindFacts, name: str, errors: Iterable[FieldError]) -> str:
+def invalid_message(kind: Kind, name: str, errors: Iterable[FieldError]) -> str:
     """All errors in one line, each text once."""
     texts = list(dict.fromkeys(map(str, errors)))
     aggregate = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return f"{_qualified(kind.kind, kind.group)} {go_quote(name)} is invalid: {aggregate}"
 
 
-def invalid_status(kind: KindFacts, name: str, errors: Sequence[FieldError]) -> Raw:
+def invalid_status(kind: Kind, name: str, errors: Sequence[FieldError]) -> Raw:
     causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
     details: Raw = {"name": name, "group": kind.group, "kind": kind.kind, "causes": causes}
     return _failure(invalid_message(kind, name, errors), "Invalid", UNPROCESSABLE, details)
 
 
-def forbidden_status(kind: KindFacts, name: str, reason: str) -> Raw:
+def forbidden_status(kind: Kind, name: str, reason: str) -> Raw:
     whom = f"{_qualified(kind.plural, kind.group)} {go_quote(name)}" if name else _qualified(kind.plural, kind.group)
     details: Raw = {"name": name, "group": kind.group, "kind": kind.plural}
     return _failure(f"{whom} is forbidden: {reason}", "Forbidden", FORBIDDEN, details)
 
 
-def bad_request_status(kind: KindFacts, reasons: Sequence[str]) -> Raw:
+def bad_request_status(kind: Kind, reasons: Sequence[str]) -> Raw:
     """The real server names the first reason; so does this, and adds the others."""
     version = kind.api_version.rpartition("/")[2]
     message = f'{kind.kind} in version "{version}" cannot be handled as a {kind.kind}: {"; ".join(reasons)}'

@@ -22,7 +22,7 @@ DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 TOLERATIONS_ANNOTATION = "scheduler.alpha.kubernetes.io/tolerations"
 _is_deletion_cost = re.compile(r"(?:0|-[0-9]+|[1-9][0-9]*)\Z").match
 _LOWEST_COST, _HIGHEST_COST = -(2**31), 2**31 - 1
-_LONGEST_COST = 40  # characters; leading zeros after a minus are allowed, but there is no need to read thousands
+_MAX_COST_LENGTH = 40  # characters; leading zeros after a minus are allowed, but there is no need to read thousands
 _TOLERATION_FIELDS = {name.lower(): name for name in ("key", "operator", "value", "effect", "tolerationSeconds")}
 _JSON_WORDS = {dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
 
@@ -64,9 +64,9 @@ def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
 
 def is_deletion_cost(text: str) -> bool:
     """A 32-bit integer without a plus sign or leading zeros (after a minus sign they are let pass)."""
-    if len(text) > _LONGEST_COST:
+    if len(text) > _MAX_COST_LENGTH:
         negative_zeros = text[0] == "-" and _is_deletion_cost(text)
-        text = "-0" + text[1:].lstrip("0")[:_LONGEST_COST] if negative_zeros else "too long"
+        text = "-0" + text[1:].lstrip("0")[:_MAX_COST_LENGTH] if negative_zeros else "too long"
     return bool(_is_deletion_cost(text)) and _LOWEST_COST <= int(text) <= _HIGHEST_COST
 
 

@@ -46,7 +46,7 @@ from moorage.model.types.pod import (
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-_LONGEST_DEADLINE = 2**31 - 1
+_MAX_DEADLINE_LENGTH = 2**31 - 1
 
 
 def validate_pod_spec(
@@ -120,7 +120,7 @@ def _validate_names_and_numbers(spec: PodSpec, path: str, options: ValidationOpt
         errors += validate_dns_subdomain(spec.nodeName, f"{path}.nodeName")
     deadline = spec.activeDeadlineSeconds
     if deadline is not None:
-        for message in in_range_errors(deadline, 1, _LONGEST_DEADLINE):
+        for message in in_range_errors(deadline, 1, _MAX_DEADLINE_LENGTH):
             errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, message))
     if spec.hostname:
         errors += validate_dns_label(spec.hostname, f"{path}.hostname")

@@ -13,13 +13,13 @@ from moorage.admit.messages.rejection_status import invalid_status
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, not_supported, required
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 from moorage.model.types.subresource import Binding
 
-_BINDING = KindFacts("v1", "Binding", "bindings", True, Binding)
+_BINDING = Kind("v1", "Binding", "bindings", True, Binding)
 _SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
 
 

@@ -15,14 +15,14 @@ from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, conflict
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.subresource import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-_OPTIONS = KindFacts("meta.k8s.io/v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
+_OPTIONS = Kind("meta.k8s.io/v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")
-_LONGEST_GRACE = 100 * 366 * 86_400  # for arithmetic only: nobody waits for so long
+_MAX_GRACE_LENGTH = 100 * 366 * 86_400  # for arithmetic only: nobody waits for so long
 _LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _FINISHED = ("Failed", "Succeeded")
 #: Kinds whose objects own nothing, and those whose dependents stay unless one says otherwise.
@@ -67,7 +67,7 @@ def validate_delete_options(options: DeleteOptions) -> list[FieldError]:
 
 
 def decide_deletion(
-    facts: KindFacts,
+    facts: Kind,
     stored: Raw,
     options: DeleteOptions,
     now: datetime,
@@ -103,7 +103,7 @@ def decide_deletion(
     return Deletion({**stored, "metadata": kept}, removes, kept != metadata)
 
 
-def is_finalized(facts: KindFacts, new: Raw, old: Raw) -> bool:
+def is_finalized(facts: Kind, new: Raw, old: Raw) -> bool:
     """Whether an update took away the last thing that kept a deleted object."""
     metadata, before = new["metadata"], old["metadata"]
     if metadata.get("finalizers") or not before.get("deletionTimestamp"):
@@ -113,9 +113,7 @@ def is_finalized(facts: KindFacts, new: Raw, old: Raw) -> bool:
     return not before.get("deletionGracePeriodSeconds")
 
 
-def check_preconditions(
-    facts: KindFacts, stored: Raw, preconditions: Preconditions | None, resource_version: str
-) -> None:
+def check_preconditions(facts: Kind, stored: Raw, preconditions: Preconditions | None, resource_version: str) -> None:
     """Raises ApiError if it is not the object, or not the state of it, that was meant."""
     if preconditions is None:
         return
@@ -159,7 +157,7 @@ def _hastened(metadata: Raw, wanted: int | None, now: datetime) -> Raw | None:
     if wanted is None or wanted >= current:
         return None
     until_end = from_text(metadata["deletionTimestamp"]) - now
-    began = now + min(until_end, until_end - timedelta(seconds=min(current, _LONGEST_GRACE)))
+    began = now + min(until_end, until_end - timedelta(seconds=min(current, _MAX_GRACE_LENGTH)))
     end = _later(began, wanted)
     if end < now:
         end, wanted = now, 1 if wanted else 0

@@ -24,7 +24,7 @@ WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budge
 TOO_MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 _CAUSE = "DisruptionBudget"
 _ALLOWED = "DisruptionAllowed"
-_MOST_DISRUPTED = 2000
+_MAX_DISRUPTED = 2000
 _TERMINAL = ("Succeeded", "Failed")
 _BEING_EVICTED = {
     "type": "DisruptionTarget",
@@ -112,7 +112,7 @@ def _check(budget: PodDisruptionBudget) -> None:
         raise still_processed(name)
     if status.disruptionsAllowed < 0:
         raise _forbidden(name, "pdb disruptions allowed is negative")
-    if len(status.disruptedPods) > _MOST_DISRUPTED:
+    if len(status.disruptedPods) > _MAX_DISRUPTED:
         raise _forbidden(name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller")
     if status.disruptionsAllowed == 0:
         raise _too_many(_why_not(budget), 0)

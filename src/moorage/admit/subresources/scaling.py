@@ -12,13 +12,13 @@ from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, conflict
 from moorage.model.field_error import FieldError, invalid
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.subresource import Scale
 
 SCALED_KINDS = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
-_SCALE = KindFacts("autoscaling/v1", "Scale", "scales", True, Scale)
+_SCALE = Kind("autoscaling/v1", "Scale", "scales", True, Scale)
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -42,7 +42,7 @@ def render_scale(workload: Raw) -> Raw:
     }
 
 
-def apply_scale(facts: KindFacts, workload: Raw, document: Raw) -> Raw:
+def apply_scale(facts: Kind, workload: Raw, document: Raw) -> Raw:
     """The workload with the replicas of a Scale, and with its resourceVersion, if it insists on one."""
     try:
         scale = convert_view(document, Scale)

@@ -23,7 +23,7 @@ from moorage.admit.subresources import workload_statuses as statuses
 from moorage.admit.subresources.pod_status import complete_pod_status, validate_pod_status_update
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
+from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.service import Service
 
@@ -37,7 +37,7 @@ _KEPT_METADATA = {
 }
 
 
-def has_status(facts: KindFacts) -> bool:
+def has_status(facts: Kind) -> bool:
     """Whether the kind has a status subresource."""
     return facts.kind in _RULES
 
@@ -63,7 +63,7 @@ def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view:
     return Admitted(raw, view)
 
 
-def _prepared(new: Raw, old: Raw, facts: KindFacts, now: str) -> Raw:
+def _prepared(new: Raw, old: Raw, facts: Kind, now: str) -> Raw:
     """The object to be stored: the old one's spec, the new one's status, and metadata of both."""
     metadata = dict(new.get("metadata") or {})
     complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=facts.namespaced)

@@ -11,21 +11,21 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
 
 NORMAL, WARNING = "Normal", "Warning"
 NANOSECONDS = 1_000_000_000
 
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
 class EventAction(NamedTuple):
     """Create the event; or, with a `patch`, change it, and create it if it is not there (any more)."""
 
-    facts: KindFacts
+    facts: Kind
     document: Raw
     patch: Raw | None = None
 
@@ -45,7 +45,7 @@ def reference_to(subject: Object) -> Raw:
 
 def event_name(subject: str, now: int) -> str:
     name = f"{subject}.{now:x}"
-    return name if len(name) <= _LONGEST_NAME and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
+    return name if len(name) <= _MAX_NAME_LENGTH and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
 
 
 def event_namespace(reference: Raw) -> str:

@@ -16,7 +16,7 @@ from moorage.model.kinds import KINDS
 Raw = dict[str, Any]
 Value = TypeVar("Value")
 
-MOST_REMEMBERED = 4096
+MAX_REMEMBERED = 4096
 SIMILAR_EVENTS = 10
 SIMILAR_SECONDS = 600
 BURST = 25
@@ -38,7 +38,7 @@ class _Recent(OrderedDict[tuple[Any, ...], Value], Generic[Value]):
     def remember(self, key: tuple[Any, ...], value: Value) -> None:
         self[key] = value
         self.move_to_end(key)
-        if len(self) > MOST_REMEMBERED:
+        if len(self) > MAX_REMEMBERED:
             self.popitem(last=False)
 
 

@@ -16,8 +16,8 @@ from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.telemetry.logs import get_logger
 
-MOST_QUEUED = 10_000
-MOST_TRIES = 12
+MAX_QUEUED = 10_000
+MAX_TRIES = 12
 RETRY_SECONDS = 10.0
 #: Sustained, and at once: when a cluster is busy, telling of it must not be most of the work.
 PER_SECOND, BURST = 100.0, 300
@@ -33,7 +33,7 @@ class EventSender:
         self,
         client: Client,
         *,
-        most_queued: int = MOST_QUEUED,
+        most_queued: int = MAX_QUEUED,
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self.dropped = 0  # for want of room
@@ -94,7 +94,7 @@ class EventSender:
                     self._idle.set()
 
     async def _send(self, action: EventAction) -> None:
-        for tries in range(1, MOST_TRIES + 1):
+        for tries in range(1, MAX_TRIES + 1):
             try:
                 await self._send_once(action)
             except Unreachable as error:
@@ -107,7 +107,7 @@ class EventSender:
             else:
                 self.sent += 1
                 return
-            if tries < MOST_TRIES:
+            if tries < MAX_TRIES:
                 await asyncio.sleep(RETRY_SECONDS * (1 + 0.25 * self._random()))
         self._lose(action, why)
 

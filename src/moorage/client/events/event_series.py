@@ -3,7 +3,7 @@
 In: something to report, and what time it is. Out: an `EventAction`, or none. The first event of its like is created;
 the second turns it into a series; those that follow are only counted, and the count is written when the series is over
 (nothing for six minutes) and every half an hour.
-Kubernetes: client-go's tools/events, which kube-scheduler uses. Differs: no more than `MOST_REMEMBERED` events are
+Kubernetes: client-go's tools/events, which kube-scheduler uses. Differs: no more than `MAX_REMEMBERED` events are
 remembered, the one that was seen longest ago is finished early; notes are cut to what the API takes.
 """
 
@@ -23,8 +23,8 @@ Raw = dict[str, Any]
 
 FINISH_SECONDS = 6 * 60
 REFRESH_SECONDS = 30 * 60
-LONGEST_NOTE = 1024
-MOST_REMEMBERED = 8192
+MAX_NOTE_LENGTH = 1024
+MAX_REMEMBERED = 8192
 
 _EVENTS = KINDS[("events.k8s.io/v1", "Event")]
 _CUT = " ..."
@@ -79,7 +79,7 @@ class EventSeriesState:
             document["related"] = related
         self._remembered[key] = _Remembered(document, now)
         actions = [EventAction(_EVENTS, document)]
-        if len(self._remembered) > MOST_REMEMBERED:
+        if len(self._remembered) > MAX_REMEMBERED:
             _, oldest = self._remembered.popitem(last=False)
             if oldest.count > 2:
                 actions.append(_write(oldest))
@@ -123,9 +123,9 @@ def _identity(reference: Raw) -> tuple[Any, ...]:
 
 def cut_note(note: str) -> str:
     """At most as many bytes as the API takes."""
-    if len(note) * 4 <= LONGEST_NOTE:
+    if len(note) * 4 <= MAX_NOTE_LENGTH:
         return note
     encoded = note.encode("utf-8", "replace")
-    if len(encoded) <= LONGEST_NOTE:
+    if len(encoded) <= MAX_NOTE_LENGTH:
         return note
-    return encoded[: LONGEST_NOTE - len(_CUT)].decode("utf-8", "ignore") + _CUT
+    return encoded[: MAX_NOTE_LENGTH - len(_CUT)].decode("utf-8", "ignore") + _CUT

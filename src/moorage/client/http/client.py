@@ -35,7 +35,7 @@ from moorage.client.kubeconfig.access import Access, KubeconfigError, tls_contex
 from moorage.client.kubeconfig.credentials import Credentials
 from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 PAGE_SIZE = 500
 REQUEST_SECONDS = 60.0
@@ -43,8 +43,8 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024
 
 _WATCH_SECONDS = (300, 600)
 _WATCH_GRACE_SECONDS = 30  # how much longer than agreed a watch may last before the server must be dead
-_MOST_DELAYS = 10
-_LONGEST_DELAY = 60.0
+_MAX_DELAYS = 10
+_MAX_DELAY_LENGTH = 60.0
 _PODS = KINDS[("v1", "Pod")]
 _JSON = b"application/json"
 _encode = msgspec.json.Encoder().encode
@@ -99,11 +99,11 @@ class HttpClient:
 
     # The protocol.
 
-    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
         answer = await self._request(b"GET", object_path(facts, name, namespace))
         return read_object(facts, answer.body)
 
-    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         path = collection_path(facts, namespace)
         selectors = _selectors(labels, fields)
         page = await self._page(facts, path, {**selectors, "limit": str(PAGE_SIZE)})
@@ -121,12 +121,12 @@ class HttpClient:
             items += page.items
         return Listing(items, revision)
 
-    async def _page(self, facts: KindFacts, path: str, query: dict[str, str]) -> Page:
+    async def _page(self, facts: Kind, path: str, query: dict[str, str]) -> Page:
         answer = await self._request(b"GET", _with_query(path, query))
         return read_page(facts, answer.body)
 
     async def watch(
-        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         least, most = _WATCH_SECONDS
         seconds = int(least + (most - least) * self._random())
@@ -152,19 +152,19 @@ class HttpClient:
         finally:
             pool.end_stream(connection)
 
-    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
         namespace = namespace_to_create_in(facts, document, namespace)
         answer = await self._request(b"POST", collection_path(facts, namespace), _encode(document))
         return read_object(facts, answer.body)
 
-    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
         name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
         answer = await self._request(b"PUT", object_path(facts, name, namespace, subresource), _encode(document))
         return read_object(facts, answer.body)
 
     async def patch(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
@@ -180,7 +180,7 @@ class HttpClient:
 
     async def delete(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -227,11 +227,11 @@ class HttpClient:
                 renewed = True
                 await self._renew()
                 continue
-            if waits and delays < _MOST_DELAYS and (status == 429 or status >= 500):
+            if waits and delays < _MAX_DELAYS and (status == 429 or status >= 500):
                 seconds = answer.header(b"retry-after")
                 if seconds.isascii() and seconds.isdigit():
                     delays += 1
-                    await self._sleep(min(float(seconds[:4]), _LONGEST_DELAY))
+                    await self._sleep(min(float(seconds[:4]), _MAX_DELAY_LENGTH))
                     continue
             raise _error_of(answer)
 

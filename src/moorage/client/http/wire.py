@@ -13,7 +13,7 @@ import msgspec
 
 from moorage.client.protocol import EventType, Object, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError, bad_request, failure
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
 
@@ -78,7 +78,7 @@ class Page(NamedTuple):
     continues: str
 
 
-def collection_path(facts: KindFacts, namespace: str) -> str:
+def collection_path(facts: Kind, namespace: str) -> str:
     """Where all objects of the kind are, or those in the namespace."""
     root = f"/apis/{facts.api_version}" if "/" in facts.api_version else f"/api/{facts.api_version}"
     if namespace and facts.namespaced:
@@ -86,13 +86,13 @@ def collection_path(facts: KindFacts, namespace: str) -> str:
     return f"{root}/{facts.plural}"
 
 
-def object_path(facts: KindFacts, name: str, namespace: str, subresource: str = "") -> str:
+def object_path(facts: Kind, name: str, namespace: str, subresource: str = "") -> str:
     check_name(facts, name, namespace)
     path = f"{collection_path(facts, namespace)}/{_segment(name)}"
     return f"{path}/{subresource}" if subresource else path
 
 
-def check_name(facts: KindFacts, name: str, namespace: str) -> None:
+def check_name(facts: Kind, name: str, namespace: str) -> None:
     """What client-go does not even send: names that are no part of a path. Raises ApiError."""
     if facts.namespaced and not namespace:
         raise bad_request("an empty namespace may not be set when a resource name is provided")
@@ -102,7 +102,7 @@ def check_name(facts: KindFacts, name: str, namespace: str) -> None:
         raise bad_request(f'invalid resource name "{name}"')
 
 
-def namespace_to_create_in(facts: KindFacts, document: Raw, namespace: str) -> str:
+def namespace_to_create_in(facts: Kind, document: Raw, namespace: str) -> str:
     """The namespace that is asked for, or else the document's own. Raises ApiError if there is neither."""
     namespace = namespace or metadata_text(document, "namespace")
     if facts.namespaced and not namespace:
@@ -152,7 +152,7 @@ def render_delete_options(uid: str, grace_seconds: int | None, propagation: str,
     return {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else options
 
 
-def read_object(facts: KindFacts, body: bytes) -> Object:
+def read_object(facts: Kind, body: bytes) -> Object:
     """Raises Unreachable if the body is no object."""
     try:
         head = _HEAD.decode(body)
@@ -161,7 +161,7 @@ def read_object(facts: KindFacts, body: bytes) -> Object:
     return _object(facts, head, body)
 
 
-def _object(facts: KindFacts, head: _Head, body: bytes) -> Object:
+def _object(facts: Kind, head: _Head, body: bytes) -> Object:
     metadata = head.metadata
     if not head.kind:  # the items of a list do not say what they are
         start = b'{"kind":"%s","apiVersion":"%s",' % (facts.kind.encode(), facts.api_version.encode())
@@ -178,7 +178,7 @@ def _revision(text: str) -> int:
     raise Unreachable(f"the server's resourceVersion {text[:40]!r} is not a number")
 
 
-def read_page(facts: KindFacts, body: bytes) -> Page:
+def read_page(facts: Kind, body: bytes) -> Page:
     """Raises Unreachable if the body is no list."""
     try:
         found = _LIST.decode(body)
@@ -188,7 +188,7 @@ def read_page(facts: KindFacts, body: bytes) -> Page:
     return Page(items, _revision(found.metadata.resourceVersion), found.metadata.continues)
 
 
-def read_events(facts: KindFacts, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
+def read_events(facts: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
     """The events in whole lines of a watch, up to the first that says that it is over, and why."""
     try:
         found = _EVENT.decode_lines(lines)

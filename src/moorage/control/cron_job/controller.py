@@ -17,13 +17,13 @@ from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, 
 from moorage.control.framework.pods_of import controller_reference, owner_key, seconds_of
 from moorage.control.framework.world import World
 from moorage.control.job.situation import is_over
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.job import CronJobSpec
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 
@@ -44,7 +44,7 @@ class CronJobController:
     """See the module."""
 
     name = "cronjob-controller"
-    watches: tuple[KindFacts, ...] = (CRON_JOB, JOB)
+    watches: tuple[Kind, ...] = (CRON_JOB, JOB)
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self._skew = (metrics or Metrics()).histogram(
@@ -55,7 +55,7 @@ class CronJobController:
         )
         self._memories: dict[str, _Memory] = {}
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is JOB:
             keys = (owner_key(CRON_JOB, job, world) for job in (old, new) if job is not None)
             return {key for key in keys if key is not None}
@@ -206,7 +206,7 @@ class CronJobController:
         return self._memories.setdefault(key, _Memory())
 
 
-def make_cron_job(surroundings: Surroundings) -> CronJobController:
+def make_cron_job(surroundings: ControllerContext) -> CronJobController:
     return CronJobController(surroundings.metrics)
 
 

@@ -5,7 +5,7 @@ refuses every pod does not keep everybody busy. Kubernetes: the flowcontrol.Back
 forgets at a restart too.
 """
 
-FIRST_SECONDS, MOST_SECONDS = 1.0, 900.0
+FIRST_SECONDS, MAX_SECONDS = 1.0, 900.0
 _TIDY_EVERY = 512
 
 
@@ -24,11 +24,11 @@ class FailedPods:
     def failed(self, node: str, now: float) -> None:
         """One more was replaced. Nodes whose pods have been well for long are forgotten now and then."""
         if len(self._last) % _TIDY_EVERY == _TIDY_EVERY - 1:
-            long_ago = now - 2 * MOST_SECONDS
+            long_ago = now - 2 * MAX_SECONDS
             self._last = {name: (delay, since) for name, (delay, since) in self._last.items() if since > long_ago}
         delay, since = self._last.get(node, (0.0, now))
-        is_first = not delay or now - since > 2 * MOST_SECONDS
-        self._last[node] = (FIRST_SECONDS if is_first else min(delay * 2, MOST_SECONDS), now)
+        is_first = not delay or now - since > 2 * MAX_SECONDS
+        self._last[node] = (FIRST_SECONDS if is_first else min(delay * 2, MAX_SECONDS), now)
 
     def __len__(self) -> int:
         return len(self._last)

@@ -33,12 +33,12 @@ from moorage.control.framework.revisions import (
     surplus_history,
 )
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.telemetry.metrics import Metrics
 
 DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
@@ -58,7 +58,7 @@ class DaemonSetController:
     """See the module."""
 
     name = "daemonset-controller"
-    watches: tuple[KindFacts, ...] = (DAEMON_SET, POD, NODE, CONTROLLER_REVISION)
+    watches: tuple[Kind, ...] = (DAEMON_SET, POD, NODE, CONTROLLER_REVISION)
 
     def __init__(self, gates: GateSet, metrics: Metrics | None = None) -> None:
         self._eligibility = Eligibility(gates, metrics or Metrics())
@@ -67,7 +67,7 @@ class DaemonSetController:
 
     # -- what changes -------------------------------------------------------------------------------------------------
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is POD:
             return self._pod_changed(old, new, world)
         if facts is NODE:
@@ -233,7 +233,7 @@ class DaemonSetController:
         return found
 
 
-def make_daemon_set(surroundings: Surroundings) -> DaemonSetController:
+def make_daemon_set(surroundings: ControllerContext) -> DaemonSetController:
     return DaemonSetController(surroundings.gates, surroundings.metrics)
 
 

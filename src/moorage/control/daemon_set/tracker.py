@@ -85,7 +85,7 @@ class Tracker:
     # -- what follows -------------------------------------------------------------------------------------------------
 
     def refresh(self, now: float) -> None:
-        """Judge every node again that something happened to, or for which the time has come."""
+        """EvictionDecider every node again that something happened to, or for which the time has come."""
         due = [node for node, until in self._until.items() if until <= now]
         for node in (*self._dirty, *due):
             pods = self._pods_on.get(node, {})

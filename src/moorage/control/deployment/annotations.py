@@ -22,7 +22,7 @@ _NOT_COPIED = frozenset(
     }
 )
 #: Some hundred revisions.
-_LONGEST_HISTORY = 2000
+_MAX_HISTORY_LENGTH = 2000
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
@@ -64,7 +64,7 @@ def new_annotations(present: dict[str, str], copied: dict[str, str], revision: i
         return annotations
     history = [said for said in present.get(REVISION_HISTORY, "").split(",") if said]
     history.append(present[REVISION])
-    while len(history) > 1 and len(",".join(history)) > _LONGEST_HISTORY:
+    while len(history) > 1 and len(",".join(history)) > _MAX_HISTORY_LENGTH:
         del history[0]
     annotations[REVISION_HISTORY] = ",".join(history)
     return annotations

@@ -44,28 +44,28 @@ from moorage.control.framework.actions import (
 )
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, controller_reference, owner_key
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import REPLICA_SET, desired_replicas, namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import Deployment
 
 DEPLOYMENT = KINDS["apps/v1", "Deployment"]
 _ALL_HISTORY = 2**31 - 1
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 
 
 class DeploymentController:
     """See the module."""
 
     name = "deployment-controller"
-    watches: tuple[KindFacts, ...] = (DEPLOYMENT, REPLICA_SET, POD)
+    watches: tuple[Kind, ...] = (DEPLOYMENT, REPLICA_SET, POD)
 
     def __init__(self) -> None:
         self._now = 0.0
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is DEPLOYMENT:
             changed = new or old
             return (changed.key,) if changed is not None else ()
@@ -157,7 +157,7 @@ class _Round:
         spec = deployment.raw["spec"]
         template = spec["template"]
         short = template_hash(template, self.view.status.collisionCount)
-        name = f"{deployment.name[: _LONGEST_NAME - 1 - len(short)]}-{short}"
+        name = f"{deployment.name[: _MAX_NAME_LENGTH - 1 - len(short)]}-{short}"
         metadata = template.get("metadata") or {}
         labels = {**(metadata.get("labels") or {}), HASH_LABEL: short}
         selector = spec["selector"]
@@ -277,7 +277,7 @@ class _Round:
             self.actions.append(self._scaled(found.name, before, after))
 
 
-def make_deployment(surroundings: Surroundings) -> DeploymentController:
+def make_deployment(surroundings: ControllerContext) -> DeploymentController:
     return DeploymentController()
 
 

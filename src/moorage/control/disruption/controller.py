@@ -16,11 +16,11 @@ from moorage.control.disruption.status import budget_status, disrupted_pods, fai
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
 from moorage.control.framework.pods_of import POD, ready_condition, seconds_of, time_text
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
@@ -37,9 +37,9 @@ class DisruptionController:
 
     name = "disruption-controller"
     component = "controllermanager"
-    watches: tuple[KindFacts, ...] = (BUDGET, POD, *SCALABLE)
+    watches: tuple[Kind, ...] = (BUDGET, POD, *SCALABLE)
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         changed = new or old
         if changed is None:
             return ()
@@ -186,5 +186,5 @@ def _clean_pod(pod: Object | None, now: float) -> Plan:
     return Plan((Patch(POD, pod.namespace, pod.name, {"metadata": metadata, "status": status}, "status"),))
 
 
-def make_disruption(surroundings: Surroundings) -> DisruptionController:
+def make_disruption(surroundings: ControllerContext) -> DisruptionController:
     return DisruptionController()

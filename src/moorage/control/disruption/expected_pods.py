@@ -12,7 +12,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.deployment.bounds import scaled
 from moorage.control.framework.world import World, controller_of
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import OwnerReference
 from moorage.model.types.policy import PodDisruptionBudgetSpec
 
@@ -82,6 +82,6 @@ def _scale_of(owner: OwnerReference, pod: Object, world: World) -> _Scale:
     return _Scale(controller.uid, 1 if replicas is None else replicas)
 
 
-def _find(facts: KindFacts, owner: OwnerReference, namespace: str, world: World) -> Object | None:
+def _find(facts: Kind, owner: OwnerReference, namespace: str, world: World) -> Object | None:
     found = world.get(facts, f"{namespace}/{owner.name}")
     return found if found is not None and found.uid == owner.uid else None

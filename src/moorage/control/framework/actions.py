@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object, PatchType
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
 
@@ -29,7 +29,7 @@ class Create(NamedTuple):
     `report` is told when it was made; "{name}" in its message becomes the name that the object was given.
     """
 
-    facts: KindFacts
+    facts: Kind
     document: Raw
     namespace: str = ""
     report: Report | None = None
@@ -38,7 +38,7 @@ class Create(NamedTuple):
 class Update(NamedTuple):
     """Replace an object; its resourceVersion, if it has one, must still be the newest."""
 
-    facts: KindFacts
+    facts: Kind
     document: Raw
     subresource: str = ""
 
@@ -46,7 +46,7 @@ class Update(NamedTuple):
 class Patch(NamedTuple):
     """Change a part of an object."""
 
-    facts: KindFacts
+    facts: Kind
     namespace: str
     name: str
     patch: Raw | list[Raw]
@@ -61,7 +61,7 @@ class Delete(NamedTuple):
     already.
     """
 
-    facts: KindFacts
+    facts: Kind
     namespace: str
     name: str
     uid: str = ""
@@ -93,7 +93,7 @@ NOTHING = Plan()
 class Question(NamedTuple):
     """Something to be looked up at the API server before deciding: one object, or without a name all of a namespace."""
 
-    facts: KindFacts
+    facts: Kind
     namespace: str = ""
     name: str = ""
 

@@ -13,7 +13,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 
 class Controller(Protocol):
@@ -23,9 +23,9 @@ class Controller(Protocol):
     def name(self) -> str: ...
 
     @property
-    def watches(self) -> tuple[KindFacts, ...]: ...
+    def watches(self) -> tuple[Kind, ...]: ...
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         """The keys to be looked at because of a change. The world has the change already."""
         ...
 

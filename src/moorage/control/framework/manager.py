@@ -16,7 +16,7 @@ from moorage.control.framework.controller import Controller, SpeaksAs
 from moorage.control.framework.metrics import ControllerMetrics
 from moorage.control.framework.runner import NamedRecorders, Recorder, Runner, loop_time
 from moorage.control.framework.world import World
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 
@@ -65,11 +65,11 @@ class ControllerManager:
         """Whether everything has been listed once."""
         return all(informer.has_synced for informer in self.informers.values())
 
-    def _seen(self, facts: KindFacts) -> int:
+    def _seen(self, facts: Kind) -> int:
         informer = self.informers.get(facts)
         return informer.revision if informer is not None else 1 << 63
 
-    def _handler(self, facts: KindFacts) -> Callable[[list[Difference]], None]:
+    def _handler(self, facts: Kind) -> Callable[[list[Difference]], None]:
         watching = [runner for runner in self.runners if facts in runner.controller.watches]
 
         def changed(differences: list[Difference]) -> None:

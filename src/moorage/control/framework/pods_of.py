@@ -15,13 +15,13 @@ from moorage.control.framework.actions import Patch, Raw
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 
 POD = KINDS["v1", "Pod"]
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 
 
 # -- times ------------------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def controller_reference(owner: Object) -> Raw:
     }
 
 
-def owner_key(facts: KindFacts, found: Object, world: World) -> str | None:
+def owner_key(facts: Kind, found: Object, world: World) -> str | None:
     """The key of the object of a kind that controls the other, if it is still there."""
     owner = controller_of(found.view.metadata)
     if owner is None or owner.kind != facts.kind:
@@ -114,7 +114,7 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
         return False
 
 
-def concerned_owners(facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+def concerned_owners(facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
     """The keys of those who control an object that changed, or did, or might want to."""
     keys: dict[str, None] = {}
     for found in (old, new):
@@ -144,7 +144,7 @@ class Claimed(NamedTuple):
 def claim(
     owner: Object,
     selector: LabelSelector | None,
-    facts: KindFacts,
+    facts: Kind,
     world: World,
     *,
     only_active_pods: bool = False,
@@ -192,7 +192,7 @@ def pod_from_template(owner: Object, template: Raw) -> Raw:
     """A pod as the template wants it, controlled by its owner, whose name becomes the beginning of the pod's."""
     described = template.get("metadata") or {}
     prefix = f"{owner.name}-"
-    metadata: Raw = {"generateName": prefix if len(prefix) <= _LONGEST_NAME else owner.name}
+    metadata: Raw = {"generateName": prefix if len(prefix) <= _MAX_NAME_LENGTH else owner.name}
     for field in ("labels", "annotations", "finalizers"):
         if described.get(field):
             metadata[field] = described[field]

@@ -21,7 +21,7 @@ from moorage.model.types.pod import PodTemplateSpec
 
 CONTROLLER_REVISION = KINDS["apps/v1", "ControllerRevision"]
 REVISION_HASH = "controller-revision-hash"
-_LONGEST_PREFIX = 223
+_MAX_PREFIX_LENGTH = 223
 
 
 class History(NamedTuple):
@@ -118,7 +118,7 @@ def _new_revision(owner: Object, data: Raw, number: int, hash_label: str, collis
     template = owner.raw["spec"].get("template") or {}
     short = template_hash(template, collisions)
     metadata: Raw = {
-        "name": f"{owner.name[:_LONGEST_PREFIX]}-{short}",
+        "name": f"{owner.name[:_MAX_PREFIX_LENGTH]}-{short}",
         "namespace": owner.namespace,
         "labels": {**((template.get("metadata") or {}).get("labels") or {}), hash_label: short},
         "ownerReferences": [controller_reference(owner)],

@@ -17,18 +17,18 @@ from moorage.client.protocol import Client, NotSent, Object, Unreachable
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller, HearsOfSuccess, Inquires, ManyHands
 from moorage.control.framework.metrics import ControllerMetrics
-from moorage.control.framework.uncertain_writes import Doubts
+from moorage.control.framework.uncertain_writes import UncertainWrites
 from moorage.control.framework.work_queue import WorkQueue
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("controller-manager")
 #: How long the world may lag behind what a key has written; and behind what was found after the server was away,
 #: when it takes a while until everything is watched again.
 _PATIENCE, _LONG_PATIENCE = 10.0, 60.0
-_MOST_DELAY_UNREACHED = 10.0
+_MAX_DELAY_UNREACHED = 10.0
 #: What is done together if it is planned in a row, and how many at first.
 _TOGETHER: dict[type[Action], int] = {Create: 1, Delete: 64}
 _LARGEST_BATCH = 256
@@ -62,8 +62,8 @@ class _Expected:
 
     def __init__(self, until: float) -> None:
         self.until = until
-        self.revisions: dict[KindFacts, int] = {}
-        self.deleted: list[tuple[KindFacts, str, str]] = []
+        self.revisions: dict[Kind, int] = {}
+        self.deleted: list[tuple[Kind, str, str]] = []
 
 
 class Runner:
@@ -75,7 +75,7 @@ class Runner:
         client: Client,
         world: World,
         recorder: Recorder,
-        seen: Callable[[KindFacts], int],
+        seen: Callable[[Kind], int],
         metrics: ControllerMetrics,
         random: Callable[[], float],
         clock: Callable[[], float],
@@ -88,14 +88,14 @@ class Runner:
         self._hears = controller if isinstance(controller, HearsOfSuccess) else None
         self._inquires = controller if isinstance(controller, Inquires) else None
         self._expected: dict[str, _Expected] = {}
-        self._doubts = Doubts(client)
+        self._doubts = UncertainWrites(client)
         self._unreached: set[str] = set()  # keys whose last request did not reach the server
         self._loop: asyncio.AbstractEventLoop | None = None
         self._at_work: set[asyncio.Task[None]] = set()
         self._timer: asyncio.Handle | None = None
         self._rings_at = float("inf")  # kept here: uvloop's handle of what is due at once does not know its time
 
-    def changed(self, facts: KindFacts, old: Object | None, new: Object | None) -> None:
+    def changed(self, facts: Kind, old: Object | None, new: Object | None) -> None:
         """Something happened to an object of a kind that the controller watches."""
         now: float | None = None
         for key in self.controller.concerns(facts, old, new, self._world):
@@ -213,7 +213,7 @@ class Runner:
 
     def _retry(self, key: str) -> None:
         """Later each time, but soon after a server that was away is back."""
-        most_delay = _MOST_DELAY_UNREACHED if key in self._unreached else None
+        most_delay = _MAX_DELAY_UNREACHED if key in self._unreached else None
         self._unreached.discard(key)
         self.queue.add_failed(key, loop_time(), most_delay)
 
@@ -249,7 +249,7 @@ class Runner:
             del self._expected[key]
         return waits
 
-    def _is_there(self, facts: KindFacts, key: str, uid: str) -> bool:
+    def _is_there(self, facts: Kind, key: str, uid: str) -> bool:
         found = self._world.get(facts, key)
         if found is None:
             return False
@@ -358,7 +358,7 @@ class Runner:
             _LOG.debug(2, "Refused", controller=self.controller.name, key=key, err=error.message)
         return False
 
-    def _expect(self, key: str, facts: KindFacts, revision: int) -> None:
+    def _expect(self, key: str, facts: Kind, revision: int) -> None:
         revisions = self._expecting(key).revisions
         revisions[facts] = max(revision, revisions.get(facts, 0))
 

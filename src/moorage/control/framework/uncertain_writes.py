@@ -11,17 +11,17 @@ from typing import NamedTuple
 from moorage.client.protocol import Client, Object
 from moorage.control.framework.actions import Create, Delete
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 
 class Found(NamedTuple):
     """Up to which revision a kind must be known, and what must be known to be gone or going."""
 
-    revisions: list[tuple[KindFacts, int]]
-    deleted: list[tuple[KindFacts, str, str]]
+    revisions: list[tuple[Kind, int]]
+    deleted: list[tuple[Kind, str, str]]
 
 
-class Doubts:
+class UncertainWrites:
     """See the module."""
 
     def __init__(self, client: Client) -> None:
@@ -61,7 +61,7 @@ class Doubts:
         metadata = there[0].view.metadata if there else None
         return metadata is None or metadata.uid != action.uid or metadata.deletionTimestamp is not None
 
-    async def _get(self, facts: KindFacts, name: str, namespace: str) -> Sequence[Object]:
+    async def _get(self, facts: Kind, name: str, namespace: str) -> Sequence[Object]:
         try:
             return (await self._client.get(facts, name, namespace),)
         except ApiError as error:

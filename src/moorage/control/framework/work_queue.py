@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 
-FIRST_DELAY, MOST_DELAY = 0.005, 1000.0
+FIRST_DELAY, MAX_DELAY = 0.005, 1000.0
 _JITTER = 0.5
 
 
@@ -19,7 +19,7 @@ class WorkQueue:
     """See the module. Everything counted is plain, for metrics to read."""
 
     def __init__(
-        self, random: Callable[[], float], first_delay: float = FIRST_DELAY, most_delay: float = MOST_DELAY
+        self, random: Callable[[], float], first_delay: float = FIRST_DELAY, most_delay: float = MAX_DELAY
     ) -> None:
         self._random, self._first_delay, self._most_delay = random, first_delay, most_delay
         self._ready: deque[str] = deque()

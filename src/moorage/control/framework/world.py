@@ -10,7 +10,7 @@ from typing import Any
 
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 
 _POD = KINDS["v1", "Pod"]
@@ -20,45 +20,45 @@ class World:
     """See the module. Objects and their views belong to everybody: nobody changes them."""
 
     def __init__(self) -> None:
-        self._objects: dict[KindFacts, dict[str, Object]] = {}
-        self._by_owner: dict[tuple[KindFacts, str], dict[str, Object]] = {}
-        self._by_namespace: dict[tuple[KindFacts, str], dict[str, Object]] = {}
-        self._orphans: dict[tuple[KindFacts, str], dict[str, Object]] = {}
-        self._orphans_by_label: dict[tuple[KindFacts, str, str, str], dict[str, Object]] = {}
-        self._by_selector: dict[tuple[KindFacts, str, str, str], dict[str, Object]] = {}
+        self._objects: dict[Kind, dict[str, Object]] = {}
+        self._by_owner: dict[tuple[Kind, str], dict[str, Object]] = {}
+        self._by_namespace: dict[tuple[Kind, str], dict[str, Object]] = {}
+        self._orphans: dict[tuple[Kind, str], dict[str, Object]] = {}
+        self._orphans_by_label: dict[tuple[Kind, str, str, str], dict[str, Object]] = {}
+        self._by_selector: dict[tuple[Kind, str, str, str], dict[str, Object]] = {}
         self._pods_by_node: dict[str, dict[str, Object]] = {}
 
-    def get(self, facts: KindFacts, key: str) -> Object | None:
+    def get(self, facts: Kind, key: str) -> Object | None:
         """By `namespace/name`, or by name for kinds without a namespace."""
         return self._objects.get(facts, {}).get(key)
 
-    def view(self, facts: KindFacts, key: str) -> Any:
+    def view(self, facts: Kind, key: str) -> Any:
         """The typed view of an object, or None."""
         found = self.get(facts, key)
         return None if found is None else found.view
 
-    def all(self, facts: KindFacts) -> Iterator[Object]:
+    def all(self, facts: Kind) -> Iterator[Object]:
         return iter(list(self._objects.get(facts, {}).values()))
 
-    def count(self, facts: KindFacts) -> int:
+    def count(self, facts: Kind) -> int:
         return len(self._objects.get(facts, {}))
 
-    def owned(self, facts: KindFacts, uid: str) -> list[Object]:
+    def owned(self, facts: Kind, uid: str) -> list[Object]:
         """Objects of a kind whose controlling owner has this UID."""
         return list(self._by_owner.get((facts, uid), {}).values())
 
-    def orphans(self, facts: KindFacts, namespace: str) -> list[Object]:
+    def orphans(self, facts: Kind, namespace: str) -> list[Object]:
         """Objects of a kind in a namespace that nobody controls: those that might be adopted."""
         return list(self._orphans.get((facts, namespace), {}).values())
 
-    def orphans_for(self, facts: KindFacts, namespace: str, selector: LabelSelector | None) -> list[Object]:
+    def orphans_for(self, facts: Kind, namespace: str, selector: LabelSelector | None) -> list[Object]:
         """Those of them that a selector may match, without those that lack its most telling label."""
         telling = telling_label(selector)
         if telling == ("", ""):
             return self.orphans(facts, namespace)
         return list(self._orphans_by_label.get((facts, namespace, *telling), {}).values())
 
-    def selecting(self, facts: KindFacts, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+    def selecting(self, facts: Kind, namespace: str, labels: Mapping[str, str]) -> list[Object]:
         """Workloads of a kind in a namespace whose selector may match these labels."""
         index = self._by_selector
         found = list(index.get((facts, namespace, "", ""), {}).values())
@@ -68,29 +68,29 @@ class World:
                 found += entries.values()
         return found
 
-    def in_namespace(self, facts: KindFacts, namespace: str) -> list[Object]:
+    def in_namespace(self, facts: Kind, namespace: str) -> list[Object]:
         return list(self._by_namespace.get((facts, namespace), {}).values())
 
-    def has_any(self, facts: KindFacts, namespace: str) -> bool:
+    def has_any(self, facts: Kind, namespace: str) -> bool:
         """Whether a namespace has objects of a kind."""
         return (facts, namespace) in self._by_namespace
 
     def pods_on(self, node: str) -> list[Object]:
         return list(self._pods_by_node.get(node, {}).values())
 
-    def apply(self, facts: KindFacts, difference: Difference) -> None:
+    def apply(self, facts: Kind, difference: Difference) -> None:
         old, new = difference
         if old is not None:
             self._remove(facts, old)
         if new is not None:
             self._add(facts, new)
 
-    def _add(self, facts: KindFacts, found: Object) -> None:
+    def _add(self, facts: Kind, found: Object) -> None:
         self._objects.setdefault(facts, {})[found.key] = found
         for index, value in self._indices(facts, found):
             index.setdefault(value, {})[found.key] = found
 
-    def _remove(self, facts: KindFacts, found: Object) -> None:
+    def _remove(self, facts: Kind, found: Object) -> None:
         self._objects.get(facts, {}).pop(found.key, None)
         for index, value in self._indices(facts, found):
             entries = index.get(value)
@@ -99,7 +99,7 @@ class World:
                 if not entries:
                     del index[value]
 
-    def _indices(self, facts: KindFacts, found: Object) -> Iterator[tuple[dict[Any, dict[str, Object]], Any]]:
+    def _indices(self, facts: Kind, found: Object) -> Iterator[tuple[dict[Any, dict[str, Object]], Any]]:
         view = found.view
         owner = controller_of(view.metadata)
         if owner is not None:

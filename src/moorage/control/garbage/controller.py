@@ -29,9 +29,9 @@ from moorage.control.garbage.owners import (
     waits_for_dependents,
     waits_for_orphans,
 )
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import OwnerReference
 
 States = Mapping[OwnerReference, OwnerState]
@@ -42,14 +42,14 @@ class GarbageCollector:
 
     name = "garbage-collector-controller"
     workers = 64
-    watches: tuple[KindFacts, ...] = tuple(facts for facts in KINDS.values() if facts.kind != "Event")
+    watches: tuple[Kind, ...] = tuple(facts for facts in KINDS.values() if facts.kind != "Event")
 
     def __init__(self) -> None:
         self._graph, self._absent = OwnerGraph(), AbsentOwners()
 
     # -- what a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if new is None:
             return list(self._gone(old, world)) if old is not None else ()
         metadata = new.view.metadata
@@ -222,5 +222,5 @@ def _invalid_namespace(owner: OwnerReference, item: Object) -> Report:
     return Report(reference_to(item), WARNING, "OwnerRefInvalidNamespace", text)
 
 
-def make_garbage_collector(surroundings: Surroundings) -> GarbageCollector:
+def make_garbage_collector(surroundings: ControllerContext) -> GarbageCollector:
     return GarbageCollector()

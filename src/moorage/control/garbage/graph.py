@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.world import World
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.types.meta import OwnerReference
 
 
 class Place(NamedTuple):
     """Where an object is kept: its kind and its key."""
 
-    facts: KindFacts
+    facts: Kind
     key: str
 
 

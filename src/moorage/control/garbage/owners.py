@@ -17,7 +17,7 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
-_MOST_ABSENT = 500
+_MAX_ABSENT = 500
 
 
 class OwnerState(Enum):
@@ -39,7 +39,7 @@ class AbsentOwners:
     def add(self, where: Question, uid: str) -> None:
         self._known[where, uid] = None
         self._known.move_to_end((where, uid))
-        if len(self._known) > _MOST_ABSENT:
+        if len(self._known) > _MAX_ABSENT:
             self._known.popitem(last=False)
 
     def has(self, where: Question, uid: str) -> bool:

@@ -20,7 +20,7 @@ from moorage.control.job.pods import is_failed, is_tracked, valid_index
 from moorage.control.job.situation import Situation
 
 #: A status does not name more pods than this.
-MOST_UNCOUNTED = 500
+MAX_UNCOUNTED = 500
 
 
 class Books(NamedTuple):
@@ -67,7 +67,7 @@ def keep_books(seen: Situation, ending: Ending | None, start_time: str | None, n
             rulings[ruling.action] += 1
             if ruling.counts:
                 named_failed.append(pod.uid)
-        if new_indexes + len(named_succeeded) + len(named_failed) >= MOST_UNCOUNTED:
+        if new_indexes + len(named_succeeded) + len(named_failed) >= MAX_UNCOUNTED:
             break
 
     status = dict(seen.job.raw.get("status") or {})

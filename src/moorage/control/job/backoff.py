@@ -11,7 +11,7 @@ from moorage.control.job.pods import all_failures, finished_at, is_failed, is_tr
 from moorage.model.types.job import JobSpec
 from moorage.model.types.pod import Pod
 
-FIRST_SECONDS, MOST_SECONDS = 10.0, 600.0
+FIRST_SECONDS, MAX_SECONDS = 10.0, 600.0
 #: After so many failures the wait does not get longer.
 _ENOUGH = 8
 
@@ -20,7 +20,7 @@ def wait_after(failures: int, last: float, now: float) -> float:
     """For how long still, after so many failures in a row."""
     if failures <= 0:
         return 0.0
-    delay = min(MOST_SECONDS, FIRST_SECONDS * 2.0 ** min(failures - 1, _ENOUGH))
+    delay = min(MAX_SECONDS, FIRST_SECONDS * 2.0 ** min(failures - 1, _ENOUGH))
     return max(0.0, delay - (now - last))
 
 

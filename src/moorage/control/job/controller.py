@@ -21,11 +21,11 @@ from moorage.control.job.pods import TRACKING, is_tracked, release
 from moorage.control.job.situation import OWN_NAME, Situation, is_over
 from moorage.control.job.sizing import Sizing, size
 from moorage.control.job.suspension import tell_suspension
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.job import JobStatus
 from moorage.telemetry.metrics import Metrics
@@ -39,14 +39,14 @@ class JobController:
     """See the module. What it remembers is only how long to wait after failures, and what is still to be counted."""
 
     name = "job-controller"
-    watches: tuple[KindFacts, ...] = (JOB, POD)
+    watches: tuple[Kind, ...] = (JOB, POD)
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self._metrics = JobMetrics(metrics or Metrics())
         self._failures: dict[str, Failures] = {}
         self._outcomes: dict[str, Outcome] = {}
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is POD:
             keys = list(concerned_owners(JOB, old, new, world))
             if new is not None and is_tracked(new.view) and owner_key(JOB, new, world) is None:
@@ -157,7 +157,7 @@ class JobController:
         return actions
 
 
-def make_job(surroundings: Surroundings) -> JobController:
+def make_job(surroundings: ControllerContext) -> JobController:
     return JobController(surroundings.metrics)
 
 

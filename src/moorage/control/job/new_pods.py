@@ -19,7 +19,7 @@ from moorage.control.job.pods import (
     index_failures,
 )
 
-_LONGEST_PREFIX = 58
+_MAX_PREFIX_LENGTH = 58
 _VARIABLE = {
     "name": "JOB_COMPLETION_INDEX",
     "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}},
@@ -34,7 +34,7 @@ def new_pod(job: Object, index: int | None, last_failed: Object | None) -> Raw:
     if index is None:
         return pod
     middle = f"-{index}-"
-    metadata["generateName"] = f"{job.name[: _LONGEST_PREFIX - len(middle)]}{middle}"
+    metadata["generateName"] = f"{job.name[: _MAX_PREFIX_LENGTH - len(middle)]}{middle}"
     metadata["labels"] = {**(metadata.get("labels") or {}), INDEX: str(index)}
     annotations = metadata["annotations"] = {**(metadata.get("annotations") or {}), INDEX: str(index)}
     if job.view.spec.backoffLimitPerIndex is not None:

@@ -9,9 +9,9 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan
 from moorage.control.framework.pods_of import seconds_of
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.job import Job
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 
@@ -22,7 +22,7 @@ class TimeToLiveController:
     """See the module."""
 
     name = "ttl-after-finished-controller"
-    watches: tuple[KindFacts, ...] = (JOB,)
+    watches: tuple[Kind, ...] = (JOB,)
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self._lateness = (metrics or Metrics()).histogram(
@@ -33,7 +33,7 @@ class TimeToLiveController:
         )
         self._expired: dict[str, float] = {}
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return (new.key,) if new is not None and _expiry(new.view) is not None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
@@ -58,7 +58,7 @@ class TimeToLiveController:
             self._lateness.labels().observe(max(0.0, now - expired))
 
 
-def make_time_to_live(surroundings: Surroundings) -> TimeToLiveController:
+def make_time_to_live(surroundings: ControllerContext) -> TimeToLiveController:
     return TimeToLiveController(surroundings.metrics)
 
 

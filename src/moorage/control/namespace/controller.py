@@ -14,9 +14,9 @@ from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, 
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
 from moorage.control.namespace.remaining import Remaining, status_of, what_remains
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 NAMESPACE = KINDS["v1", "Namespace"]
 FINALIZER = "kubernetes"
@@ -30,12 +30,12 @@ class NamespaceController:
     """See the module."""
 
     name = "namespace-controller"
-    watches: tuple[KindFacts, ...] = (NAMESPACE, *(facts for facts in _CONTENT if facts.kind not in _UNWATCHED))
+    watches: tuple[Kind, ...] = (NAMESPACE, *(facts for facts in _CONTENT if facts.kind not in _UNWATCHED))
 
     def __init__(self) -> None:
         self._now = 0.0
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is NAMESPACE:
             return (new.key,) if new is not None and _is_going(new) else ()
         if new is not None or old is None:
@@ -104,5 +104,5 @@ def _finalize(namespace: Object) -> Update:
     return Update(NAMESPACE, {**namespace.raw, "spec": {**namespace.raw["spec"], "finalizers": left}}, "finalize")
 
 
-def make_namespace(surroundings: Surroundings) -> NamespaceController:
+def make_namespace(surroundings: ControllerContext) -> NamespaceController:
     return NamespaceController()

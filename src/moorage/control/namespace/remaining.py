@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import POD, seconds_of, time_text
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
 
@@ -36,13 +36,13 @@ _FINE = {
 class Remaining(NamedTuple):
     """How many there are of each kind, and of each finalizer; `estimate` in seconds; `failures` in words."""
 
-    kinds: Mapping[KindFacts, int]
+    kinds: Mapping[Kind, int]
     finalizers: Mapping[str, int]
     estimate: int
     failures: Sequence[str]
 
 
-def what_remains(namespace: str, found: Mapping[KindFacts, Sequence[Object]], deleted_at: str, now: float) -> Remaining:
+def what_remains(namespace: str, found: Mapping[Kind, Sequence[Object]], deleted_at: str, now: float) -> Remaining:
     """`found` is being deleted already, all of it."""
     finalizers: Counter[str] = Counter()
     estimate, failures = 0, list[str]()

@@ -21,9 +21,9 @@ from moorage.control.framework.world import World
 from moorage.control.node_lifecycle import node_facts
 from moorage.control.node_lifecycle.node_facts import FALSE, NO_EXECUTE, NOT_READY, TRUE, UNKNOWN, UNREACHABLE
 from moorage.control.node_lifecycle.zones import DEFAULT_LIMITS, Change, Limits, Zones
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.telemetry.logs import get_logger
@@ -45,7 +45,7 @@ class NodeLifecycleController:
     component = "node-controller"
     watches = (_NODE, _LEASE, _POD)
 
-    def __init__(self, surroundings: Surroundings, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, surroundings: ControllerContext, limits: Limits = DEFAULT_LIMITS) -> None:
         self.zones = Zones(limits)
         self._heard: set[str] = set()  # since the last pulse
         self._heard_at: dict[str, float] = {}
@@ -60,7 +60,7 @@ class NodeLifecycleController:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is _LEASE:
             if (
                 new is not None
@@ -263,7 +263,7 @@ class NodeLifecycleController:
         )
 
 
-def make_node_lifecycle(surroundings: Surroundings) -> NodeLifecycleController:
+def make_node_lifecycle(surroundings: ControllerContext) -> NodeLifecycleController:
     return NodeLifecycleController(surroundings)
 
 

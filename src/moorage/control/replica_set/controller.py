@@ -23,11 +23,11 @@ from moorage.control.framework.pods_of import (
     selects,
 )
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.deletion_order import pods_to_delete
 from moorage.control.replica_set.status import Failure, replica_set_status, update_of_status
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 
 REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
@@ -39,7 +39,7 @@ class ReplicaSetController:
     """See the module."""
 
     name = "replicaset-controller"
-    watches: tuple[KindFacts, ...] = (REPLICA_SET, POD)
+    watches: tuple[Kind, ...] = (REPLICA_SET, POD)
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self._age_ratio = (metrics or Metrics()).histogram(
@@ -53,7 +53,7 @@ class ReplicaSetController:
         )
         self._now = 0.0
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is REPLICA_SET:
             changed = new or old
             return (changed.key,) if changed is not None else ()
@@ -129,7 +129,7 @@ class ReplicaSetController:
                 self._age_ratio.labels().observe(ages[pod.uid] / youngest)
 
 
-def make_replica_set(surroundings: Surroundings) -> ReplicaSetController:
+def make_replica_set(surroundings: ControllerContext) -> ReplicaSetController:
     return ReplicaSetController(surroundings.metrics)
 
 

@@ -33,7 +33,7 @@ from moorage.control.framework.revisions import (
     template_of,
 )
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.control.stateful_set.claims import (
@@ -60,7 +60,7 @@ from moorage.control.stateful_set.new_pods import claim_names, claims_of, number
 from moorage.control.stateful_set.rolling import pods_to_replace
 from moorage.control.stateful_set.status import stateful_set_status
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import StatefulSet
 
 STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
@@ -71,9 +71,9 @@ class StatefulSetController:
     """See the module."""
 
     name = "statefulset-controller"
-    watches: tuple[KindFacts, ...] = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
+    watches: tuple[Kind, ...] = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is CLAIM:
             return _who_waits_for(old, world) if new is None and old is not None else ()
         if facts is not STATEFUL_SET:
@@ -293,7 +293,7 @@ class _Round:
             self.actions += surplus_history(unused, limit, ())
 
 
-def make_stateful_set(surroundings: Surroundings) -> StatefulSetController:
+def make_stateful_set(surroundings: ControllerContext) -> StatefulSetController:
     return StatefulSetController()
 
 

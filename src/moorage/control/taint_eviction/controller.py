@@ -16,12 +16,12 @@ from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
 from moorage.control.framework.pods_of import time_text
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
-from moorage.control.taint_eviction.decider import Judge, Taints
+from moorage.control.registry import ControllerContext
+from moorage.control.taint_eviction.decider import EvictionDecider, Taints
 from moorage.control.taint_eviction.timers import added_at, countdown, noticed_text, placed_at
 from moorage.match.taint_eviction import NO_EXECUTE, When
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 
@@ -51,9 +51,9 @@ class TaintEvictionController:
     workers = 64
     watches = (_NODE, _POD)
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: ControllerContext) -> None:
         metrics = surroundings.metrics
-        self._judge = Judge(surroundings.gates, metrics)
+        self._judge = EvictionDecider(surroundings.gates, metrics)
         self._tainted: dict[str, Taints] = {}
         self._noticed: dict[str, float] = {}  # when a node's taints were seen as they are
         self._changed: dict[str, dict[str, str]] = {}  # by node and key: a timeAdded from before the value changed
@@ -73,7 +73,7 @@ class TaintEvictionController:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is _NODE:
             return self._node_changed(old, new, world)
         return self._pod_changed(old, new)
@@ -211,7 +211,7 @@ class TaintEvictionController:
         return ()
 
 
-def make_taint_eviction(surroundings: Surroundings) -> TaintEvictionController:
+def make_taint_eviction(surroundings: ControllerContext) -> TaintEvictionController:
     return TaintEvictionController(surroundings)
 
 

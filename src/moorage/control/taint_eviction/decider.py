@@ -20,7 +20,7 @@ Taints = tuple[Taint, ...]
 Tolerations = tuple[Toleration, ...]
 
 
-class Judge:
+class EvictionDecider:
     """See the module."""
 
     def __init__(self, gates: GateSet, metrics: Metrics) -> None:

@@ -17,7 +17,7 @@ from moorage.control.framework.world import World
 from moorage.control.volumes.expansion import expand
 from moorage.control.volumes.pod_uses import PodUses, is_over
 from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying
-from moorage.control.volumes.volume_index import Shelf
+from moorage.control.volumes.volume_index import VolumeIndex
 from moorage.control.volumes.written import (
     BOUND_BY_CONTROLLER,
     CLAIM,
@@ -46,7 +46,7 @@ _TWO_CLAIMS = "Two claims are bound to the same volume, this one is bound incorr
 class ClaimSync:
     """See the module."""
 
-    def __init__(self, shelf: Shelf, uses: PodUses, provisioner: Provisioner) -> None:
+    def __init__(self, shelf: VolumeIndex, uses: PodUses, provisioner: Provisioner) -> None:
         self._shelf, self._uses, self._provisioner = shelf, uses, provisioner
         self._said: dict[str, Saying] = {}
         self._given_class: set[str] = set()

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.volumes.claims import ClaimSync
 from moorage.control.volumes.pod_uses import PodUses
 from moorage.control.volumes.provisioning import NODE, STORAGE_CLASS, Provisioner
-from moorage.control.volumes.volume_index import Shelf, claim_of
+from moorage.control.volumes.volume_index import VolumeIndex, claim_of
 from moorage.control.volumes.volumes import VolumeSync
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_class
 from moorage.match.volumes.default_class import is_default
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.storage.persistent_volume import PersistentVolume, StorageClass
 
 _POD = KINDS["v1", "Pod"]
@@ -43,8 +43,8 @@ class PersistentVolumeBinder:
     component = "persistentvolume-controller"
     watches = (VOLUME, CLAIM, STORAGE_CLASS, NODE, _POD)
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._shelf, self._uses = Shelf(), PodUses()
+    def __init__(self, surroundings: ControllerContext) -> None:
+        self._shelf, self._uses = VolumeIndex(), PodUses()
         provisioner = Provisioner(surroundings.simulates_storage)
         self._claims = ClaimSync(self._shelf, self._uses, provisioner)
         self._volumes = VolumeSync(provisioner)
@@ -84,7 +84,7 @@ class PersistentVolumeBinder:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         self._world = world
         if facts is _POD:
             return self._pod_changed(old, new, world)
@@ -188,7 +188,7 @@ class PersistentVolumeBinder:
         )
 
 
-def make_persistent_volume_binder(surroundings: Surroundings) -> PersistentVolumeBinder:
+def make_persistent_volume_binder(surroundings: ControllerContext) -> PersistentVolumeBinder:
     return PersistentVolumeBinder(surroundings)
 
 

@@ -13,11 +13,11 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, WARNING, Action, Create, Plan, Raw, Report
 from moorage.control.framework.pods_of import controller_reference
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.volumes.claims import FAILED_BINDING
 from moorage.control.volumes.written import CLAIM
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 _POD = KINDS["v1", "Pod"]
 
@@ -29,12 +29,12 @@ class EphemeralVolumes:
     component = "ephemeral_volume"
     watches = (_POD, CLAIM)
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: ControllerContext) -> None:
         prefix, text = "ephemeral_volume_controller_create", "Number of PersistentVolumeClaim creation requests"
         self._attempts = surroundings.metrics.counter(f"{prefix}_total", text)
         self._failures = surroundings.metrics.counter(f"{prefix}_failures_total", text)
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is _POD:
             return (new.key,) if new is not None and old is None and _is_concerned(new) else ()
         if old is None or new is not None:
@@ -74,7 +74,7 @@ class EphemeralVolumes:
         return (_said(pod, name.removeprefix(f"{pod.name}-"), f"create PVC {name}: {error.message}"),)
 
 
-def make_ephemeral_volumes(surroundings: Surroundings) -> EphemeralVolumes:
+def make_ephemeral_volumes(surroundings: ControllerContext) -> EphemeralVolumes:
     return EphemeralVolumes(surroundings)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question
 from moorage.control.framework.world import World
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.volumes.pod_uses import PodUses, is_over, keeps
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import ObjectMeta
 
 _POD = KINDS["v1", "Pod"]
@@ -32,7 +32,7 @@ class ClaimProtection:
     def __init__(self) -> None:
         self._uses = PodUses()
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if facts is _POD:
             keys = self._uses.changed(old, new)
             return self._pod_changed(old, new, keys, world) if keys else ()
@@ -94,7 +94,7 @@ class VolumeProtection:
     name = "persistentvolume-protection-controller"
     watches = (VOLUME,)
 
-    def concerns(self, facts: KindFacts, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if new is None:
             return ()
         metadata: ObjectMeta = new.view.metadata
@@ -115,11 +115,11 @@ class VolumeProtection:
         return ()
 
 
-def make_claim_protection(surroundings: Surroundings) -> ClaimProtection:
+def make_claim_protection(surroundings: ControllerContext) -> ClaimProtection:
     return ClaimProtection()
 
 
-def make_volume_protection(surroundings: Surroundings) -> VolumeProtection:
+def make_volume_protection(surroundings: ControllerContext) -> VolumeProtection:
     return VolumeProtection()
 
 

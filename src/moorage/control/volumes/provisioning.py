@@ -38,7 +38,7 @@ _IN_TREE, _NOBODY = "kubernetes.io/", "kubernetes.io/no-provisioner"
 _ZONE = "topology.kubernetes.io/zone"
 _DRIVER = "simulated.moorage.dev"
 _DRIVER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_DRIVER_NAME = 63
+_MAX_DRIVER_NAME_LENGTH = 63
 _STORAGE = "storage"
 
 
@@ -180,5 +180,5 @@ def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[R
 
 def _driver(provisioner: str) -> str:
     """CSI drivers are called as their provisioners are; where that is no name for a driver, it is ours."""
-    is_name = len(provisioner) <= _LONGEST_DRIVER_NAME and _DRIVER_NAME.fullmatch(provisioner)
+    is_name = len(provisioner) <= _MAX_DRIVER_NAME_LENGTH and _DRIVER_NAME.fullmatch(provisioner)
     return provisioner if is_name else _DRIVER

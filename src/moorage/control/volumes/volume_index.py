@@ -19,7 +19,7 @@ from moorage.model.types.storage.persistent_volume import PersistentVolume, Pers
 _Preference = tuple[int, int, str]
 
 
-class Shelf:
+class VolumeIndex:
     """See the module."""
 
     def __init__(self) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from moorage.lint.finding import Place
     from moorage.lint.subject import Subject
 
-_MOST_EXPRESSIONS = 200
-_LONGEST_SECONDS = 2.0
+_MAX_EXPRESSIONS = 200
+_MAX_SECONDS_LENGTH = 2.0
 
 
 class AskedExpressions:
@@ -36,13 +36,13 @@ class AskedExpressions:
             return
         for index, toleration in enumerate(subject.pods.spec.tolerations):
             text = toleration.expression
-            if text and text not in self._places and len(self._places) < _MOST_EXPRESSIONS:
+            if text and text not in self._places and len(self._places) < _MAX_EXPRESSIONS:
                 self._places[text] = subject.place(f"{subject.pods.spec_path}.tolerations[{index}].expression")
 
     def complaints(self, taints: Iterable[tuple[str, NodeValue]]) -> Iterator[PlacedComplaint]:
         """Ask every expression about every taint; of several that fail for one taint, the first is named."""
         asked = [(program, place) for text, place in self._places.items() if (program := readable_program(text))]
-        until = time.monotonic() + _LONGEST_SECONDS
+        until = time.monotonic() + _MAX_SECONDS_LENGTH
         for key, fact in taints if asked else ():
             for program, place in asked:
                 if time.monotonic() > until:

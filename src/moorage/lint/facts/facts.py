@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from moorage.lint.finding import Excerpt, Place
     from moorage.lint.subject import Subject
 
-_MOST_VALUES_PER_KEY = 200
-_MOST_KEYS = 5_000
+_MAX_VALUES_PER_KEY = 200
+_MAX_KEYS = 5_000
 _NUMERIC_OPERATORS = ("Lt", "Gt")
 _RULES = {"taint": "taint-not-comparable", "label": "label-not-comparable"}
 
@@ -86,10 +86,10 @@ class ComparedValues:
     def _add_comparison(self, subject: Subject, where: str, key: str, wanted: tuple[str, str, str], path: str) -> None:
         known = self._comparisons.get((where, key))
         if known is None:
-            if not key or len(self._comparisons) >= _MOST_KEYS:
+            if not key or len(self._comparisons) >= _MAX_KEYS:
                 return
             known = self._comparisons[where, key] = {}
-        if wanted not in known and len(known) < _MOST_VALUES_PER_KEY and _readable(where, *wanted[:2]):
+        if wanted not in known and len(known) < _MAX_VALUES_PER_KEY and _readable(where, *wanted[:2]):
             known[wanted] = _Comparison(*wanted, subject.place(path))
 
     def _add_node(self, subject: Subject) -> None:
@@ -100,12 +100,12 @@ class ComparedValues:
                 self._add_value(subject, "label", key, value, "", f"metadata.labels[{key}]")
 
     def _add_value(self, subject: Subject, where: str, key: str, value: str, effect: str, path: str) -> None:
-        if len(self._values) >= _MOST_KEYS and (where, key) not in self._values:
+        if len(self._values) >= _MAX_KEYS and (where, key) not in self._values:
             return
         known = self._values.setdefault((where, key), {})
         if fact := known.get((value, effect)):
             fact.others += 1
-        elif len(known) < _MOST_VALUES_PER_KEY:
+        elif len(known) < _MAX_VALUES_PER_KEY:
             place = subject.place(path)
             known[value, effect] = NodeValue(value, effect, place, subject.excerpt(place))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"
-_MOST_KINDS = 5
+_MAX_KINDS = 5
 
 
 class TextForm:
@@ -97,7 +97,7 @@ def _unchecked(outcome: Outcome) -> str:
     parts = []
     if kinds := outcome.unchecked_kinds:
         names = sorted(kinds, key=lambda kind: (-kinds[kind], kind))
-        shown = ", ".join(printable(name) for name in names[:_MOST_KINDS]) + (", …" if len(names) > _MOST_KINDS else "")
+        shown = ", ".join(printable(name) for name in names[:_MAX_KINDS]) + (", …" if len(names) > _MAX_KINDS else "")
         parts.append(f"{sum(kinds.values()):,} of other kinds passed over ({shown})")
     if outcome.other_documents:
         parts.append(f"{counted(outcome.other_documents, 'other YAML document')} passed over")

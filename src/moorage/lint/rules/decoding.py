@@ -17,7 +17,7 @@ from moorage.model.text.decode_error import DecodeError, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from moorage.model.kinds import KindFacts, TypeProblem
+    from moorage.model.kinds import Kind, TypeProblem
     from moorage.model.text.documents import Document
 
 _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
@@ -104,7 +104,7 @@ def _value_at(document: Document, path: str) -> Any:
     return value
 
 
-def field_complaints(document: Document, facts: KindFacts, *, strict: bool) -> Iterator[Complaint]:
+def field_complaints(document: Document, facts: Kind, *, strict: bool) -> Iterator[Complaint]:
     """Fields that the kind does not have, and fields given twice."""
     prefix = "strict decoding error: " if strict else ""
     for unknown in unknown_fields(document.raw, facts.view):

@@ -41,10 +41,10 @@ _COMMON_KEYS = (
 )
 _COMMON_VALUES = ("", "true", "950", "5.15.0", "gpu", "10.0.0.1", "1Gi", "1h", "a.b-c_d", "2026-01-01", "a-b-c-d")
 _EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
-_MOST_TEXTS = 6
+_MAX_TEXTS = 6
 #: An expensive expression is not asked about every taint, and then nothing is said about all of them.
-_MOST_COST = 200_000
-_LONGEST_SECONDS = 0.5
+_MAX_COST = 200_000
+_MAX_SECONDS_LENGTH = 0.5
 #: Failures that another value need not cause: a text with more parts has an element there.
 _DEPENDS_ON_THE_VALUE = ("index", "no such key", "out of range")
 
@@ -182,7 +182,7 @@ class _Answers:
         trues = spent = 0
         #: Key and effect, and whether every value so far made it fail.
         hopeless: dict[tuple[str, str], bool] = {}
-        until = time.monotonic() + _LONGEST_SECONDS
+        until = time.monotonic() + _MAX_SECONDS_LENGTH
         for taint in _taints_around(texts):
             answer, failure, cost = evaluated(program, taint)
             self.tried += 1
@@ -197,7 +197,7 @@ class _Answers:
             elif answer:
                 trues += 1
                 self.first_true = self.first_true or _shown(taint)
-            if (trues and trues < self.tried) or spent > _MOST_COST or time.monotonic() > until:
+            if (trues and trues < self.tried) or spent > _MAX_COST or time.monotonic() > until:
                 break
         else:
             self.always_true = trues == self.tried
@@ -208,7 +208,7 @@ class _Answers:
 
 def _taints_around(texts: list[str]) -> Iterator[Taint]:
     """Common taints first, then combinations with the constants of the expression."""
-    known = texts[:_MOST_TEXTS]
+    known = texts[:_MAX_TEXTS]
     keys = [text for text in known if not label_key_errors(text)]
     keys += [longer for text in known if not label_key_errors(longer := f"{text}x")]
     values = [text for text in known if not label_value_errors(text)]

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _HOSTNAME = "kubernetes.io/hostname"
 _UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 _KEEPING_OUT = ("NoSchedule", "NoExecute")
-_MOST_NODES = 20_000
-_MOST_WAITING = 2_000
+_MAX_NODES = 20_000
+_MAX_WAITING = 2_000
 
 
 class _Node(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Domains:
         self._sizes: dict[tuple[str, tuple[str, ...]], set[int]] = {}
 
     def add_node(self, node: Node) -> None:
-        if len(self._nodes) < _MOST_NODES:
+        if len(self._nodes) < _MAX_NODES:
             taints = (*node.spec.taints, _UNSCHEDULABLE) if node.spec.unschedulable else node.spec.taints
             keeping_out = tuple(taint for taint in taints if taint.effect in _KEEPING_OUT)
             self._nodes.append(_Node(node.metadata.name, node.metadata.labels, keeping_out))
@@ -87,7 +87,7 @@ class Domains:
                 continue  # so few pods cannot exceed the skew
             affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
             shape = msgspec.msgpack.encode((constraint, spec.tolerations, spec.nodeSelector, affinity))
-            if shape not in self._spreads and len(self._spreads) < _MOST_WAITING:
+            if shape not in self._spreads and len(self._spreads) < _MAX_WAITING:
                 path = f"{pods.spec_path}.topologySpreadConstraints[{index}]"
                 place = subject.place(path)
                 excerpt = subject.excerpt(place)
@@ -95,7 +95,7 @@ class Domains:
 
     def add_deadlock(self, subject: Subject, deadlock: Deadlock) -> bool:
         """Remember a rollout that may stop. False if it stops whatever nodes there are, or too many wait already."""
-        if deadlock.occupied is None or len(self._deadlocks) >= _MOST_WAITING:
+        if deadlock.occupied is None or len(self._deadlocks) >= _MAX_WAITING:
             return False
         place = subject.place(deadlock.complaint.path)
         self._deadlocks.append(_Waiting(deadlock, place, subject.excerpt(place)))

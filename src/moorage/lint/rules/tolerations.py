@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Whether a toleration is of use does not depend on which gates happen to be on.
 _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
 #: Beyond this the comparison of all with all is left out; nobody wrote these by hand.
-_MOST_TOLERATIONS = 60
+_MAX_TOLERATIONS = 60
 
 _BECAUSE = {
     "Lt": "a taint's value is a label value, which cannot be negative, so none is below {value}",
@@ -65,7 +65,7 @@ def _advice(toleration: Toleration) -> str:
 
 def check_redundant(pods: PodPart) -> Iterator[Complaint]:
     tolerations = pods.spec.tolerations
-    if not 1 < len(tolerations) <= _MOST_TOLERATIONS or not _may_overlap(tolerations):
+    if not 1 < len(tolerations) <= _MAX_TOLERATIONS or not _may_overlap(tolerations):
         return
     made_by_server = bool(pods.metadata.ownerReferences)
     for found in redundant_tolerations(tolerations):

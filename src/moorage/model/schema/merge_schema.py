@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.merge_rules import (
     ATOMIC_FIELDS,
     ATOMIC_STRUCTS,
@@ -111,7 +111,7 @@ _INTEGERS = {"int32": "int32", "int64": "int64"}
 _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
-def schema_of(facts: KindFacts) -> StructType:
+def schema_of(facts: Kind) -> StructType:
     """The merge schema of a kind."""
     return struct_type(facts.view)
 

@@ -13,7 +13,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.schema.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
 from moorage.model.types.view import View
 
-MOST_SUGGESTIONS = 100
+MAX_SUGGESTIONS = 100
 
 
 class UnknownField(NamedTuple):
@@ -45,7 +45,7 @@ def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField]) -> None:
                 _walk(value, nested[name], child_path(path, name), found)
             elif has_unknown and name not in known:
                 # Who has this many needs no more suggestions, and each takes a while to find.
-                near = nearest_name(name, known) if len(found) < MOST_SUGGESTIONS else None
+                near = nearest_name(name, known) if len(found) < MAX_SUGGESTIONS else None
                 found.append(UnknownField(child_path(path, name), near))
     elif isinstance(shape, ListShape):
         if isinstance(raw, list):

@@ -15,8 +15,8 @@ from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
-MOST_LINES = 6
-_MOST_NAMES = 3
+MAX_LINES = 6
+_MAX_NAMES = 3
 _VALUE = re.compile(r"\{([^:{}]*): [^{}]*\}")
 
 
@@ -64,9 +64,9 @@ def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
 def merged(groups: Sequence[Refused], *, everything: bool = False) -> list[Line]:
     """Lines to read, as few as it takes."""
     lines = _merged(groups, _by_reasons)
-    if len(lines) > MOST_LINES and not everything:
+    if len(lines) > MAX_LINES and not everything:
         lines = _merged(groups, _by_taint_keys)
-    if len(lines) > MOST_LINES and not everything:
+    if len(lines) > MAX_LINES and not everything:
         lines = _merged(groups, _by_plugins)
     return lines
 
@@ -107,12 +107,12 @@ def _merged(groups: Iterable[Refused], key: Callable[[Refused], Hashable]) -> li
 
 def abbreviated(names: Sequence[str]) -> str:
     """`a, b, c`, or `node-0…node-4999 (4,980 nodes)`, or several of these."""
-    if len(names) <= _MOST_NAMES:
+    if len(names) <= _MAX_NAMES:
         return ", ".join(names)
     families: dict[str, list[str]] = {}
     for name in sorted(names, key=_natural):
         families.setdefault(_family(name), []).append(name)
-    shown = sorted(families.values(), key=lambda family: -len(family))[:_MOST_NAMES]
+    shown = sorted(families.values(), key=lambda family: -len(family))[:_MAX_NAMES]
     parts = [family[0] if len(family) == 1 else f"{family[0]}…{family[-1]}" for family in shown]
     more = len(names) - sum(map(len, shown))
     text = ", ".join(parts) + (", …" if more else "")

@@ -26,7 +26,7 @@ _KINDS = {
     **dict.fromkeys(("daemonset", "daemonsets", "ds", "daemonset.apps"), "DaemonSet"),
     **dict.fromkeys(("job", "jobs", "job.batch"), "Job"),
 }
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _Named = tuple[str, str, str]  # kind, namespace ("" for any), name
 
 
@@ -110,14 +110,14 @@ def _not_there(world: World, namespace: str, name: str) -> str:
     close = _close(name, [pod.pod.metadata.name for pod in known])
     if not close and namespace:
         elsewhere = [pod.key for pod in world.pods.values() if pod.pod.metadata.name == name]
-        close = elsewhere[:_MOST_NAMED]
+        close = elsewhere[:_MAX_NAMED]
     return f"there is no pod {name!r}{where} in the input" + (f"; did you mean {_listed(close)}?" if close else "")
 
 
 def _close(name: str, known: Sequence[str]) -> list[str]:
     begins = [other for other in known if other.startswith(f"{name}-")]
-    similar = get_close_matches(name, known, n=_MOST_NAMED, cutoff=0.7)
-    return list(dict.fromkeys([*begins[:_MOST_NAMED], *similar]))[:_MOST_NAMED]
+    similar = get_close_matches(name, known, n=_MAX_NAMED, cutoff=0.7)
+    return list(dict.fromkeys([*begins[:_MAX_NAMED], *similar]))[:_MAX_NAMED]
 
 
 def _listed(names: Iterable[str]) -> str:

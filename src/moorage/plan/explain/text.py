@@ -10,7 +10,7 @@ from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, printable_lines
 from moorage.plan.explain.column import Answer, Cell
 from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
-from moorage.plan.explain.groups import MOST_LINES, Line, abbreviated, merged
+from moorage.plan.explain.groups import MAX_LINES, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
 from moorage.plan.input.notes import Level
@@ -24,8 +24,8 @@ _COLOUR = {
     Standing.PENDING: _RED,
 }
 _ANSWER = {Answer.YES: ("yes", _GREEN), Answer.NO: ("NO ", _RED), Answer.NOTHING: ("-  ", _DIM)}
-_MOST_ROWS = 6
-_MOST_SUGGESTED = 6
+_MAX_ROWS = 6
+_MAX_SUGGESTED = 6
 _WIDEST_HEAD = 34
 
 
@@ -83,7 +83,7 @@ class ExplanationText:
             return
         refused = sum(len(line.nodes) for line in lines)
         yield self._styled(f"Why not on {refused:,} of {counted(told.nodes, 'node')}", _BOLD)
-        shown = lines if self._all else lines[:MOST_LINES]
+        shown = lines if self._all else lines[:MAX_LINES]
         for line in shown:
             yield from self._line(line, alone=told.rejection is None)
         if len(shown) < len(lines):
@@ -144,7 +144,7 @@ class ExplanationText:
             return
         title = "Scores (times weight) of the nodes that fit"
         yield self._styled(title, _BOLD)
-        rows = told.rows if self._all else told.rows[:_MOST_ROWS]
+        rows = told.rows if self._all else told.rows[:_MAX_ROWS]
         heads = [printable(abbreviated(row.nodes)) for row in rows]
         for start in range(0, len(rows), per_table := self._columns_that_fit(heads)):
             yield from self._table(rows[start : start + per_table], heads[start : start + per_table], told)
@@ -186,7 +186,7 @@ class ExplanationText:
         if told.suggestions:
             where = f" on {printable(told.column.node)}" if told.column is not None else ""
             yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", _BOLD)
-            shown = told.suggestions if self._all else told.suggestions[:_MOST_SUGGESTED]
+            shown = told.suggestions if self._all else told.suggestions[:_MAX_SUGGESTED]
             for number, suggestion in enumerate(shown, 1):
                 yield from self._suggestion(number, suggestion, wide=told.column is None)
             if len(shown) < len(told.suggestions):

@@ -12,7 +12,7 @@ from moorage.plan.gates.audit import Finding, order_of_disabling
 
 Raw = dict[str, Any]
 
-_MOST_SHOWN = 50
+_MAX_SHOWN = 50
 
 
 def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: bool = False) -> str:
@@ -28,7 +28,7 @@ def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[
     breaking = sum(finding.breaks for finding in mine)
     depends = "1 object depends on it" if len(mine) == 1 else f"{len(mine)} objects depend on it"
     yield f"{gate.name}: {depends}, {breaking} would be affected"
-    shown = mine if everything else mine[:_MOST_SHOWN]
+    shown = mine if everything else mine[:_MAX_SHOWN]
     for finding in shown:
         yield f"  {printable(str(finding.item.key))}  {', '.join(finding.paths)}"
         for component, text, breaks in finding.consequences:

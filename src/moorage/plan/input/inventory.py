@@ -11,7 +11,7 @@ import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.plan.input.notes import Level, Note, Place, note_at
 
 
@@ -30,7 +30,7 @@ class Item(msgspec.Struct):
     """One object as it would be stored, its view, and where it stands. `existing`: a server has made it already."""
 
     key: Key
-    facts: KindFacts
+    facts: Kind
     raw: Raw
     view: Any
     existing: bool

@@ -14,7 +14,7 @@ from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.notes import Level, Note
 from moorage.plan.planner import Planner
 
@@ -93,7 +93,7 @@ async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Mis
     return objects, missing
 
 
-async def _list(client: Client, facts: KindFacts) -> list[Raw]:
+async def _list(client: Client, facts: Kind) -> list[Raw]:
     """In lists objects do not say of what kind they are."""
     listing = await client.list_all(facts)
     return [{"apiVersion": facts.api_version, "kind": facts.kind, **item.raw} for item in listing.items]

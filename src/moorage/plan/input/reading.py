@@ -24,7 +24,7 @@ from moorage.lint.rules.rejection import written_path
 from moorage.lint.sources import STDIN, Source, reason_of
 from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
-from moorage.model.kinds import ConversionError, KindFacts, kind_of, view_of
+from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
 from moorage.model.text.documents import DecodeError, Document, read_documents
 from moorage.model.text.positions import Location
 from moorage.plan.input.inventory import Inventory, Item, Key
@@ -139,7 +139,7 @@ class Reader:
             return raw
         return {**raw, "metadata": {**metadata, "namespace": namespace}}
 
-    def _admit(self, raw: Raw, old: Item | None, facts: KindFacts, key: Key, *, existing: bool) -> Admitted | Rejected:
+    def _admit(self, raw: Raw, old: Item | None, facts: Kind, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
             return _with_own_status(admit(raw, _stored(old.raw, key), self._gates), raw)
         if existing:
@@ -156,7 +156,7 @@ class Reader:
     def _create(self, raw: Raw, request: Request = ANY_REQUEST) -> Admitted | Rejected:
         return admit(raw, None, self._gates, plugins=_PLUGINS, request=request)
 
-    def _rejected(self, result: Rejected, document: Document, facts: KindFacts, place: Place, old: Item | None) -> None:
+    def _rejected(self, result: Rejected, document: Document, facts: Kind, place: Place, old: Item | None) -> None:
         paths = [error.path for error in result.errors] or [problem.path for problem in result.problems] or [""]
         line = document.location(written_path(paths[0])).line
         self.inventory.rejected += 1
@@ -228,7 +228,7 @@ def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Reject
     return Admitted(updated, view_of(updated), result.warnings)
 
 
-def _exists(raw: Raw, facts: KindFacts) -> bool:
+def _exists(raw: Raw, facts: Kind) -> bool:
     metadata = raw.get("metadata")
     if isinstance(metadata, dict) and any(metadata.get(name) for name in _MADE_BY_A_SERVER):
         return True

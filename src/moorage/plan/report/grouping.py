@@ -13,8 +13,8 @@ from moorage.plan.outcome import NodeLine, Outcome, PodLine
 from moorage.plan.planned_pod import State
 
 NO_WORKLOAD = "Pods without a controller"
-MOST_NODES = 12
-MOST_NAMES = 4
+MAX_NODES = 12
+MAX_NAMES = 4
 
 
 class WorkloadGroup(msgspec.Struct):
@@ -74,7 +74,7 @@ def by_reason(pods: Iterable[PodLine]) -> list[PendingGroup]:
 
 def names(pods: Sequence[PodLine], *, everything: bool, namespace: bool = False) -> str:
     """`a, b, c and 7 more`."""
-    shown = pods if everything or len(pods) <= MOST_NAMES + 1 else pods[:MOST_NAMES]
+    shown = pods if everything or len(pods) <= MAX_NAMES + 1 else pods[:MAX_NAMES]
     text = ", ".join(pod.key if namespace else pod.name for pod in shown)
     more = len(pods) - len(shown)
     return f"{text} and {more:,} more" if more else text
@@ -82,10 +82,10 @@ def names(pods: Sequence[PodLine], *, everything: bool, namespace: bool = False)
 
 def fullest_nodes(nodes: Sequence[NodeLine], *, everything: bool) -> tuple[list[NodeLine], list[NodeLine]]:
     """The nodes to show one by one, and the rest."""
-    if everything or len(nodes) <= MOST_NODES:
+    if everything or len(nodes) <= MAX_NODES:
         return list(nodes), []
     ranked = sorted(nodes, key=lambda node: -node.fullest)
-    return ranked[:MOST_NODES], ranked[MOST_NODES:]
+    return ranked[:MAX_NODES], ranked[MAX_NODES:]
 
 
 def histogram(nodes: Sequence[NodeLine], resource: str) -> str:

@@ -14,7 +14,7 @@ from moorage.plan.report.grouping import by_reason, by_workload, fullest_nodes, 
 from moorage.plan.report.plain import summary
 from moorage.plan.rollout import Rollout
 
-_MOST_ROWS = 100
+_MAX_ROWS = 100
 Row = TypeVar("Row")
 
 
@@ -118,7 +118,7 @@ class MarkdownReport:
             yield ""
 
     def _cut(self, rows: Sequence[Row]) -> Sequence[Row]:
-        return rows if self._all else rows[:_MOST_ROWS]
+        return rows if self._all else rows[:_MAX_ROWS]
 
 
 def _rollout(rollout: Rollout) -> Iterator[str]:

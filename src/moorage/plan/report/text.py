@@ -15,7 +15,7 @@ from moorage.plan.input.notes import Level, Note
 from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.planned_pod import State
 from moorage.plan.report.grouping import (
-    MOST_NODES,
+    MAX_NODES,
     average,
     by_reason,
     by_workload,
@@ -29,7 +29,7 @@ from moorage.plan.rollout import Rollout, Step
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
 _LEVEL_COLOURS = {Level.ERROR: "1;31", Level.WARNING: "1;33", Level.INFO: "1;36"}
 _BAR = 10
-_MOST_ROWS = 30
+_MAX_ROWS = 30
 
 
 class TextReport:
@@ -63,10 +63,10 @@ class TextReport:
         if not shown:
             return
         yield self._styled("Placements", _BOLD)
-        for group in shown[: None if self._all else _MOST_ROWS]:
+        for group in shown[: None if self._all else _MAX_ROWS]:
             yield f"  {printable(group.name)}  {self._styled(group.counts, _DIM)}"
             nodes = sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-            kept = nodes if self._all or len(nodes) <= MOST_NODES else nodes[: MOST_NODES - 2]
+            kept = nodes if self._all or len(nodes) <= MAX_NODES else nodes[: MAX_NODES - 2]
             widest = max(len(name) for name, _ in kept)
             for name, pods in kept:
                 which = names(pods, everything=self._all, namespace=not pods[0].workload)
@@ -75,21 +75,21 @@ class TextReport:
                 )
             if len(nodes) > len(kept):
                 yield f"    … and {counted(len(nodes) - len(kept), 'node')} more"
-        if len(shown) > _MOST_ROWS and not self._all:
-            yield f"  … and {counted(len(shown) - _MOST_ROWS, 'workload')} more (--all lists them)"
+        if len(shown) > _MAX_ROWS and not self._all:
+            yield f"  … and {counted(len(shown) - _MAX_ROWS, 'workload')} more (--all lists them)"
         yield ""
 
     def _pending(self, outcome: Outcome) -> Iterator[str]:
         groups = by_reason(outcome.pending)
         if groups:
             yield self._styled("Pending", _BOLD)
-        for group in groups[: None if self._all else _MOST_ROWS]:
+        for group in groups[: None if self._all else _MAX_ROWS]:
             which = names(group.pods, everything=self._all, namespace=True)
             whose = f" ({printable(group.workload)})" if group.workload else ""
             yield from self._wrapped("  ", 4, f"{which}{whose}", style=_YELLOW)
             yield from self._wrapped("    ", 6, f"{group.reason}: {group.message}")
-        if len(groups) > _MOST_ROWS and not self._all:
-            yield f"  … and {counted(len(groups) - _MOST_ROWS, 'group')} more (--all lists them)"
+        if len(groups) > _MAX_ROWS and not self._all:
+            yield f"  … and {counted(len(groups) - _MAX_ROWS, 'group')} more (--all lists them)"
         if groups:
             yield ""
         if outcome.failed:
@@ -103,10 +103,10 @@ class TextReport:
         if not outcome.preempted:
             return
         yield self._styled("Preempted", _BOLD)
-        for gone in outcome.preempted[: None if self._all else _MOST_ROWS]:
+        for gone in outcome.preempted[: None if self._all else _MAX_ROWS]:
             yield f"  {printable(gone.pod)} leaves {printable(gone.node)} so that {printable(gone.by)} has room"
-        if len(outcome.preempted) > _MOST_ROWS and not self._all:
-            yield f"  … and {counted(len(outcome.preempted) - _MOST_ROWS, 'pod')} more"
+        if len(outcome.preempted) > _MAX_ROWS and not self._all:
+            yield f"  … and {counted(len(outcome.preempted) - _MAX_ROWS, 'pod')} more"
         yield ""
 
     # -- nodes --------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class TextReport:
             yield ""
         if difference.placed:
             yield self._styled("Newly placed", _BOLD)
-            rows = difference.placed[: None if self._all else _MOST_ROWS]
+            rows = difference.placed[: None if self._all else _MAX_ROWS]
             yield from (f"  {printable(pod.key)} → {self._styled(printable(pod.node), _CYAN)}" for pod in rows)
             if len(rows) < len(difference.placed):
                 yield f"  … and {counted(len(difference.placed) - len(rows), 'pod')} more (--all lists them)"
@@ -168,7 +168,7 @@ class TextReport:
             yield ""
 
     def _departures(self, departures: list[Departure]) -> Iterator[str]:
-        rows = departures[: None if self._all else _MOST_ROWS]
+        rows = departures[: None if self._all else _MAX_ROWS]
         for seconds in sorted({row.seconds for row in rows}):
             yield f"  {_when(seconds)}"
             for row in (row for row in rows if row.seconds == seconds):
@@ -191,7 +191,7 @@ class TextReport:
         strategy = f"maxSurge {rollout.max_surge}, maxUnavailable {rollout.max_unavailable}"
         yield f"{self._styled(f'Rollout of {printable(rollout.deployment)}', _BOLD)}  {strategy}"
         steps = rollout.steps
-        kept = steps if self._all or len(steps) <= MOST_NODES else [*steps[:6], *steps[-5:]]
+        kept = steps if self._all or len(steps) <= MAX_NODES else [*steps[:6], *steps[-5:]]
         for index, step in enumerate(kept):
             if index and step.number > kept[index - 1].number + 1:
                 yield f"  … {step.number - kept[index - 1].number - 1} steps like these"
@@ -228,7 +228,7 @@ class TextReport:
         for note in sorted(outcome.notes, key=lambda note: list(Level).index(note.level)):
             groups.setdefault((note.level, note.message), []).append(note)
         rows = list(groups.items())
-        for (level, message), notes in rows[: None if self._all else _MOST_ROWS]:
+        for (level, message), notes in rows[: None if self._all else _MAX_ROWS]:
             first = notes[0]
             where = f"{first.source}:{first.line}" if first.line else first.source
             named = f'"{first.subject.rpartition("/")[2]}"' in message
@@ -236,8 +236,8 @@ class TextReport:
             head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])} {printable(where)}: "
             more = f" (and {len(notes) - 1:,} more like it)" if len(notes) > 1 else ""
             yield from self._wrapped(head, 4, f"{about}{message}{more}")
-        if len(rows) > _MOST_ROWS and not self._all:
-            yield f"  … and {counted(len(rows) - _MOST_ROWS, 'note')} more (--all lists them)"
+        if len(rows) > _MAX_ROWS and not self._all:
+            yield f"  … and {counted(len(rows) - _MAX_ROWS, 'note')} more (--all lists them)"
         yield ""
 
     def _summary(self, outcome: Outcome) -> str:

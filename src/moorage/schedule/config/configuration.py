@@ -35,7 +35,7 @@ from moorage.schedule.config.process_settings import (
     validate_leader_election,
 )
 from moorage.schedule.framework.extension_points import Point
-from moorage.schedule.queue.backoff import INITIAL_SECONDS, LONGEST_SECONDS, Backoff
+from moorage.schedule.queue.backoff import INITIAL_SECONDS, MAX_SECONDS_LENGTH, Backoff
 
 # What earlier versions had, and where it went.
 _MOVED = {
@@ -231,7 +231,7 @@ def _backoff(view: KubeSchedulerConfiguration) -> tuple[int, int]:
     initial, longest = view.podInitialBackoffSeconds, view.podMaxBackoffSeconds
     return (
         int(INITIAL_SECONDS) if initial is None else initial,
-        int(LONGEST_SECONDS) if longest is None else longest,
+        int(MAX_SECONDS_LENGTH) if longest is None else longest,
     )
 
 

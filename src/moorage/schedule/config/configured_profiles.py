@@ -20,7 +20,7 @@ from moorage.schedule.framework.plugin import MAX_SCORE
 
 MULTI_POINT = "multiPoint"
 # The total score of a node is kept in 31 bits.
-MOST_WEIGHT = (2**31 - 1) // MAX_SCORE
+MAX_WEIGHT = (2**31 - 1) // MAX_SCORE
 
 # Plugins that Kubernetes has and Moorage does not, and what follows from that.
 NOT_HERE: Mapping[str, str] = {
@@ -158,9 +158,9 @@ def _order(asked: Asked, path: str, complaints: Complaints) -> PluginOrder:
     filters = asked.at[Point.FILTER]
     scores = tuple((name, asked.weights[name]) for name in asked.at[Point.SCORE] if PLUGINS[name].weight)
     total = sum(weight for _, weight in scores)
-    if total > MOST_WEIGHT:
+    if total > MAX_WEIGHT:
         text = (
-            f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MOST_WEIGHT}: lower them"
+            f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MAX_WEIGHT}: lower them"
         )
         complaints.refuse(path, text)
     return PluginOrder(

@@ -14,7 +14,7 @@ import msgspec
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.schedule.config.plugin_args import (
     LIST,
-    MOST_ALLOCATED,
+    MAX_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
     Args,
     DefaultPreemptionArgs,
@@ -198,7 +198,7 @@ def _node_resources_fit(args: NodeResourcesFitArgs) -> NodeResourcesFit:
 
 
 def _strategy(strategy: ScoringStrategy) -> Strategy:
-    if strategy.type == MOST_ALLOCATED:
+    if strategy.type == MAX_ALLOCATED:
         return most_allocated()
     ratio = strategy.requestedToCapacityRatio
     if strategy.type == REQUESTED_TO_CAPACITY_RATIO and ratio is not None:

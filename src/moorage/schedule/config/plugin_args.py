@@ -17,7 +17,7 @@ from moorage.model.types.scheduling import NodeAffinity, TopologySpreadConstrain
 from moorage.model.types.view import Int32, Int64, View
 
 SYSTEM, LIST = "System", "List"
-LEAST_ALLOCATED, MOST_ALLOCATED = "LeastAllocated", "MostAllocated"
+LEAST_ALLOCATED, MAX_ALLOCATED = "LeastAllocated", "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 Weights = tuple[tuple[str, int], ...]
 

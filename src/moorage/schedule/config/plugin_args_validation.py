@@ -16,7 +16,7 @@ from moorage.model.schema.absent import ABSENT_LIST
 from moorage.schedule.config.plugin_args import (
     LEAST_ALLOCATED,
     LIST,
-    MOST_ALLOCATED,
+    MAX_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
     SYSTEM,
     Args,
@@ -32,7 +32,7 @@ from moorage.schedule.config.plugin_args import (
 )
 
 Errors = list[FieldError]
-_STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
+_STRATEGIES = (LEAST_ALLOCATED, MAX_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _HIGHEST_POINT = 10
 

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from functools import partial
 
-from moorage.client.background_calls import Errands
+from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, Unreachable
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
@@ -35,7 +35,7 @@ from moorage.telemetry.logs import get_logger
 
 BINDINGS_AT_ONCE = 512
 _LOG = get_logger("scheduler")
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
+_FIRST_PAUSE, _MAX_PAUSE_LENGTH = 0.1, 10.0
 _SCHEDULER_ERROR = "SchedulerError"
 
 
@@ -75,9 +75,9 @@ class Binder:
         self._clock = clock
         self._sleep = sleep
         self._wake = wake
-        self._bindings = Errands(BINDINGS_AT_ONCE)
-        self._waits = Errands(1 << 20)  # for volumes, which may take minutes
-        others = Errands(64)
+        self._bindings = BackgroundCalls(BINDINGS_AT_ONCE)
+        self._waits = BackgroundCalls(1 << 20)  # for volumes, which may take minutes
+        others = BackgroundCalls(64)
         self._errands = (self._bindings, self._waits, others)
         self._status = PodStatusWriter(client, others, sleep)
         self._evictions = Evictions(client, scheduler, self._status, reporter, others)
@@ -138,7 +138,7 @@ class Binder:
             _LOG.debug(2, "A binding failed", pod=assumption.key, node=node, err=why)
             while (found := await self._look(assumption)) is _Found.UNKNOWN:
                 await self._sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, _MAX_PAUSE_LENGTH)
             if found is _Found.HERE:
                 self._metrics.bound(assumption, began, self._clock())
                 self._done(assumption)
@@ -149,7 +149,7 @@ class Binder:
                 self._failed(assumption, f'running Bind plugin "DefaultBinder": {why}')
                 return
             await self._sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, _MAX_PAUSE_LENGTH)
 
     async def _look(self, assumption: Assumption) -> _Found:
         """Ask the server what the pod is like, and believe it, unless the watch has said all there is meanwhile."""

@@ -7,7 +7,7 @@ pod that waits for it looks again. Kubernetes: framework/preemption/executor.go.
 
 from functools import partial
 
-from moorage.client.background_calls import Errands
+from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, Unreachable
 from moorage.columns.cluster import PodRecord
 from moorage.model.api_error import ApiError
@@ -25,7 +25,12 @@ class Evictions:
     """See the module."""
 
     def __init__(
-        self, client: Client, scheduler: Scheduler, status: PodStatusWriter, reporter: Reporter, errands: Errands
+        self,
+        client: Client,
+        scheduler: Scheduler,
+        status: PodStatusWriter,
+        reporter: Reporter,
+        errands: BackgroundCalls,
     ) -> None:
         self._client = client
         self._scheduler = scheduler

@@ -12,7 +12,7 @@ from typing import Any
 
 from moorage.client.informer import Difference
 from moorage.client.protocol import Object
-from moorage.model.kinds import KINDS, ConversionError, KindFacts
+from moorage.model.kinds import KINDS, ConversionError, Kind
 from moorage.schedule.live.pod_feed import PodFeed
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.telemetry.logs import get_logger
@@ -37,7 +37,7 @@ _WATCHED = (
     ("v1", "Pod"),
 )
 #: The kinds that scheduling reads, as far as Moorage knows them.
-WATCHED_KINDS: tuple[KindFacts, ...] = tuple(KINDS[key] for key in _WATCHED if key in KINDS)
+WATCHED_KINDS: tuple[Kind, ...] = tuple(KINDS[key] for key in _WATCHED if key in KINDS)
 _POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 
 
@@ -48,10 +48,10 @@ class Feed:
         self._pods = pods
         self._surroundings = surroundings
         self._wake = wake
-        self._inboxes: dict[KindFacts, deque[Difference]] = {facts: deque() for facts in WATCHED_KINDS}
+        self._inboxes: dict[Kind, deque[Difference]] = {facts: deque() for facts in WATCHED_KINDS}
         self._arrived = 0
 
-    def handler(self, facts: KindFacts) -> Callable[[list[Difference]], None]:
+    def handler(self, facts: Kind) -> Callable[[list[Difference]], None]:
         """What an informer of this kind is to call."""
         inbox = self._inboxes[facts]
 
@@ -79,7 +79,7 @@ class Feed:
         self._arrived -= taken
         return taken
 
-    def _tell(self, facts: KindFacts, difference: Difference, now: float) -> None:
+    def _tell(self, facts: Kind, difference: Difference, now: float) -> None:
         old, new = difference
         try:
             if facts is _POD:

@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from moorage.client.background_calls import Errands
+from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
@@ -45,7 +45,7 @@ class PodStatusWriter:
     def __init__(
         self,
         client: Client,
-        errands: Errands,
+        errands: BackgroundCalls,
         sleep: Callable[[float], Awaitable[None]],
         wall_clock: Callable[[], str] = _wall_clock,
     ) -> None:

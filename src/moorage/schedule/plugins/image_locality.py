@@ -15,7 +15,7 @@ from moorage.schedule.framework.plugin import MAX_SCORE, Mask, Plugin, Prepared,
 
 _MIB = 1024 * 1024
 _LEAST = 23 * _MIB
-_MOST_PER_CONTAINER = 1000 * _MIB
+_MAX_PER_CONTAINER = 1000 * _MIB
 
 
 class _Want:
@@ -25,7 +25,7 @@ class _Want:
 
     def __init__(self, images: tuple[str, ...], containers: int) -> None:
         self.images = images
-        self.most = _MOST_PER_CONTAINER * max(containers, 1)
+        self.most = _MAX_PER_CONTAINER * max(containers, 1)
 
 
 class ImageLocality(Plugin[_Want]):

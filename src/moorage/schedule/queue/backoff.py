@@ -6,14 +6,14 @@ Kubernetes: backoff_queue.go. Differs: times are exact and not rounded to whole 
 import msgspec
 
 INITIAL_SECONDS = 1.0
-LONGEST_SECONDS = 10.0
+MAX_SECONDS_LENGTH = 10.0
 
 
 class Backoff(msgspec.Struct, frozen=True):
     """Doubles with every failure, from the first one on, up to a limit."""
 
     initial: float = INITIAL_SECONDS
-    longest: float = LONGEST_SECONDS
+    longest: float = MAX_SECONDS_LENGTH
 
     def seconds(self, failures: int) -> float:
         if failures <= 0:

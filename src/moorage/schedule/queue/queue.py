@@ -28,7 +28,7 @@ from moorage.schedule.plugins.scheduling_gates import SchedulingGates
 from moorage.schedule.queue.backoff import Backoff
 from moorage.schedule.queue.waiting_pods import Happening, Place, QueuedPod, WaitingGroup, WaitingGroups
 
-LONGEST_WAIT_SECONDS = 300.0
+MAX_WAIT_SECONDS_LENGTH = 300.0
 Cause = Happening | EventKind
 
 
@@ -81,7 +81,7 @@ class SchedulingQueue:
         self,
         tables: Mapping[str, RequeueTable],
         backoff: Backoff | None = None,
-        longest_wait: float = LONGEST_WAIT_SECONDS,
+        longest_wait: float = MAX_WAIT_SECONDS_LENGTH,
         tries_early: bool = True,
         ungated: frozenset[str] = frozenset(),
     ) -> None:

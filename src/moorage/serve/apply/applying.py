@@ -21,7 +21,7 @@ from moorage.serve.apply.field_set import (
 )
 from moorage.serve.apply.merging import merge
 from moorage.serve.apply.ownership import fields_of
-from moorage.serve.apply.ownership_schema import Grain
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 from moorage.serve.apply.removal import remove_fields, with_structs
 from moorage.serve.apply.reset_fields import NEVER_OWNED
 
@@ -46,7 +46,7 @@ class Applier(NamedTuple):
     force: bool
 
 
-def apply(live: Raw, patch: Raw, managed: Managed, applier: Applier, grain: Grain) -> Applied:
+def apply(live: Raw, patch: Raw, managed: Managed, applier: Applier, grain: FieldOwnershipSchema) -> Applied:
     """Apply `patch`, which fits the schema. Neither document has managedFields in it. Raises ApplyConflict."""
     merged = merge(live, patch, grain)
     owned = recursive_difference(fields_of(patch, grain), applier.ignored)
@@ -67,7 +67,7 @@ def apply(live: Raw, patch: Raw, managed: Managed, applier: Applier, grain: Grai
     return Applied(merged, after, changed)
 
 
-def _take(live: Raw, merged: Raw, managed: Managed, applier: Applier, grain: Grain) -> Managed:
+def _take(live: Raw, merged: Raw, managed: Managed, applier: Applier, grain: FieldOwnershipSchema) -> Managed:
     """The entries once the applier has its fields. Raises ApplyConflict if others had them and it does not insist."""
     removed, modified, added = compare_documents(live, merged, grain).without(applier.ignored)
     changed = union(modified, added)
@@ -89,7 +89,7 @@ def _take(live: Raw, merged: Raw, managed: Managed, applier: Applier, grain: Gra
     return after
 
 
-def _prune(merged: Raw, managed: Managed, last: Fields, grain: Grain) -> Raw:
+def _prune(merged: Raw, managed: Managed, last: Fields, grain: FieldOwnershipSchema) -> Raw:
     """The document without what the applier had set before, does not set any more, and nobody else owns."""
     last = with_structs(last, grain)
     all_fields = with_structs(fields_of(merged, grain), grain)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from moorage.serve.apply.field_set import MEMBER, NOTHING, SELF, Fields, recursive_difference, union
 from moorage.serve.apply.ownership import written_value
-from moorage.serve.apply.ownership_schema import Grain
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 
 Raw = dict[str, Any]
 
@@ -38,14 +38,14 @@ class Comparison(NamedTuple):
 NO_CHANGE = Comparison(NOTHING, NOTHING, NOTHING)
 
 
-def compare_objects(old: Raw, new: Raw, grain: Grain) -> Comparison:
+def compare_objects(old: Raw, new: Raw, grain: FieldOwnershipSchema) -> Comparison:
     """What has changed between two objects of the API server."""
     if old == new:
         return NO_CHANGE
     return _Walk(as_objects=True).compare(old, new, grain)
 
 
-def compare_documents(old: Raw, new: Raw, grain: Grain) -> Comparison:
+def compare_documents(old: Raw, new: Raw, grain: FieldOwnershipSchema) -> Comparison:
     """What has changed between two documents, in which null is a value and empty is not absent."""
     return NO_CHANGE if old == new else _Walk(as_objects=False).compare(old, new, grain)
 
@@ -56,7 +56,7 @@ class _Walk:
     def __init__(self, *, as_objects: bool) -> None:
         self.as_objects = as_objects
 
-    def compare(self, old: Raw, new: Raw, grain: Grain) -> Comparison:
+    def compare(self, old: Raw, new: Raw, grain: FieldOwnershipSchema) -> Comparison:
         removed: Fields = {}
         modified: Fields = {}
         added: Fields = {}
@@ -66,7 +66,9 @@ class _Walk:
             self._maps(old, new, grain, removed, modified, added)
         return Comparison(removed, modified, added)
 
-    def _structs(self, old: Raw, new: Raw, grain: Grain, removed: Fields, modified: Fields, added: Fields) -> None:
+    def _structs(
+        self, old: Raw, new: Raw, grain: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
+    ) -> None:
         always, never_empty = grain.always_written, grain.never_empty
         for name, value in new.items():
             before = old.get(name)
@@ -88,7 +90,9 @@ class _Walk:
                 elif before or name not in grain.empty_by_default:
                     self._both(f"f:{name}", before, None, grain.child(name), removed, modified, added)
 
-    def _maps(self, old: Raw, new: Raw, grain: Grain, removed: Fields, modified: Fields, added: Fields) -> None:
+    def _maps(
+        self, old: Raw, new: Raw, grain: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
+    ) -> None:
         for name, value in new.items():
             if name not in old:
                 added[f"f:{name}"] = self._whole(value, grain.child(name))
@@ -98,11 +102,18 @@ class _Walk:
             if name not in new:
                 removed[f"f:{name}"] = self._whole(before, grain.child(name))
 
-    def _whole(self, value: Any, grain: Grain) -> Fields:
+    def _whole(self, value: Any, grain: FieldOwnershipSchema) -> Fields:
         return written_value(value, grain) if self.as_objects else _document_value(value, grain)
 
     def _both(
-        self, element: str, old: Any, new: Any, grain: Grain, removed: Fields, modified: Fields, added: Fields
+        self,
+        element: str,
+        old: Any,
+        new: Any,
+        grain: FieldOwnershipSchema,
+        removed: Fields,
+        modified: Fields,
+        added: Fields,
     ) -> None:
         """Two values that differ."""
         maps = grain.divides_maps and isinstance(old, dict | None) and isinstance(new, dict | None) and (old or new)
@@ -115,7 +126,7 @@ class _Walk:
             if fields:
                 into[element] = fields
 
-    def _lists(self, old: list[Any], new: list[Any], grain: Grain) -> Comparison:
+    def _lists(self, old: list[Any], new: list[Any], grain: FieldOwnershipSchema) -> Comparison:
         before, after = _by_element(old, grain), _by_element(new, grain)
         removed: Fields = {}
         modified: Fields = {}
@@ -142,14 +153,14 @@ class _Walk:
         return Comparison(removed, modified, added)
 
 
-def _by_element(items: list[Any], grain: Grain) -> dict[str, list[Any]]:
+def _by_element(items: list[Any], grain: FieldOwnershipSchema) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for item in items:
         found.setdefault(grain.item_element(item), []).append(item)
     return found
 
 
-def _document_value(value: Any, grain: Grain) -> Fields:
+def _document_value(value: Any, grain: FieldOwnershipSchema) -> Fields:
     """A part of a document that has no counterpart: itself and all that is in it."""
     below: Fields = {}
     if isinstance(value, dict) and grain.divides_maps:

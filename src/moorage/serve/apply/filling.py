@@ -8,7 +8,7 @@ that nobody wrote. Kubernetes: what Go's JSON encoder makes of k8s.io/api.
 
 from typing import Any
 
-from moorage.serve.apply.ownership_schema import Grain
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 
 Raw = dict[str, Any]
 
@@ -29,7 +29,7 @@ _FILLED = (_FilledObject, _FilledText, _FilledNumber)
 _ZEROS = {"string": _FilledText(), "integer": _FilledNumber(), "number": _FilledNumber(), "boolean": _FilledNumber()}
 
 
-def filled(value: Any, grain: Grain) -> Any:
+def filled(value: Any, grain: FieldOwnershipSchema) -> Any:
     """The value with all that Go always writes, without what it leaves out. No map of the API has structs in it."""
     if isinstance(value, dict) and grain.is_struct and grain.divides_maps:
         unset = grain.never_empty
@@ -47,14 +47,14 @@ def filled(value: Any, grain: Grain) -> Any:
     return value
 
 
-def _zero(name: str, grain: Grain) -> Any:
+def _zero(name: str, grain: FieldOwnershipSchema) -> Any:
     child = grain.child(name)
     if child.is_struct:
         return _FilledObject(filled({}, child)) if name in grain.empty_by_default else None
     return _ZEROS.get(child.json_type) if name in grain.empty_by_default else None
 
 
-def emptied(value: Any, grain: Grain) -> Any:
+def emptied(value: Any, grain: FieldOwnershipSchema) -> Any:
     """The value without what was filled in, without nulls and what Go leaves out."""
     if isinstance(value, dict) and grain.is_struct and grain.divides_maps:
         unset = grain.never_empty

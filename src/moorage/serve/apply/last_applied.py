@@ -13,7 +13,7 @@ from moorage.serve.apply.comparison import compare_documents
 from moorage.serve.apply.entries import Writer
 from moorage.serve.apply.field_set import NOTHING, Fields, difference
 from moorage.serve.apply.ownership import fields_of
-from moorage.serve.apply.ownership_schema import Grain
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 from moorage.serve.apply.path_elements import as_json
 from moorage.serve.apply.typed_check import check
 
@@ -24,14 +24,16 @@ ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MAX_ANNOTATIONS_SIZE = 256 * 1024
 
 
-def remaining_conflicts(conflicts: dict[Writer, Fields], live: Raw, grain: Grain) -> dict[Writer, Fields]:
+def remaining_conflicts(
+    conflicts: dict[Writer, Fields], live: Raw, grain: FieldOwnershipSchema
+) -> dict[Writer, Fields]:
     """The conflicts that are left once those about the user's own former configuration are forgotten."""
     allowed = _still_as_applied(live, grain)
     left = {writer: difference(fields, allowed) for writer, fields in conflicts.items()}
     return {writer: fields for writer, fields in left.items() if fields}
 
 
-def _still_as_applied(live: Raw, grain: Grain) -> Fields:
+def _still_as_applied(live: Raw, grain: FieldOwnershipSchema) -> Fields:
     text = _annotations(live).get(ANNOTATION)
     if not text:
         return NOTHING

@@ -11,7 +11,7 @@ and patch. Differs: what does not fit the schema is the client's fault (400), no
 from typing import Any
 
 from moorage.model.api_error import bad_request
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.apply.applying import Applied, Applier, apply
 from moorage.serve.apply.comparison import Comparison, compare_objects
 from moorage.serve.apply.conflicts import ApplyConflict
@@ -43,19 +43,19 @@ Raw = dict[str, Any]
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
-def created_fields(new: Raw, facts: KindFacts) -> Fields:
+def created_fields(new: Raw, facts: Kind) -> Fields:
     """What the creator of this object owns; the same for all objects made from one template. Raises ValueError."""
     return written_fields(ownable_part(new, facts), grain_of(facts), new=False)
 
 
-def entry_for(fields: Fields, facts: KindFacts, manager: str, time: str) -> list[Raw]:
+def entry_for(fields: Fields, facts: Kind, manager: str, time: str) -> list[Raw]:
     """The managedFields of an object that was just created, given `created_fields`."""
     if not fields:
         return []
     return [write_entry(writer_of(manager, UPDATE, facts.api_version, ""), Entry(fields, facts.api_version, time))]
 
 
-def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
+def on_create(new: Raw, facts: Kind, manager: str, time: str) -> Raw:
     """POST: the writer owns all that it set. Entries that it sent along are kept: the object may come from a backup."""
     metadata = new.setdefault("metadata", {})
     sent = metadata.pop("managedFields", None)
@@ -75,7 +75,7 @@ def on_create(new: Raw, facts: KindFacts, manager: str, time: str) -> Raw:
     return new
 
 
-def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: str, time: str) -> Raw:
+def on_update(new: Raw, old: Raw, facts: Kind, manager: str, subresource: str, time: str) -> Raw:
     """PUT, and PATCH other than apply: the writer owns what it changed, and others own it no more."""
     metadata = new.setdefault("metadata", {})
     stored = old["metadata"].get("managedFields")
@@ -102,7 +102,7 @@ def on_update(new: Raw, old: Raw, facts: KindFacts, manager: str, subresource: s
     return new
 
 
-def _sent_or_stored(sent: Any, stored: Any, facts: KindFacts) -> Managed:
+def _sent_or_stored(sent: Any, stored: Any, facts: Kind) -> Managed:
     """The entries to go by: clients may edit or reset them, but those that do not know them do not lose them."""
     if sent in ([], [{}]):
         return {}
@@ -117,7 +117,7 @@ def _sent_or_stored(sent: Any, stored: Any, facts: KindFacts) -> Managed:
 
 
 def apply_patch(
-    live: Raw | None, patch: Raw, facts: KindFacts, manager: str, force: bool, subresource: str, time: str
+    live: Raw | None, patch: Raw, facts: Kind, manager: str, force: bool, subresource: str, time: str
 ) -> Raw:
     """PATCH with application/apply-patch+yaml. `live` is None if the object does not exist yet.
 
@@ -151,7 +151,7 @@ def apply_patch(
     return _with_entries(document, entries)
 
 
-def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier, facts: KindFacts) -> Applied:
+def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier, facts: Kind) -> Applied:
     """Apply; values that the same kubectl applied from the client's side are no conflicts."""
     grain = grain_of(facts)
     try:
@@ -165,7 +165,7 @@ def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier,
     return apply(live, patch, managed, applier._replace(force=True), grain)
 
 
-def _check_patch(patch: Raw, facts: KindFacts) -> None:
+def _check_patch(patch: Raw, facts: Kind) -> None:
     if (patch.get("apiVersion"), patch.get("kind")) != (facts.api_version, facts.kind):
         raise bad_request(f"invalid object type: {_kind_of(patch)}")
     metadata = patch.get("metadata")

@@ -8,14 +8,14 @@ Kubernetes: structured-merge-diff, typed/merge.
 
 from typing import Any
 
-from moorage.serve.apply.ownership_schema import Grain
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 
 Raw = dict[str, Any]
 
 ABSENT: Any = object()
 
 
-def merge(live: Any, applied: Any, grain: Grain) -> Any:
+def merge(live: Any, applied: Any, grain: FieldOwnershipSchema) -> Any:
     """The merged value; ABSENT for a side that has none. Parts of either may be shared with the result."""
     if _has_parts(live) or _has_parts(applied):
         if grain.divides_maps and _may_be(live, dict) and _may_be(applied, dict):
@@ -37,14 +37,14 @@ def _parts(value: Any, none: Any) -> Any:
     return value if _has_parts(value) else none
 
 
-def _merge_maps(live: Raw, applied: Raw, grain: Grain) -> Any:
+def _merge_maps(live: Raw, applied: Raw, grain: FieldOwnershipSchema) -> Any:
     merged = dict(live)
     for name, value in applied.items():
         merged[name] = merge(live.get(name, ABSENT), value, grain.child(name))
     return merged
 
 
-def _merge_lists(live: list[Any], applied: list[Any], grain: Grain) -> Any:
+def _merge_lists(live: list[Any], applied: list[Any], grain: FieldOwnershipSchema) -> Any:
     wanted = {grain.item_element(item): item for item in applied}
     present: dict[str, Any] = {}
     lived: list[tuple[str, Any]] = []

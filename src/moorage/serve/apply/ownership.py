@@ -9,13 +9,13 @@ levels. Kubernetes: structured-merge-diff, typed (tofieldset, and compare with a
 from typing import Any
 
 from moorage.serve.apply.field_set import MEMBER, SELF, Fields
-from moorage.serve.apply.ownership_schema import Grain
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 from moorage.serve.apply.path_elements import element_order
 
 Raw = dict[str, Any]
 
 
-def fields_of(document: Raw, grain: Grain) -> Fields:
+def fields_of(document: Raw, grain: FieldOwnershipSchema) -> Fields:
     """Every leaf, every member of a map and every element of a list that the document names."""
     found: Fields = {}
     for name, value in document.items():
@@ -39,7 +39,7 @@ def fields_of(document: Raw, grain: Grain) -> Fields:
     return found
 
 
-def _elements_of(items: list[Any], grain: Grain) -> Fields:
+def _elements_of(items: list[Any], grain: FieldOwnershipSchema) -> Fields:
     found: Fields = {}
     for item in items:
         element = grain.item_element(item)
@@ -53,7 +53,7 @@ def _elements_of(items: list[Any], grain: Grain) -> Fields:
     return found
 
 
-def written_fields(document: Raw, grain: Grain, *, new: bool = True) -> Fields:
+def written_fields(document: Raw, grain: FieldOwnershipSchema, *, new: bool = True) -> Fields:
     """The fields of an object or a part of one, as they are owned by who wrote it, in order.
 
     `new` objects were not there at all, so that whatever Go always writes is theirs. What existed as a struct of an
@@ -89,13 +89,13 @@ def written_fields(document: Raw, grain: Grain, *, new: bool = True) -> Fields:
     return found
 
 
-def written_value(value: Any, grain: Grain) -> Fields:
+def written_value(value: Any, grain: FieldOwnershipSchema) -> Fields:
     """A value that was not there before, itself and all that is in it."""
     below = _parts(value, grain)
     return {SELF: MEMBER, **below} if below else MEMBER
 
 
-def _parts(value: Any, grain: Grain) -> Fields:
+def _parts(value: Any, grain: FieldOwnershipSchema) -> Fields:
     """What is in a value; nothing in one that is owned as a whole."""
     kind = type(value)
     if kind is dict and grain.divides_maps:
@@ -103,13 +103,13 @@ def _parts(value: Any, grain: Grain) -> Fields:
     return _elements(value, grain) if kind is list and grain.divides_lists else {}
 
 
-def _members(document: Raw, grain: Grain) -> Fields:
+def _members(document: Raw, grain: FieldOwnershipSchema) -> Fields:
     """The members of a map, all of which are owned, empty or not."""
     element = grain.element
     return {f"f:{name}": written_value(document[name], element) for name in sorted(document)}
 
 
-def _elements(items: list[Any], grain: Grain) -> Fields:
+def _elements(items: list[Any], grain: FieldOwnershipSchema) -> Fields:
     """The elements of a list that is owned in parts."""
     found: Fields = {}
     for item in items:
@@ -118,7 +118,7 @@ def _elements(items: list[Any], grain: Grain) -> Fields:
     return found if len(found) < 2 else {name: found[name] for name in sorted(found, key=element_order)}
 
 
-def _always_written(grain: Grain) -> Fields:
+def _always_written(grain: FieldOwnershipSchema) -> Fields:
     """What there is of a struct that nobody set."""
     if not grain.is_struct or not grain.divides_maps:
         return MEMBER
@@ -126,7 +126,7 @@ def _always_written(grain: Grain) -> Fields:
     return {SELF: MEMBER, **below} if below else MEMBER
 
 
-def regrained(fields: Fields, grain: Grain) -> Fields:
+def regrained(fields: Fields, grain: FieldOwnershipSchema) -> Fields:
     """A set in which what is owned as a whole is so: the parts of such a value are the value itself."""
     fitting: Fields = {}
     for element, node in fields.items():

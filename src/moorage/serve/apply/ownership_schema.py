@@ -1,6 +1,6 @@
 """How finely values are owned: a schema, prepared for the walks of this package.
 
-In: `merge_schema`. Out: a `Grain` per type, made when first asked for. It says whether an object or a list is
+In: `merge_schema`. Out: a `FieldOwnershipSchema` per type, made on first use. It says whether an object or a list is
 taken apart, by which keys, and what Go would leave out of a document or always write: the API server's own objects are
 structs, so a field that was never set may be there (`resources: {}`) and one that was set may not (`hostNetwork:
 false`). Kubernetes: the schema of structured-merge-diff, and the `omitempty` marks of k8s.io/api.
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.merge_schema import (
     UNTYPED,
     ListType,
@@ -88,7 +88,7 @@ _ALWAYS_WRITTEN: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-class Grain:
+class FieldOwnershipSchema:
     """A type as this package sees it.
 
     `is_struct`: fields are known by name. `divides_maps` and `divides_lists`: such a value is owned in parts, otherwise
@@ -109,20 +109,20 @@ class Grain:
         self.json_type = type_.json_type if isinstance(type_, Scalar) and not type_.definition else ""
 
     @cached_property
-    def fields(self) -> dict[str, "Grain"]:
+    def fields(self) -> dict[str, "FieldOwnershipSchema"]:
         """The known fields of a struct."""
         if not isinstance(self.type, StructType):
             return {}
         return {name: grain_of_type(field.type) for name, field in self.type.fields.items()}
 
     @cached_property
-    def element(self) -> "Grain":
+    def element(self) -> "FieldOwnershipSchema":
         """What is below, where it is the same for all that is below."""
         if isinstance(self.type, MapType | ListType):
             return grain_of_type(self.type.element)
         return self if self.is_untyped else UNKNOWN
 
-    def child(self, name: str) -> "Grain":
+    def child(self, name: str) -> "FieldOwnershipSchema":
         """The grain of a member of an object."""
         return self.fields.get(name, UNKNOWN) if self.is_struct else self.element
 
@@ -187,21 +187,21 @@ def _defaults(view: type[View]) -> dict[str, Any]:
 
 
 @cache
-def _grain_of_struct(type_: StructType) -> Grain:
-    return Grain(type_)
+def _grain_of_struct(type_: StructType) -> FieldOwnershipSchema:
+    return FieldOwnershipSchema(type_)
 
 
-def grain_of_type(type_: SchemaType) -> Grain:
+def grain_of_type(type_: SchemaType) -> FieldOwnershipSchema:
     """The grain of a type. Structs are shared, because types may contain themselves."""
     if isinstance(type_, StructType):
         return _grain_of_struct(type_)
-    return UNKNOWN if isinstance(type_, Untyped) else Grain(type_)
+    return UNKNOWN if isinstance(type_, Untyped) else FieldOwnershipSchema(type_)
 
 
-UNKNOWN: Final = Grain(UNTYPED)
+UNKNOWN: Final = FieldOwnershipSchema(UNTYPED)
 
 
 @cache
-def grain_of(facts: KindFacts) -> Grain:
+def grain_of(facts: Kind) -> FieldOwnershipSchema:
     """The grain of a kind's documents."""
     return grain_of_type(schema_of(facts))

@@ -8,12 +8,12 @@ Kubernetes: structured-merge-diff, typed/remove, fieldpath's EnsureNamedFieldsAr
 from typing import Any
 
 from moorage.serve.apply.field_set import MEMBER, SELF, Fields, is_member
-from moorage.serve.apply.ownership_schema import UNKNOWN, Grain
+from moorage.serve.apply.ownership_schema import UNKNOWN, FieldOwnershipSchema
 
 Raw = dict[str, Any]
 
 
-def remove_fields(value: Any, fields: Fields, grain: Grain) -> Any:
+def remove_fields(value: Any, fields: Fields, grain: FieldOwnershipSchema) -> Any:
     """The value without these fields; null if nothing is left of it."""
     if not fields:
         return value
@@ -24,7 +24,7 @@ def remove_fields(value: Any, fields: Fields, grain: Grain) -> Any:
     return value
 
 
-def _remove_members(document: Raw, fields: Fields, grain: Grain) -> Raw:
+def _remove_members(document: Raw, fields: Fields, grain: FieldOwnershipSchema) -> Raw:
     left: Raw = {}
     for name, value in document.items():
         node = fields.get(f"f:{name}")
@@ -35,7 +35,7 @@ def _remove_members(document: Raw, fields: Fields, grain: Grain) -> Raw:
     return left
 
 
-def _remove_elements(items: list[Any], fields: Fields, grain: Grain) -> list[Any]:
+def _remove_elements(items: list[Any], fields: Fields, grain: FieldOwnershipSchema) -> list[Any]:
     left: list[Any] = []
     for item in items:
         node = fields.get(grain.item_element(item))
@@ -46,7 +46,7 @@ def _remove_elements(items: list[Any], fields: Fields, grain: Grain) -> list[Any
     return left
 
 
-def with_structs(fields: Fields, grain: Grain) -> Fields:
+def with_structs(fields: Fields, grain: FieldOwnershipSchema) -> Fields:
     """The set, in which every named field that has something below it is a member, too."""
     complete: Fields = {}
     for element, node in fields.items():

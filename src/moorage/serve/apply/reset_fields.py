@@ -8,7 +8,7 @@ GetResetFields of the strategies in pkg/registry, and managedfields/internal/str
 from functools import cache
 from typing import Any, Final
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.apply.field_set import NOTHING, Fields, of_paths
 
 Raw = dict[str, Any]
@@ -59,7 +59,7 @@ _WITH_STATUS = frozenset(
 
 
 @cache
-def reset_fields(facts: KindFacts, subresource: str) -> Fields:
+def reset_fields(facts: Kind, subresource: str) -> Fields:
     """What a write to this resource has no say in."""
     if facts.kind not in _WITH_STATUS:
         return NOTHING
@@ -68,7 +68,7 @@ def reset_fields(facts: KindFacts, subresource: str) -> Fields:
     return _STATUS
 
 
-def ownable_part(document: Raw, facts: KindFacts) -> Raw:
+def ownable_part(document: Raw, facts: Kind) -> Raw:
     """What of a new object its creator can own: the same as both sets above say, for a whole document at once."""
     unset = ("apiVersion", "kind", "status") if facts.kind in _WITH_STATUS else ("apiVersion", "kind")
     part = {name: value for name, value in document.items() if name not in unset}

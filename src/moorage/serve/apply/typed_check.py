@@ -9,13 +9,13 @@ import json
 from typing import Any
 
 from moorage.model.schema.merge_schema import Scalar
-from moorage.serve.apply.ownership_schema import Grain
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 from moorage.serve.apply.path_elements import render_element
 
 _UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})
 
 
-def check(value: Any, grain: Grain) -> list[str]:
+def check(value: Any, grain: FieldOwnershipSchema) -> list[str]:
     """What is wrong, as `path: reason`; empty if nothing is."""
     return [f"{path}: {reason}" if path else reason for path, reason in _check(value, grain, "")]
 
@@ -26,7 +26,7 @@ def render_problems(problems: list[str]) -> str:
     return "\n".join(["errors:", *(f"  {problem}" for problem in problems)])
 
 
-def _check(value: Any, grain: Grain, path: str) -> list[tuple[str, str]]:
+def _check(value: Any, grain: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
     if value is None or grain.is_untyped:
         return []
     if grain.is_scalar:
@@ -47,7 +47,7 @@ def _check(value: Any, grain: Grain, path: str) -> list[tuple[str, str]]:
     return problems
 
 
-def _check_elements(items: list[Any], grain: Grain, path: str) -> list[tuple[str, str]]:
+def _check_elements(items: list[Any], grain: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
     problems: list[tuple[str, str]] = []
     seen: set[str] = set()
     for index, item in enumerate(items):

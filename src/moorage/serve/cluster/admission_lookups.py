@@ -18,7 +18,7 @@ from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
 from moorage.admit.prepare.service_addresses import ServiceAddresses
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.cluster.service_allocator import ServiceAllocator
 from moorage.serve.resources.objects import decode, prefix_of
@@ -31,7 +31,7 @@ _SERVICE = KINDS["v1", "Service"]
 _LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
 
 
-class Directory:
+class AdmissionLookups:
     """See the module. `generation` grows with every change that can make admission decide otherwise.
 
     With `taints_new_nodes` a node begins as not ready; somebody must be there who takes that taint away. With
@@ -52,14 +52,14 @@ class Directory:
             self._known[facts.kind].update({_name(facts, item): _view(facts, item) for item in listing.items})
         self._changed()
 
-    def learn(self, facts: KindFacts, stored: Stored) -> None:
+    def learn(self, facts: Kind, stored: Stored) -> None:
         """An object was written."""
         known = self._known.get(facts.kind)
         if known is not None:
             known[_name(facts, stored)] = _view(facts, stored)
             self._changed()
 
-    def forget(self, facts: KindFacts, stored: Stored) -> None:
+    def forget(self, facts: Kind, stored: Stored) -> None:
         """An object was deleted."""
         known = self._known.get(facts.kind)
         if known is not None:
@@ -91,10 +91,10 @@ class Directory:
         )
 
 
-def _name(facts: KindFacts, stored: Stored) -> str:
+def _name(facts: Kind, stored: Stored) -> str:
     """The object's name, with its namespace if it has one."""
     return stored.key.removeprefix(prefix_of(facts))
 
 
-def _view(facts: KindFacts, stored: Stored) -> Any:
-    return stored.meaning if stored.meaning is not None else convert_view(decode(facts, stored), facts.view)
+def _view(facts: Kind, stored: Stored) -> Any:
+    return stored.view if stored.view is not None else convert_view(decode(facts, stored), facts.view)

@@ -16,7 +16,7 @@ from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Stor
 from moorage.telemetry.logs import get_logger
 
 EVENT_SECONDS = 3600.0
-MOST_EVENTS = 50_000
+MAX_EVENTS = 50_000
 _LOOK_EVERY = 30.0
 _AT_ONCE = 500
 _LOG = get_logger("apiserver")
@@ -26,7 +26,7 @@ class EventExpiry:
     """Run it in a task. `clock` is monotonic."""
 
     def __init__(
-        self, store: Store, clock: Callable[[], float], seconds: float = EVENT_SECONDS, most: int = MOST_EVENTS
+        self, store: Store, clock: Callable[[], float], seconds: float = EVENT_SECONDS, most: int = MAX_EVENTS
     ) -> None:
         self._store, self._clock, self._seconds, self._most = store, clock, seconds, most
         self._written: dict[str, tuple[float, int]] = {}

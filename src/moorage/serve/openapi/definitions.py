@@ -9,7 +9,7 @@ makes of Go comments.
 from collections.abc import Iterable
 from typing import Any
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.model.schema.merge_schema import struct_type as schema_of_view
 from moorage.model.types.view import View
@@ -49,7 +49,7 @@ class Definitions:
         self.found: dict[str, Raw] = {}
         self._prefix = "#/definitions/" if version == 2 else "#/components/schemas/"
 
-    def add_kinds(self, kinds: Iterable[KindFacts]) -> None:
+    def add_kinds(self, kinds: Iterable[Kind]) -> None:
         """Add kinds and, unless they are questions, which are never stored, the kinds of their lists."""
         for facts in kinds:
             self.add_type(facts.view)
@@ -82,7 +82,7 @@ class Definitions:
     def reference(self, name: str) -> str:
         return f"{self._prefix}{name}"
 
-    def _list_of(self, facts: KindFacts) -> Raw:
+    def _list_of(self, facts: Kind) -> Raw:
         fields: Raw = {
             "apiVersion": {"description": describe_field("TypeMeta", "apiVersion"), "type": "string"},
             "items": {
@@ -149,7 +149,7 @@ class Definitions:
         return {"allOf": [{"$ref": reference}], "description": text}
 
 
-def group_version_kind(facts: KindFacts) -> Raw:
+def group_version_kind(facts: Kind) -> Raw:
     return {"group": facts.group, "kind": facts.kind, "version": facts.api_version.rpartition("/")[2]}
 
 

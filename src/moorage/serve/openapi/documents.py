@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.openapi.definitions import Definitions
 from moorage.serve.openapi.paths import add_paths
 from moorage.serve.openapi.protobuf_document import render_protobuf
@@ -23,22 +23,22 @@ _INFO = {"title": "Moorage", "version": "v1.36"}
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-def openapi_v2(kinds: Iterable[KindFacts]) -> bytes:
+def openapi_v2(kinds: Iterable[Kind]) -> bytes:
     """The Swagger document of all kinds."""
     return _v2(tuple(kinds))
 
 
-def openapi_v2_protobuf(kinds: Iterable[KindFacts]) -> bytes:
+def openapi_v2_protobuf(kinds: Iterable[Kind]) -> bytes:
     """The same, for those who ask for `protobuf_document.MEDIA_TYPE`."""
     return _v2_protobuf(tuple(kinds))
 
 
-def openapi_v3_index(kinds: Iterable[KindFacts]) -> bytes:
+def openapi_v3_index(kinds: Iterable[Kind]) -> bytes:
     """Which documents there are: one for each group and version."""
     return _v3_index(tuple(kinds))
 
 
-def openapi_v3(group_version: str, kinds: Iterable[KindFacts]) -> bytes | None:
+def openapi_v3(group_version: str, kinds: Iterable[Kind]) -> bytes | None:
     """The document of a group and version ("v1", "apps/v1"), or None if no kind is of it."""
     return _v3(group_version, tuple(kinds))
 
@@ -50,7 +50,7 @@ def etag_of(document: bytes) -> str:
 
 
 @lru_cache(maxsize=2)
-def _v2(kinds: tuple[KindFacts, ...]) -> bytes:
+def _v2(kinds: tuple[Kind, ...]) -> bytes:
     definitions, paths = _contents(kinds, 2)
     return _ENCODER.encode(
         {
@@ -72,12 +72,12 @@ def _v2(kinds: tuple[KindFacts, ...]) -> bytes:
 
 
 @lru_cache(maxsize=2)
-def _v2_protobuf(kinds: tuple[KindFacts, ...]) -> bytes:
+def _v2_protobuf(kinds: tuple[Kind, ...]) -> bytes:
     return render_protobuf(msgspec.json.decode(_v2(kinds)))
 
 
 @lru_cache(maxsize=2)
-def _v3_index(kinds: tuple[KindFacts, ...]) -> bytes:
+def _v3_index(kinds: tuple[Kind, ...]) -> bytes:
     paths: Raw = {}
     for group_version in sorted({facts.api_version for facts in kinds}):
         place = f"apis/{group_version}" if "/" in group_version else f"api/{group_version}"
@@ -87,7 +87,7 @@ def _v3_index(kinds: tuple[KindFacts, ...]) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _v3(group_version: str, kinds: tuple[KindFacts, ...]) -> bytes | None:
+def _v3(group_version: str, kinds: tuple[Kind, ...]) -> bytes | None:
     of_group = tuple(facts for facts in kinds if facts.api_version == group_version)
     if not of_group:
         return None
@@ -97,7 +97,7 @@ def _v3(group_version: str, kinds: tuple[KindFacts, ...]) -> bytes | None:
     )
 
 
-def _contents(kinds: tuple[KindFacts, ...], version: int) -> tuple[Definitions, dict[str, Raw]]:
+def _contents(kinds: tuple[Kind, ...], version: int) -> tuple[Definitions, dict[str, Raw]]:
     definitions, paths = Definitions(version), dict[str, Raw]()
     definitions.add_kinds(kinds)
     for facts in kinds:

@@ -7,7 +7,7 @@ responses and parameters are told briefly, and lists of several kinds share no d
 
 from typing import Any
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.types.subresource import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View
 from moorage.serve.openapi.definition_names import definition_name
@@ -61,7 +61,7 @@ _ON_OBJECT = {
 }
 
 
-def add_paths(paths: dict[str, Raw], definitions: Definitions, facts: KindFacts) -> None:
+def add_paths(paths: dict[str, Raw], definitions: Definitions, facts: Kind) -> None:
     """Put all paths of a kind into the document."""
     group, version = facts.group, facts.api_version.rpartition("/")[2]
     resource = RESOURCES.get((group, version, facts.plural))
@@ -83,7 +83,7 @@ def add_paths(paths: dict[str, Raw], definitions: Definitions, facts: KindFacts)
 class _Maker:
     """Makes the operations of one kind, in the version of the document."""
 
-    def __init__(self, definitions: Definitions, facts: KindFacts) -> None:
+    def __init__(self, definitions: Definitions, facts: Kind) -> None:
         self.definitions = definitions
         self.facts = facts
         self.version = definitions.version

@@ -14,7 +14,7 @@ import msgspec
 from moorage.model.go.quoting import go_quote
 from moorage.serve.patch.patch_error import (
     BAD_REQUEST,
-    MOST_LEVELS,
+    MAX_LEVELS,
     TOO_LARGE,
     UNPROCESSABLE,
     PatchError,
@@ -26,8 +26,8 @@ from moorage.serve.patch.patch_error import (
 Raw = dict[str, Any]
 Container = dict[str, Any] | list[Any]
 
-MOST_OPERATIONS = 10_000
-MOST_COPIED_BYTES = 3 * 1024 * 1024
+MAX_OPERATIONS = 10_000
+MAX_COPIED_BYTES = 3 * 1024 * 1024
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 _MISSING = "missing value"
 _INVALID_INDEX = "invalid index referenced"
@@ -66,7 +66,7 @@ def unknown_operation_fields(patch: Any) -> list[str]:
         return []
     return [
         f"json patch unknown field {go_quote(f'[{i}].{name}')}"
-        for i, operation in enumerate(patch[:MOST_OPERATIONS])
+        for i, operation in enumerate(patch[:MAX_OPERATIONS])
         if isinstance(operation, dict)
         for name in operation
         if name not in _OPERATION_FIELDS
@@ -78,8 +78,8 @@ def _operations(patch: Any) -> list[Raw]:
         return []
     if not isinstance(patch, list):
         raise _not_decoded(patch, "value of type []handlers.jsonPatchOp")
-    if len(patch) > MOST_OPERATIONS:
-        said = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(patch)}"
+    if len(patch) > MAX_OPERATIONS:
+        said = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
         raise PatchError(said, TOO_LARGE)
     for operation in patch:
         if operation is not None and not isinstance(operation, dict):
@@ -151,8 +151,8 @@ def _steps(path: str) -> list[str] | None:
     parts = path.split("/")
     if len(parts) < 2:
         return None
-    if len(parts) > MOST_LEVELS:
-        raise _Failed(f"the path has more than {MOST_LEVELS} steps")
+    if len(parts) > MAX_LEVELS:
+        raise _Failed(f"the path has more than {MAX_LEVELS} steps")
     steps = parts[1:]
     if "~" in path:
         steps = [_ESCAPE.sub(lambda found: "/" if found.group() == "~1" else "~", step) for step in steps]
@@ -314,12 +314,12 @@ def _copied(work: _Work, value: Any) -> Any:
     try:
         text = msgspec.json.encode(value)
         work.copied += len(text)
-        if work.copied <= MOST_COPIED_BYTES:
+        if work.copied <= MAX_COPIED_BYTES:
             return msgspec.json.decode(text)
     except RecursionError:
         raise too_deep() from None
     said = f"Unable to complete the copy, the accumulated size increase of copy is {work.copied}"
-    raise PatchError(f"{said}, exceeding the limit {MOST_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
+    raise PatchError(f"{said}, exceeding the limit {MAX_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
 
 
 def _do_test(work: _Work, operation: Raw) -> None:

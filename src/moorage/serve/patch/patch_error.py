@@ -12,7 +12,7 @@ from moorage.model.api_error import ApiError, bad_request, failure, request_too_
 
 BAD_REQUEST, TOO_LARGE, UNPROCESSABLE = 400, 413, 422
 #: Deeper than any document of the API, and shallow enough for every recursion over it.
-MOST_LEVELS = 200
+MAX_LEVELS = 200
 _GENERIC = "the server rejected our request due to an error in our request"
 
 
@@ -41,7 +41,7 @@ def refusal(error: PatchError) -> ApiError:
 def check_depth(document: Any) -> None:
     """Raise PatchError if the document has more levels than may be."""
     level = [document]
-    for _ in range(MOST_LEVELS):
+    for _ in range(MAX_LEVELS):
         inner: list[Any] = []
         for value in level:
             if isinstance(value, dict):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.shapes import (
     AnyShape,
     BytesShape,
@@ -47,7 +47,7 @@ class _Numbered(NamedTuple):
     group: str = ""
 
 
-def read_object(body: bytes, facts: KindFacts) -> Raw:
+def read_object(body: bytes, facts: Kind) -> Raw:
     """The document in a body. Raises WireError."""
     if not body.startswith(_MAGIC):
         raise WireError("the body does not begin as Kubernetes' protobuf does")
@@ -63,7 +63,7 @@ def read_object(body: bytes, facts: KindFacts) -> Raw:
     return {"apiVersion": api_version, "kind": kind} | raw
 
 
-def _table_name(facts: KindFacts) -> str:
+def _table_name(facts: Kind) -> str:
     return "events.Event" if facts.group == "events.k8s.io" else facts.kind
 
 

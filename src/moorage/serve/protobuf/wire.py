@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
-_LONGEST_VARINT = 10
+_MAX_VARINT_LENGTH = 10
 
 
 class WireError(ValueError):
@@ -72,7 +72,7 @@ def as_double(value: int | bytes) -> float:
 
 def _read_varint(message: bytes, at: int) -> tuple[int, int]:
     value = 0
-    for position in range(_LONGEST_VARINT):
+    for position in range(_MAX_VARINT_LENGTH):
         if at >= len(message):
             raise WireError("unexpected EOF")
         byte = message[at]

@@ -8,7 +8,7 @@ Differs: what Moorage does not serve (pods/exec, serviceaccounts/token, …) is 
 
 from typing import NamedTuple
 
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.reviews import SelfSubjectAccessReview, SelfSubjectReview, SelfSubjectRulesReview
 from moorage.model.types.subresource import Binding
 
@@ -41,7 +41,7 @@ class Subresource(NamedTuple):
 class ResourceFacts(NamedTuple):
     """A resource as clients find it. `verbs` are those of the objects themselves."""
 
-    facts: KindFacts
+    facts: Kind
     singular: str
     short_names: tuple[str, ...]
     categories: tuple[str, ...]
@@ -115,15 +115,13 @@ _ROWS: dict[tuple[str, str], _Row] = {
 _CREATE_ONLY = _Row(verbs=("create",))
 
 #: Questions and orders: they are posted and answered, never stored, so they are no kinds of the model.
-VIRTUAL_KINDS: tuple[KindFacts, ...] = (
-    KindFacts("v1", "Binding", "bindings", True, Binding),
-    KindFacts("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False, SelfSubjectReview),
-    KindFacts(
+VIRTUAL_KINDS: tuple[Kind, ...] = (
+    Kind("v1", "Binding", "bindings", True, Binding),
+    Kind("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False, SelfSubjectReview),
+    Kind(
         "authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, SelfSubjectAccessReview
     ),
-    KindFacts(
-        "authorization.k8s.io/v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", False, SelfSubjectRulesReview
-    ),
+    Kind("authorization.k8s.io/v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", False, SelfSubjectRulesReview),
 )
 
 
@@ -131,7 +129,7 @@ def _version(api_version: str) -> str:
     return api_version.rpartition("/")[2]
 
 
-def _resource(facts: KindFacts, row: _Row) -> ResourceFacts:
+def _resource(facts: Kind, row: _Row) -> ResourceFacts:
     subresources = tuple(
         Subresource(sub.name, sub.kind or facts.kind, sub.group_version or facts.api_version, sub.verbs)
         for sub in row.subresources

@@ -6,7 +6,7 @@ Kubernetes: the conversion functions of the events group.
 
 from typing import Any
 
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
 
@@ -36,6 +36,6 @@ def from_core(raw: Raw) -> Raw:
     return renamed | {"apiVersion": REPORTED_EVENT.api_version}
 
 
-def is_renamed(facts: KindFacts) -> bool:
+def is_renamed(facts: Kind) -> bool:
     """Whether objects of the kind are stored under other names than they are shown."""
     return facts is REPORTED_EVENT

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from moorage.match.label_selector import Selector
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.resources.selector_parameters import FieldMatcher, compile_field_selector, compile_label_selector
 
 Raw = dict[str, Any]
@@ -41,7 +41,7 @@ class Selection(msgspec.Struct, frozen=True):
 EVERYTHING = Selection()
 
 
-def compile_selection(facts: KindFacts, labels: str, fields: str) -> Selection:
+def compile_selection(facts: Kind, labels: str, fields: str) -> Selection:
     """Raises ApiError 400 for selectors that do not parse."""
     if not labels and not fields:
         return EVERYTHING

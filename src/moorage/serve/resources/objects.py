@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.admission import Admitted
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.resources.event_versions import from_core, is_renamed, to_core
 from moorage.store.protocol import Stored
 
@@ -21,14 +21,14 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-def prefix_of(facts: KindFacts, namespace: str = "") -> str:
+def prefix_of(facts: Kind, namespace: str = "") -> str:
     """Where all objects of a kind are kept, or all in one namespace. Both APIs of events are one kind here."""
     plural = facts.plural
     root = f"/{facts.group}/{plural}/" if facts.group and plural != "events" else f"/{plural}/"
     return f"{root}{namespace}/" if namespace else root
 
 
-def key_of(facts: KindFacts, namespace: str, name: str) -> str:
+def key_of(facts: Kind, namespace: str, name: str) -> str:
     return f"{prefix_of(facts, namespace if facts.namespaced else '')}{name}"
 
 
@@ -36,7 +36,7 @@ def name_in(key: str) -> str:
     return key.rpartition("/")[2]
 
 
-def encode(facts: KindFacts, raw: Raw) -> bytes:
+def encode(facts: Kind, raw: Raw) -> bytes:
     """The value to store. The resourceVersion is left out: only the store knows it."""
     if is_renamed(facts):
         raw = to_core(raw)
@@ -47,14 +47,14 @@ def encode(facts: KindFacts, raw: Raw) -> bytes:
     return _encode({"metadata": metadata, **rest})
 
 
-def encode_admitted(facts: KindFacts, admitted: Admitted) -> bytes:
+def encode_admitted(facts: Kind, admitted: Admitted) -> bytes:
     """The value to store, of which all but the metadata may have been made before."""
     if not admitted.rest:
         return encode(facts, admitted.object)
     return b'{"metadata":' + _encode(admitted.object["metadata"]) + admitted.rest
 
 
-def meaning_of(facts: KindFacts, view: Any) -> Any:
+def cached_view(facts: Kind, view: Any) -> Any:
     """What is kept of a view beside the value: all that somebody in this process reads.
 
     Nobody reads events, nor who owns which field, which is more than half of a view; both are in the value. The view
@@ -67,7 +67,7 @@ def meaning_of(facts: KindFacts, view: Any) -> Any:
     return view
 
 
-def decode(facts: KindFacts, stored: Stored) -> Raw:
+def decode(facts: Kind, stored: Stored) -> Raw:
     """A copy of the caller's own, with the resourceVersion if it has one."""
     raw: Raw = _decode(stored.value)
     if stored.revision:
@@ -75,7 +75,7 @@ def decode(facts: KindFacts, stored: Stored) -> Raw:
     return from_core(raw) if is_renamed(facts) else raw
 
 
-def render(facts: KindFacts, stored: Stored) -> bytes:
+def render(facts: Kind, stored: Stored) -> bytes:
     """JSON for clients. A value at revision 0 is one that was not stored: it has no resourceVersion."""
     if is_renamed(facts):
         return _encode(decode(facts, stored))
@@ -84,7 +84,7 @@ def render(facts: KindFacts, stored: Stored) -> bytes:
     return b'{"metadata":{"resourceVersion":"%d",' % stored.revision + stored.value[len(_HEAD) :]
 
 
-def render_list(facts: KindFacts, items: list[bytes], metadata: Raw) -> bytes:
+def render_list(facts: Kind, items: list[bytes], metadata: Raw) -> bytes:
     """A list document around rendered objects."""
     head = _encode({"kind": f"{facts.kind}List", "apiVersion": facts.api_version, "metadata": metadata})
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"

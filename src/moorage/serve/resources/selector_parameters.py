@@ -13,7 +13,7 @@ from moorage.match.requirement import SelectorError
 from moorage.match.selector_text import parse_selector
 from moorage.model.api_error import bad_request
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
 Reader = Callable[[Raw], str]
@@ -126,7 +126,7 @@ class FieldMatcher(NamedTuple):
         return all((read(raw) == value) is equal for read, value, equal in self.requirements)
 
 
-def compile_field_selector(facts: KindFacts, text: str) -> FieldMatcher | None:
+def compile_field_selector(facts: Kind, text: str) -> FieldMatcher | None:
     """None for a selector that restricts nothing. Raises ApiError."""
     requirements, name = [], ""
     for field, equal, value in _terms(text):
@@ -145,7 +145,7 @@ def compile_label_selector(text: str) -> Selector | None:
     return None if selector.everything else selector
 
 
-def _reader(facts: KindFacts, field: str) -> Reader:
+def _reader(facts: Kind, field: str) -> Reader:
     fields = _FIELDS.get((facts.api_version, facts.kind))
     read = (_OBJECT if fields is None else fields).get(field)
     if read is not None:

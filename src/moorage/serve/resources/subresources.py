@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from moorage.model.api_error import bad_request
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.types.subresource import Binding, Eviction, Scale
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind, decode_body, decode_object
@@ -26,9 +26,9 @@ from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
 Raw = dict[str, Any]
 Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
 
-BINDING = KindFacts("v1", "Binding", "bindings", True, Binding)
-EVICTION = KindFacts("policy/v1", "Eviction", "evictions", True, Eviction)
-SCALE = KindFacts("autoscaling/v1", "Scale", "scales", True, Scale)
+BINDING = Kind("v1", "Binding", "bindings", True, Binding)
+EVICTION = Kind("policy/v1", "Eviction", "evictions", True, Eviction)
+SCALE = Kind("autoscaling/v1", "Scale", "scales", True, Scale)
 _SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -84,7 +84,7 @@ async def _finalize(api: Api, target: Target, request: Request, manager: str) ->
     return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
 
 
-def _body(request: Request, facts: KindFacts) -> Raw:
+def _body(request: Request, facts: Kind) -> Raw:
     return decode_body(request.body, request.headers.get("content-type", ""), facts)[0]
 
 

@@ -4,7 +4,7 @@ In: a kind. Out: its table; a kind that is not listed gets name and age. Kuberne
 pkg/printers/internalversion.
 """
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.tables import events, nodes, plain, pods, storage, workloads
 from moorage.serve.tables.columns import TableFacts
 
@@ -39,5 +39,5 @@ TABLES: dict[tuple[str, str], TableFacts] = {
 }
 
 
-def table_of(facts: KindFacts) -> TableFacts:
+def table_of(facts: Kind) -> TableFacts:
     return TABLES.get((facts.api_version, facts.kind), plain.NAME_AND_AGE)

@@ -9,7 +9,7 @@ Kubernetes: apiserver's endpoints/handlers/response.go.
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.tables.ages import UNKNOWN, Ages
 from moorage.serve.tables.columns import Cells, Raw, TableFacts
 from moorage.serve.tables.registry import table_of
@@ -22,11 +22,11 @@ IncludeObject = Literal["None", "Metadata", "Object"]
 _ODD = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
 
 
-def table_columns(facts: KindFacts) -> list[Raw]:
+def table_columns(facts: Kind) -> list[Raw]:
     return list(table_of(facts).columns)
 
 
-def table_cells(facts: KindFacts, raw: Raw, now: float) -> Cells:
+def table_cells(facts: Kind, raw: Raw, now: float) -> Cells:
     """The cells of one object, as of `now` in seconds since the epoch."""
     return _cells(table_of(facts), raw, Ages(now))
 
@@ -42,7 +42,7 @@ def _cells(table: TableFacts, raw: Raw, ages: Ages) -> Cells:
 
 
 def render_table(
-    facts: KindFacts,
+    facts: Kind,
     objects: Iterable[Raw],
     now: float,
     include_object: IncludeObject = "Metadata",

@@ -16,11 +16,11 @@ from moorage.admit.raw import copy_document
 from moorage.admit.subresources.deletion import is_finalized
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
 from moorage.model.go.quoting import go_json
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.options import WriteOptions
-from moorage.serve.resources.objects import decode, encode, key_of, meaning_of
+from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.resources.owner_references import name_owners_once
 from moorage.serve.verbs.creating import check_namespace, create
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
@@ -47,9 +47,7 @@ class Changed(NamedTuple):
 Change = Callable[[Raw, Any], Changed]
 
 
-async def change(
-    api: Api, facts: KindFacts, namespace: str, name: str, make: Change, *, dry_run: bool = False
-) -> Outcome:
+async def change(api: Api, facts: Kind, namespace: str, name: str, make: Change, *, dry_run: bool = False) -> Outcome:
     """`make` gets a copy of its own, with the resourceVersion in it, and may be called several times."""
     key = key_of(facts, namespace, name)
     stored = await api.store.get(key)
@@ -57,7 +55,7 @@ async def change(
         if stored is None:
             raise not_found(facts, name)
         old = decode(facts, stored)
-        changed = make(old, stored.meaning)
+        changed = make(old, stored.view)
         if changed.expected not in (None, stored.revision):
             raise stale(facts, name)
         value = encode(facts, changed.admitted.object)
@@ -66,14 +64,14 @@ async def change(
             return Outcome(stored, said)
         is_over = is_finalized(facts, changed.admitted.object, old)
         if dry_run:
-            return Outcome(stored._replace(value=value, meaning=changed.admitted.view), said)
+            return Outcome(stored._replace(value=value, view=changed.admitted.view), said)
         try:
             if is_over:
                 gone = await api.store.delete(key, stored.revision)
                 last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
                 api.directory.forget(facts, stored)
                 return Outcome(last, said, deleted=True)
-            written = await api.store.update(key, value, stored.revision, meaning_of(facts, changed.admitted.view))
+            written = await api.store.update(key, value, stored.revision, cached_view(facts, changed.admitted.view))
         except RevisionMismatch as mismatch:
             if changed.expected is not None:
                 raise stale(facts, name) from None
@@ -88,7 +86,7 @@ async def change(
 
 async def replace(
     api: Api,
-    facts: KindFacts,
+    facts: Kind,
     namespace: str,
     name: str,
     raw: Raw,
@@ -125,7 +123,7 @@ def check_name(metadata: Raw, name: str) -> None:
         raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
 
 
-def refuse_unknown_uid(facts: KindFacts, name: str, metadata: Raw) -> None:
+def refuse_unknown_uid(facts: Kind, name: str, metadata: Raw) -> None:
     """A document that is meant for one object must not make another of that name."""
     uid = metadata.get("uid")
     if uid:
@@ -135,7 +133,7 @@ def refuse_unknown_uid(facts: KindFacts, name: str, metadata: Raw) -> None:
 
 def admit_change(
     api: Api,
-    facts: KindFacts,
+    facts: Kind,
     name: str,
     new: Raw,
     old: Raw,
@@ -165,7 +163,7 @@ def admit_change(
     return Changed(admitted, expected, warnings)
 
 
-def expected_revision(facts: KindFacts, name: str, raw: Raw) -> int | None:
+def expected_revision(facts: Kind, name: str, raw: Raw) -> int | None:
     """The revision that a document says it replaces. Raises ApiError if that is none."""
     said = raw["metadata"].get("resourceVersion")
     if said in (None, "", "0"):
@@ -175,7 +173,7 @@ def expected_revision(facts: KindFacts, name: str, raw: Raw) -> int | None:
     return int(said)
 
 
-def _revision_required(facts: KindFacts, name: str) -> ApiError:
+def _revision_required(facts: Kind, name: str) -> ApiError:
     text = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     causes = [{"reason": "FieldValueInvalid", "message": text.partition(": ")[2], "field": "metadata.resourceVersion"}]
     kind = f"{facts.kind}.{facts.group}" if facts.group else facts.kind

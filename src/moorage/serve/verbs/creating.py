@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from moorage.model.api_error import already_exists, bad_request, failure
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.api import Api, Outcome
 from moorage.serve.options import WriteOptions
-from moorage.serve.resources.objects import encode_admitted, key_of, meaning_of
+from moorage.serve.resources.objects import cached_view, encode_admitted, key_of
 from moorage.serve.resources.owner_references import name_owners_once
 from moorage.store.protocol import KeyExists, Stored
 
@@ -22,7 +22,7 @@ _NAMES_TRIED = 8
 
 async def create(
     api: Api,
-    facts: KindFacts,
+    facts: Kind,
     namespace: str,
     raw: Raw,
     options: WriteOptions,
@@ -48,7 +48,7 @@ async def create(
                 return Outcome(Stored(key, value, 0, 0, admitted.view), said, created=True)
             continue
         try:
-            stored = await api.store.create(key, value, meaning_of(facts, admitted.view))
+            stored = await api.store.create(key, value, cached_view(facts, admitted.view))
         except KeyExists:
             continue
         api.directory.learn(facts, stored)
@@ -59,7 +59,7 @@ async def create(
     raise already_exists(facts, name)
 
 
-def check_namespace(facts: KindFacts, namespace: str, metadata: Raw) -> None:
+def check_namespace(facts: Kind, namespace: str, metadata: Raw) -> None:
     """The document and the path must name the same namespace; the document need not name one.
 
     Of a kind that has no namespaces, the one that the document names is dropped.

@@ -12,12 +12,12 @@ from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
 from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.model.api_error import ApiError, not_found, stale
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api, Outcome
 from moorage.serve.options import ListOptions
-from moorage.serve.resources.objects import decode, encode, key_of, meaning_of, name_in
+from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
@@ -28,7 +28,7 @@ _SHOWN_WHEN_DELETED = frozenset({"Pod", "PersistentVolume", "PersistentVolumeCla
 _TRIES = 100
 
 
-async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options: DeleteOptions) -> Outcome:
+async def delete(api: Api, facts: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
     """Raises ApiError: 404, 409 for preconditions that do not hold, 403 for what may not be deleted."""
     if facts.kind == "Namespace":
         check_namespace_deletion(name)
@@ -37,7 +37,7 @@ async def delete(api: Api, facts: KindFacts, namespace: str, name: str, options:
     return await _delete(api, facts, namespace, name, options)
 
 
-async def _delete(api: Api, facts: KindFacts, namespace: str, name: str, options: DeleteOptions) -> Outcome:
+async def _delete(api: Api, facts: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
     key = key_of(facts, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
@@ -61,14 +61,14 @@ async def _delete(api: Api, facts: KindFacts, namespace: str, name: str, options
     raise stale(facts, name)
 
 
-async def _carry_out(api: Api, facts: KindFacts, stored: Stored, deletion: Deletion, dry_run: bool) -> Outcome:
+async def _carry_out(api: Api, facts: Kind, stored: Stored, deletion: Deletion, dry_run: bool) -> Outcome:
     if not deletion.removes:
         if not deletion.changed:
             return Outcome(stored)  # it is being deleted already, and this does not hasten it
-        view = meaning_of(facts, convert_view(deletion.object, facts.view))
+        view = cached_view(facts, convert_view(deletion.object, facts.view))
         value = encode(facts, deletion.object)
         if dry_run:
-            return Outcome(stored._replace(value=value, meaning=view))
+            return Outcome(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
         api.directory.learn(facts, written)
         return Outcome(written)
@@ -79,9 +79,7 @@ async def _carry_out(api: Api, facts: KindFacts, stored: Stored, deletion: Delet
     return Outcome(stored, deleted=True)
 
 
-async def delete_collection(
-    api: Api, facts: KindFacts, namespace: str, which: ListOptions, options: DeleteOptions
-) -> Page:
+async def delete_collection(api: Api, facts: Kind, namespace: str, which: ListOptions, options: DeleteOptions) -> Page:
     """Everything that the selectors want; what somebody else deletes meanwhile is fine. Answers with what there was."""
     page = await list_page(api, facts, namespace, which)
     for item in page.items:
@@ -94,7 +92,7 @@ async def delete_collection(
     return page
 
 
-def deleted_status(facts: KindFacts, stored: Stored) -> Raw | None:
+def deleted_status(facts: Kind, stored: Stored) -> Raw | None:
     """What tells that an object is gone; None if the object itself does."""
     if facts.kind in _SHOWN_WHEN_DELETED:
         return None

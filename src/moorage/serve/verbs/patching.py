@@ -11,7 +11,7 @@ import msgspec
 
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.kept_fields import kept_part
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.schema.unknown_fields import unknown_fields
@@ -19,7 +19,7 @@ from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import (
-    MOST_WARNINGS,
+    MAX_WARNINGS,
     check_kind,
     decode_json,
     media_type,
@@ -84,7 +84,7 @@ def _set_already(found: DuplicateField) -> str:
 
 async def patch_object(
     api: Api,
-    facts: KindFacts,
+    facts: Kind,
     namespace: str,
     name: str,
     language: str,
@@ -109,7 +109,7 @@ async def patch_object(
 
 async def _apply(
     api: Api,
-    facts: KindFacts,
+    facts: Kind,
     namespace: str,
     name: str,
     patch: Raw,
@@ -143,7 +143,7 @@ def applied_twice(twice: Sequence[str], validation: str) -> Sequence[str]:
     return () if validation == IGNORE else twice
 
 
-def check_applied(patch: Raw, facts: KindFacts, namespace: str, name: str) -> None:
+def check_applied(patch: Raw, facts: Kind, namespace: str, name: str) -> None:
     """What is applied must say what and whom it is about; its metadata is completed."""
     if not patch.get("apiVersion") or not patch.get("kind"):
         raise bad_request(f"apply needs the apiVersion and the kind of {facts.plural} {name!r} in the patch")
@@ -172,7 +172,7 @@ def patched(old: Raw, language: str, patch: Any, schema: StructType) -> Raw:
 
 
 def _check_patched(
-    new: Raw, language: str, patch: Any, facts: KindFacts, validation: str, twice: Sequence[str]
+    new: Raw, language: str, patch: Any, facts: Kind, validation: str, twice: Sequence[str]
 ) -> list[str]:
     """Warnings about fields that the patch brings and nothing has, or has once; ApiError 422 if they are forbidden."""
     if validation in (IGNORE, TRUST):
@@ -184,12 +184,12 @@ def _check_patched(
         said = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
         cause = {"reason": "FieldValueInvalid", "message": said, "field": "patch"}
         raise failure(422, "Invalid", f' "" is invalid: patch: {said}', {"causes": [cause]})
-    return found[:MOST_WARNINGS]
+    return found[:MAX_WARNINGS]
 
 
 def _admit(
     api: Api,
-    facts: KindFacts,
+    facts: Kind,
     namespace: str,
     name: str,
     new: Raw,

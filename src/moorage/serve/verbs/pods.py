@@ -12,13 +12,13 @@ from moorage.admit.subresources.binding import bind_pod, bound_view, read_bindin
 from moorage.admit.subresources.deletion import check_preconditions
 from moorage.admit.subresources.eviction import decide_eviction, marked_for_eviction, read_eviction, still_processed
 from moorage.model.api_error import not_found, stale
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.subresource import Binding, DeleteOptions
 from moorage.serve.api import Api
-from moorage.serve.resources.objects import decode, encode, key_of, meaning_of, prefix_of
+from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
@@ -61,9 +61,9 @@ def _bound(api: Api, stored: Stored, binding: Binding) -> tuple[bytes, Any]:
     now = api.now_text()
     pod = decode(POD, stored)
     bound = bind_pod(pod, binding, now, str(stored.revision))
-    if not isinstance(stored.meaning, Pod):
-        return encode(POD, bound), meaning_of(POD, convert_view(bound, Pod))
-    view = bound_view(stored.meaning, bound)
+    if not isinstance(stored.view, Pod):
+        return encode(POD, bound), cached_view(POD, convert_view(bound, Pod))
+    view = bound_view(stored.view, bound)
     api.bound_pods.learn(stored, pod, view, now)
     return encode(POD, bound), view
 
@@ -83,7 +83,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
             if verdict.budget is not None:
                 await _store(api, _BUDGET, namespace, verdict.budget)
             marked = marked_for_eviction(pod, api.now_text())
-            view = meaning_of(POD, convert_view(marked, Pod))
+            view = cached_view(POD, convert_view(marked, Pod))
             written = await api.store.update(stored.key, encode(POD, marked), stored.revision, view)
         except RevisionMismatch:
             continue  # the pod or its budget is not what it was: decide again
@@ -108,7 +108,7 @@ async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBud
     return [(raw, convert_view(raw, PodDisruptionBudget)) for raw in budgets]
 
 
-async def _store(api: Api, facts: KindFacts, namespace: str, raw: Raw) -> None:
+async def _store(api: Api, facts: Kind, namespace: str, raw: Raw) -> None:
     metadata = raw["metadata"]
     key, revision = key_of(facts, namespace, metadata["name"]), int(metadata["resourceVersion"])
-    await api.store.update(key, encode(facts, raw), revision, meaning_of(facts, convert_view(raw, facts.view)))
+    await api.store.update(key, encode(facts, raw), revision, cached_view(facts, convert_view(raw, facts.view)))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.model.api_error import ApiError, bad_request, expired, not_found
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.api import Api
 from moorage.serve.options import EXACT, ListOptions
 from moorage.serve.resources.object_selection import Selection, compile_selection
@@ -46,14 +46,14 @@ class _Token(msgspec.Struct, frozen=True, rename={"version": "v", "revision": "r
     after: str
 
 
-async def get(api: Api, facts: KindFacts, namespace: str, name: str) -> Stored:
+async def get(api: Api, facts: Kind, namespace: str, name: str) -> Stored:
     stored = await api.store.get(key_of(facts, namespace, name))
     if stored is None:
         raise not_found(facts, name)
     return stored
 
 
-async def list_page(api: Api, facts: KindFacts, namespace: str, options: ListOptions) -> Page:
+async def list_page(api: Api, facts: Kind, namespace: str, options: ListOptions) -> Page:
     """Raises ApiError: 400 for selectors and tokens that do not parse, 410 for what is too long ago."""
     selection = compile_selection(facts, options.labels, options.fields)
     prefix = prefix_of(facts, namespace)
@@ -77,7 +77,7 @@ async def list_page(api: Api, facts: KindFacts, namespace: str, options: ListOpt
 
 
 async def _search(
-    api: Api, facts: KindFacts, prefix: str, revision: int, after: str, selection: Selection, options: ListOptions
+    api: Api, facts: Kind, prefix: str, revision: int, after: str, selection: Selection, options: ListOptions
 ) -> Page:
     """Objects that a selector wants, until there are enough of them."""
     found: list[Stored] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moorage.admit.subresources.scaling import apply_scale, render_scale
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.subresource import Scale
 from moorage.serve.api import Api
@@ -22,19 +22,19 @@ from moorage.serve.verbs.reading import get
 
 Raw = dict[str, Any]
 
-_SCALE = KindFacts("autoscaling/v1", "Scale", "scales", True, Scale)
+_SCALE = Kind("autoscaling/v1", "Scale", "scales", True, Scale)
 
 
-async def get_scale(api: Api, facts: KindFacts, namespace: str, name: str) -> Raw:
+async def get_scale(api: Api, facts: Kind, namespace: str, name: str) -> Raw:
     return render_scale(decode(facts, await get(api, facts, namespace, name)))
 
 
-async def put_scale(api: Api, facts: KindFacts, namespace: str, name: str, document: Raw, options: WriteOptions) -> Raw:
+async def put_scale(api: Api, facts: Kind, namespace: str, name: str, document: Raw, options: WriteOptions) -> Raw:
     return await _write(api, facts, namespace, name, lambda old: document, options)
 
 
 async def patch_scale(
-    api: Api, facts: KindFacts, namespace: str, name: str, language: str, patch: Any, options: WriteOptions
+    api: Api, facts: Kind, namespace: str, name: str, language: str, patch: Any, options: WriteOptions
 ) -> Raw:
     if language == APPLY:
         return await _apply(api, facts, namespace, name, patch, options)
@@ -45,7 +45,7 @@ async def patch_scale(
     return await _write(api, facts, namespace, name, make, options)
 
 
-async def _apply(api: Api, facts: KindFacts, namespace: str, name: str, patch: Raw, options: WriteOptions) -> Raw:
+async def _apply(api: Api, facts: Kind, namespace: str, name: str, patch: Raw, options: WriteOptions) -> Raw:
     """Apply: what a Scale says of the replicas is applied to the workload, whose entries say who owns them."""
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
@@ -65,7 +65,7 @@ async def _apply(api: Api, facts: KindFacts, namespace: str, name: str, patch: R
 
 
 async def _write(
-    api: Api, facts: KindFacts, namespace: str, name: str, make: Callable[[Raw], Raw], options: WriteOptions
+    api: Api, facts: Kind, namespace: str, name: str, make: Callable[[Raw], Raw], options: WriteOptions
 ) -> Raw:
     def change_replicas(old: Raw, old_view: Any) -> Changed:
         scale = dict(make(render_scale(old)))

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from moorage.model.api_error import expired
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.object_selection import Selection, compile_selection
@@ -40,7 +40,7 @@ class Happening(NamedTuple):
 Batches = AsyncGenerator[list[Happening], None]
 
 
-async def watch(api: Api, facts: KindFacts, namespace: str, options: ListOptions) -> Batches:
+async def watch(api: Api, facts: Kind, namespace: str, options: ListOptions) -> Batches:
     """Raises ApiError before anything is told: 400 for bad selectors, 410 for a revision that is forgotten.
 
     What is returned ends by itself when the time is up.
@@ -65,7 +65,7 @@ async def watch(api: Api, facts: KindFacts, namespace: str, options: ListOptions
 
 
 async def _tell(
-    facts: KindFacts,
+    facts: Kind,
     changes: Watch,
     initial: list[Stored],
     after: int,
@@ -101,7 +101,7 @@ async def _tell(
         changes.close()
 
 
-def _happenings(facts: KindFacts, batch: list[Change], selection: Selection) -> list[Happening]:
+def _happenings(facts: Kind, batch: list[Change], selection: Selection) -> list[Happening]:
     if selection.is_everything:
         return [_plain(change) for change in batch]
     return [told for change in batch if (told := _selected(facts, change, selection)) is not None]
@@ -113,7 +113,7 @@ def _plain(change: Change) -> Happening:
     return Happening(ADDED if change.old is None else MODIFIED, change.new, change.revision)
 
 
-def _selected(facts: KindFacts, change: Change, selection: Selection) -> Happening | None:
+def _selected(facts: Kind, change: Change, selection: Selection) -> Happening | None:
     was = change.old is not None and _wants(facts, selection, change.old)
     if change.new is not None and _wants(facts, selection, change.new):
         return Happening(MODIFIED if was else ADDED, change.new, change.revision)
@@ -121,5 +121,5 @@ def _selected(facts: KindFacts, change: Change, selection: Selection) -> Happeni
     return Happening(DELETED, change.old, change.revision) if was else None
 
 
-def _wants(facts: KindFacts, selection: Selection, stored: Stored) -> bool:
+def _wants(facts: Kind, selection: Selection, stored: Stored) -> bool:
     return selection.is_everything or selection.wants(decode(facts, stored))

@@ -10,7 +10,7 @@ from moorage.cli.commands.apiserver import command
 from moorage.cluster.api_server import ApiServerSettings, CannotStart, start_api_server
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 
 _MAP = KINDS["v1", "ConfigMap"]
 
@@ -20,7 +20,7 @@ def test_a_deletion_in_the_foreground_waits_only_if_somebody_ends_it(collects: b
     async def main() -> list[str]:
         server = await start_api_server(ApiServerSettings(default_gates(), None, collects_garbage=collects))
         try:
-            client = InProcessClient(server.api)
+            client = LoopbackClient(server.api)
             document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
             await client.create(_MAP, document, "default")
             await client.delete(_MAP, "one", "default", propagation="Foreground")

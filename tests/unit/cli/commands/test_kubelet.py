@@ -14,7 +14,7 @@ from moorage.cluster.component_process import CannotListen, Process
 from moorage.cluster.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 
 POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 
@@ -48,7 +48,7 @@ async def _get(port: int, path: str) -> str:
 def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: Path) -> None:
     async def story() -> None:
         server = await start_api_server(ApiServerSettings(default_gates(), None))
-        client = InProcessClient(server.api, "test")
+        client = LoopbackClient(server.api, "test")
         amounts = {"cpu": "2", "pods": "5"}
         await client.create(NODE, {"metadata": {"name": "real"}, "status": {"capacity": amounts}})
         process = KubeletProcess(_settings(server, tmp_path, nodes=2, prefix="sim-", metrics_port=0))

@@ -17,7 +17,7 @@ from moorage.cluster.scheduler_process import SchedulerProcess, SchedulerSetting
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 
 POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]
 _QUICK = ElectionTimes(lease=3, deadline=2.0, retry=0.1)
@@ -41,7 +41,7 @@ async def _until(holds: Callable[[], Any]) -> Any:
     return found
 
 
-async def _bound(client: InProcessClient, name: str) -> Any:
+async def _bound(client: LoopbackClient, name: str) -> Any:
     async def node_of() -> Any:
         return (await client.get(POD, name, "default")).raw["spec"].get("nodeName")
 
@@ -66,7 +66,7 @@ async def _get(port: int, path: str) -> str:
 def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
     async def story() -> None:
         server = await start_api_server(ApiServerSettings(default_gates(), None))
-        client = InProcessClient(server.api, "test")
+        client = LoopbackClient(server.api, "test")
         await client.create(NODE, _node("n1"))
         settings = _settings(server, tmp_path, metrics_port=0, election=_QUICK)
         first, second = SchedulerProcess(settings), SchedulerProcess(settings)

@@ -14,7 +14,7 @@ from moorage.client.election.elector import LEASES, ElectionTimes, LeaderElector
 from moorage.client.election.rules import Candidate, ElectionRecord, read_record
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.model.api_error import already_exists, not_found, stale
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 
 
 class _LeaseServer:
@@ -53,7 +53,7 @@ class _Line:
             if self._dice.random() < 0.2:
                 raise Unreachable("lost")
 
-    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
         await self._travel()
         if self._server.lease is None:
             raise not_found(facts, name)
@@ -61,7 +61,7 @@ class _Line:
         await self._travel()
         return found
 
-    async def create(self, facts: KindFacts, document: dict[str, Any], namespace: str = "") -> Object:
+    async def create(self, facts: Kind, document: dict[str, Any], namespace: str = "") -> Object:
         await self._travel()
         if self._server.lease is not None:
             raise already_exists(facts, "sched")
@@ -69,7 +69,7 @@ class _Line:
         await self._travel()
         return made
 
-    async def update(self, facts: KindFacts, document: dict[str, Any]) -> Object:
+    async def update(self, facts: Kind, document: dict[str, Any]) -> Object:
         await self._travel()
         if document["metadata"]["resourceVersion"] != str(self._server.revision):
             raise stale(facts, "sched")

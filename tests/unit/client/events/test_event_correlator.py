@@ -6,7 +6,7 @@ from moorage.client.events.event_action import NANOSECONDS, NORMAL, WARNING, Eve
 from moorage.client.events.event_correlator import (
     BURST,
     COMBINED,
-    MOST_REMEMBERED,
+    MAX_REMEMBERED,
     SECONDS_PER_EVENT,
     SIMILAR_SECONDS,
     EventCorrelator,
@@ -98,7 +98,7 @@ def test_what_is_held_back_is_still_counted() -> None:
 
 def test_the_memory_is_bounded() -> None:
     correlator = EventCorrelator("kubelet")
-    for index in range(MOST_REMEMBERED + 10):
+    for index in range(MAX_REMEMBERED + 10):
         correlator.report(START, {**POD, "name": f"p{index}"}, NORMAL, "R", "m")
     for remembered in (correlator._similar, correlator._observed, correlator._buckets):
-        assert len(remembered) == MOST_REMEMBERED
+        assert len(remembered) == MAX_REMEMBERED

@@ -13,7 +13,7 @@ from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import NORMAL, WARNING, CountingRecorder, SeriesRecorder
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import already_exists, bad_request, forbidden, not_found
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 EVENTS = KINDS[("v1", "Event")]
 POD = {"kind": "Pod", "namespace": "default", "name": "web", "uid": "u", "apiVersion": "v1"}
@@ -28,14 +28,14 @@ class _EventServer:
         self.calls: list[str] = []
         self.gate: asyncio.Event | None = None
 
-    async def create(self, facts: KindFacts, document: dict[str, Any], namespace: str = "") -> None:
+    async def create(self, facts: Kind, document: dict[str, Any], namespace: str = "") -> None:
         await self._begin("create")
         name = document["metadata"]["name"]
         if name in self.events:
             raise already_exists(facts, name)
         self.events[name] = document
 
-    async def patch(self, facts: KindFacts, name: str, namespace: str, patch: dict[str, Any]) -> None:
+    async def patch(self, facts: Kind, name: str, namespace: str, patch: dict[str, Any]) -> None:
         await self._begin("patch")
         if name not in self.events:
             raise not_found(facts, name)

@@ -3,7 +3,13 @@
 import pytest
 
 from moorage.client.events.event_action import NANOSECONDS, WARNING, event_name, micro_text, reference_to, seconds_text
-from moorage.client.events.event_series import FINISH_SECONDS, LONGEST_NOTE, MOST_REMEMBERED, EventSeriesState, cut_note
+from moorage.client.events.event_series import (
+    FINISH_SECONDS,
+    MAX_NOTE_LENGTH,
+    MAX_REMEMBERED,
+    EventSeriesState,
+    cut_note,
+)
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS
 
@@ -90,20 +96,20 @@ def test_the_memory_is_bounded_and_a_series_that_falls_out_is_finished() -> None
     for _ in range(3):
         state.report(START, POD, WARNING, "R", "A", "n")
     actions = []
-    for index in range(MOST_REMEMBERED + 5):
+    for index in range(MAX_REMEMBERED + 5):
         actions += state.report(START + index, {**POD, "name": f"p{index}"}, WARNING, "R", "A", "n")
-    assert len(state) == MOST_REMEMBERED
+    assert len(state) == MAX_REMEMBERED
     (patched,) = [action for action in actions if action.patch is not None]
     assert patched.patch is not None
     assert patched.patch["series"]["count"] == 3
 
 
 def test_notes_are_cut_to_what_the_api_takes() -> None:
-    assert cut_note("x" * LONGEST_NOTE) == "x" * LONGEST_NOTE
-    assert cut_note("x" * (LONGEST_NOTE + 1)) == "x" * (LONGEST_NOTE - 4) + " ..."
+    assert cut_note("x" * MAX_NOTE_LENGTH) == "x" * MAX_NOTE_LENGTH
+    assert cut_note("x" * (MAX_NOTE_LENGTH + 1)) == "x" * (MAX_NOTE_LENGTH - 4) + " ..."
     cut = cut_note("€" * 500)
     assert cut.endswith("€ ...")
-    assert len(cut.encode()) <= LONGEST_NOTE
+    assert len(cut.encode()) <= MAX_NOTE_LENGTH
     assert cut_note("\ud800" * 2000)
 
 

@@ -11,7 +11,7 @@ from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetControlle
 from moorage.control.framework.actions import Delete
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
-from moorage.control.registry import CONTROLLERS, Surroundings
+from moorage.control.registry import CONTROLLERS, ControllerContext
 from moorage.model.api_error import internal
 from moorage.model.gates import gates_from
 from moorage.telemetry.metrics import Metrics
@@ -22,7 +22,7 @@ ALL_ON = gates_from({"AllAlpha": True})
 def test_expressions_are_counted_where_they_are_compiled() -> None:
     metrics = Metrics()
     row = next(row for row in CONTROLLERS if row.name == "daemonset-controller")
-    made = row.make(Surroundings(gates=ALL_ON, metrics=metrics, random=lambda: 0.0))
+    made = row.make(ControllerContext(gates=ALL_ON, metrics=metrics, random=lambda: 0.0))
     assert isinstance(made, DaemonSetController)
     names = {family.name for family in metrics.families()}
     assert {

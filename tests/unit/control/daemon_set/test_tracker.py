@@ -7,7 +7,7 @@ import pytest
 from tests.unit.control.workloads import pod, ready, seen
 
 from moorage.client.protocol import Object
-from moorage.control.daemon_set.backoff import MOST_SECONDS, FailedPods
+from moorage.control.daemon_set.backoff import MAX_SECONDS, FailedPods
 from moorage.control.daemon_set.on_node import Stage, Wishes, judge_node
 from moorage.control.daemon_set.tracker import Tracker
 from moorage.match.daemon_pods import DaemonTemplate, pinned_affinity
@@ -133,10 +133,10 @@ def test_waiting_grows_and_is_forgotten() -> None:
         assert failed.waits("n", 0.0) == delay
     for _ in range(20):
         failed.failed("n", 0.0)
-    assert failed.waits("n", 0.0) == MOST_SECONDS
-    failed.failed("n", 2 * MOST_SECONDS + 1)
-    assert failed.waits("n", 2 * MOST_SECONDS + 1) == 1
-    later = 10 * MOST_SECONDS
+    assert failed.waits("n", 0.0) == MAX_SECONDS
+    failed.failed("n", 2 * MAX_SECONDS + 1)
+    assert failed.waits("n", 2 * MAX_SECONDS + 1) == 1
+    later = 10 * MAX_SECONDS
     for number in range(1024):
         failed.failed(f"n{number}", later if number > 400 else 0.0)
     assert len(failed) < 700

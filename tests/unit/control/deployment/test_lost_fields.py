@@ -7,7 +7,7 @@ from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, default_gates
 from moorage.serve.api import Api
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 
 TERM = {
     "topologyKey": "kubernetes.io/hostname",
@@ -26,7 +26,7 @@ def test_a_replica_set_that_lost_fields_is_not_made_again_and_again() -> None:
             wanted = deployment("web", 2)
             affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}
             wanted["spec"]["template"]["spec"]["affinity"] = affinity
-            await InProcessClient(before, "test").create(DEPLOYMENT, wanted)
+            await LoopbackClient(before, "test").create(DEPLOYMENT, wanted)
             await cluster.settle(60)
             [found] = await cluster.all(REPLICA_SET)
             assert "matchLabelKeys" not in str(found.raw)

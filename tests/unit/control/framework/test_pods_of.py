@@ -9,17 +9,17 @@ from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import available_in, claim, concerned_owners, seconds_of, selects, time_text
 from moorage.control.framework.world import World
 from moorage.control.replica_set.controller import ReplicaSetController
-from moorage.model.kinds import KindFacts
+from moorage.model.kinds import Kind
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
 
 class Narrow(World):
     """A world in which nobody may ask for all pods, be it of one namespace."""
 
-    def all(self, facts: KindFacts) -> "list[Object]":  # type: ignore[override]
+    def all(self, facts: Kind) -> "list[Object]":  # type: ignore[override]
         raise AssertionError(f"all {facts.plural}")
 
-    def in_namespace(self, facts: KindFacts, namespace: str) -> list[Object]:
+    def in_namespace(self, facts: Kind, namespace: str) -> list[Object]:
         assert facts is not POD
         return super().in_namespace(facts, namespace)
 

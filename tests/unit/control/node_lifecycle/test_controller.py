@@ -11,7 +11,7 @@ from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.control.framework.pods_of import time_text
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.gates import default_gates
 from moorage.telemetry.metrics import Metrics
 
@@ -79,7 +79,7 @@ def play(story: Callable[[Nodes], Awaitable[None]]) -> VirtualCluster:
 
     def make() -> list[NodeLifecycleController]:
         metrics = kept[0].metrics if kept else Metrics()
-        return [NodeLifecycleController(Surroundings(default_gates(), metrics, lambda: 0.5))]
+        return [NodeLifecycleController(ControllerContext(default_gates(), metrics, lambda: 0.5))]
 
     async def main() -> None:
         async with VirtualCluster.running(make) as cluster:

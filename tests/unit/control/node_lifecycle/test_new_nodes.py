@@ -8,10 +8,10 @@ from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.control.framework.manager import ControllerManager
 from moorage.control.node_lifecycle.controller import make_node_lifecycle
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.model.gates import default_gates
 from moorage.serve.api import Api
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 
@@ -27,7 +27,7 @@ def test_the_taint_comes_at_creation_and_goes_when_the_node_is_ready(taints_new_
     async def main() -> list[list[str]]:
         api = Api(MemoryStore(), default_gates(), clock=time_of_day, taints_new_nodes=taints_new_nodes)
         await api.start()
-        client = InProcessClient(api)
+        client = LoopbackClient(api)
 
         async def taints() -> list[str]:
             return [one.key for one in (await client.get(NODE, "n")).view.spec.taints]
@@ -35,7 +35,7 @@ def test_the_taint_comes_at_creation_and_goes_when_the_node_is_ready(taints_new_
         not_ready = {"conditions": [{"type": "Ready", "status": "False"}]}
         await client.create(NODE, node("n", status=not_ready))
         seen = [await taints()]
-        surroundings = Surroundings(default_gates(), Metrics(), lambda: 0.5)
+        surroundings = ControllerContext(default_gates(), Metrics(), lambda: 0.5)
         manager = ControllerManager(client, Nobody(), [make_node_lifecycle(surroundings)], clock=time_of_day)
         task = asyncio.create_task(manager.run())
         await asyncio.sleep(1)

@@ -8,7 +8,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
 from moorage.control.framework.controller import Controller
-from moorage.control.registry import Surroundings
+from moorage.control.registry import ControllerContext
 from moorage.control.volumes.controller import PersistentVolumeBinder
 from moorage.control.volumes.protection import ClaimProtection, VolumeProtection
 from moorage.model.gates import default_gates
@@ -114,7 +114,7 @@ def play(story: Callable[[Storage], Awaitable[None]], *, simulates: bool = False
 
     def make() -> list[Controller]:
         metrics = kept[0].metrics if kept else Metrics()
-        binder = PersistentVolumeBinder(Surroundings(default_gates(), metrics, lambda: 0.5, simulates))
+        binder = PersistentVolumeBinder(ControllerContext(default_gates(), metrics, lambda: 0.5, simulates))
         return [binder, ClaimProtection(), VolumeProtection()] if protects else [binder]
 
     async def main() -> None:

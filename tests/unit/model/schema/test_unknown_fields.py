@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.model.schema.unknown_fields import MOST_SUGGESTIONS, UnknownField, nearest_name, unknown_fields
+from moorage.model.schema.unknown_fields import MAX_SUGGESTIONS, UnknownField, nearest_name, unknown_fields
 from moorage.model.types.pod import Pod
 from moorage.model.types.storage.persistent_volume import PersistentVolume
 
@@ -65,8 +65,8 @@ def test_nearest_names(name: str, nearest: str | None) -> None:
 
 
 def test_suggestions_are_made_for_the_first_fields_only() -> None:
-    raw = {f"spe{number}": None for number in range(2 * MOST_SUGGESTIONS)}
+    raw = {f"spe{number}": None for number in range(2 * MAX_SUGGESTIONS)}
     found = unknown_fields(raw, Pod)
-    assert len(found) == 2 * MOST_SUGGESTIONS
+    assert len(found) == 2 * MAX_SUGGESTIONS
     assert [field.nearest for field in found] == ["spec"] * 10 + [field.nearest for field in found[10:]]
-    assert all(field.nearest is None for field in found[MOST_SUGGESTIONS:])
+    assert all(field.nearest is None for field in found[MAX_SUGGESTIONS:])

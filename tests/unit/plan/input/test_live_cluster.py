@@ -8,26 +8,26 @@ import pytest
 from moorage.client.protocol import Listing, Unreachable
 from moorage.model.api_error import ApiError, forbidden, no_such_path
 from moorage.model.gates import default_gates
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.live_cluster import LiveCluster, Missing, NoLiveCluster, load_live, read_objects
 from moorage.plan.planner import Planner, Settings
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import InProcessClient
+from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 
 NODE, POD, SECRET = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["v1", "Secret"]
 SERVER = "https://example.com"
 
 
-class _Reserved(InProcessClient):
+class _Reserved(LoopbackClient):
     """Says of some kinds that it has none, or does not tell."""
 
     def __init__(self, api: Api, refusals: dict[str, Exception]) -> None:
         super().__init__(api, "test")
         self.refusals = refusals
 
-    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         if facts.kind in self.refusals:
             raise self.refusals[facts.kind]
         return await super().list_all(facts, namespace, labels=labels, fields=fields)

@@ -13,7 +13,7 @@ from typing import Any
 from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model import api_error
 from moorage.model.api_error import ApiError, stale
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 
 POD = KINDS["v1", "Pod"]
 
@@ -32,8 +32,8 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.revision = 0
-        self.objects: dict[KindFacts, dict[str, Object]] = {facts: {} for facts in KINDS.values()}
-        self.history: list[tuple[KindFacts, WatchEvent]] = []
+        self.objects: dict[Kind, dict[str, Object]] = {facts: {} for facts in KINDS.values()}
+        self.history: list[tuple[Kind, WatchEvent]] = []
         self.visible = 0
         self.holds = False
         self.calls: list[tuple[str, str]] = []
@@ -45,7 +45,7 @@ class FakeApi:
 
     # -- for tests ----------------------------------------------------------------------------------------------------
 
-    def put(self, facts: KindFacts, document: Raw) -> Object:
+    def put(self, facts: Kind, document: Raw) -> Object:
         """Create or replace."""
         metadata = document.setdefault("metadata", {})
         key = f"{metadata['namespace']}/{metadata['name']}" if facts.namespaced else metadata["name"]
@@ -55,7 +55,7 @@ class FakeApi:
             metadata["uid"] = old.uid if old is not None else f"uid-{self._uid}"
         return self._store(facts, key, document)
 
-    def drop(self, facts: KindFacts, key: str) -> None:
+    def drop(self, facts: Kind, key: str) -> None:
         old = self.objects[facts].pop(key)
         self.revision += 1
         self._say(facts, WatchEvent(EventType.DELETED, Object(facts, key, self.revision, raw=old.raw)))
@@ -72,7 +72,7 @@ class FakeApi:
         metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **more.pop("labels", {})}}
         return self.put(KINDS["v1", "Node"], {"metadata": metadata, "spec": more, "status": status})
 
-    def raw(self, key: str, facts: KindFacts = POD) -> Raw:
+    def raw(self, key: str, facts: Kind = POD) -> Raw:
         return self.objects[facts][key].raw
 
     def nodes_of_pods(self) -> dict[str, str]:
@@ -89,14 +89,14 @@ class FakeApi:
         self._news.set()
         self._news = asyncio.Event()
 
-    def _store(self, facts: KindFacts, key: str, document: Raw) -> Object:
+    def _store(self, facts: Kind, key: str, document: Raw) -> Object:
         self.revision += 1
         kind = EventType.MODIFIED if key in self.objects[facts] else EventType.ADDED
         made = self.objects[facts][key] = Object(facts, key, self.revision, raw=document)
         self._say(facts, WatchEvent(kind, made))
         return made
 
-    def _say(self, facts: KindFacts, event: WatchEvent) -> None:
+    def _say(self, facts: Kind, event: WatchEvent) -> None:
         self.history.append((facts, event))
         if not self.holds:
             self.release()
@@ -117,23 +117,23 @@ class FakeApi:
 
     # -- the client ---------------------------------------------------------------------------------------------------
 
-    async def get(self, facts: KindFacts, name: str, namespace: str = "") -> Object:
+    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
         key = f"{namespace}/{name}" if namespace else name
         self._answer(await self._call("get", key))
         return self._existing(facts, key)
 
-    def _existing(self, facts: KindFacts, key: str) -> Object:
+    def _existing(self, facts: Kind, key: str) -> Object:
         found = self.objects[facts].get(key)
         if found is None:
             raise api_error.not_found(facts, key.rpartition("/")[2])
         return found
 
-    async def list_all(self, facts: KindFacts, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         await asyncio.sleep(0)
         return Listing(list(self.objects[facts].values()), self.revision)
 
     async def watch(
-        self, facts: KindFacts, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         position = 0
         while True:
@@ -149,13 +149,13 @@ class FakeApi:
             else:
                 await news.wait()
 
-    async def create(self, facts: KindFacts, document: Raw, namespace: str = "") -> Object:
+    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
         fate = await self._call("create", document["metadata"]["name"])
         made = self.put(facts, deepcopy(document))
         self._answer(fate)
         return made
 
-    async def update(self, facts: KindFacts, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
         metadata = document["metadata"]
         key = f"{metadata['namespace']}/{metadata['name']}" if facts.namespaced else metadata["name"]
         fate = await self._call("update", key)
@@ -168,7 +168,7 @@ class FakeApi:
 
     async def patch(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
@@ -198,7 +198,7 @@ class FakeApi:
 
     async def delete(
         self,
-        facts: KindFacts,
+        facts: Kind,
         name: str,
         namespace: str = "",
         *,

@@ -5,7 +5,7 @@ import asyncio
 from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import run_in_virtual_time, settle
 
-from moorage.client.background_calls import Errands
+from moorage.client.background_calls import BackgroundCalls
 from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.live.pod_status import PodStatusWriter
 
@@ -18,7 +18,7 @@ def condition(message: str) -> PodCondition:
 
 def writer(api: FakeApi) -> PodStatusWriter:
     times = iter(["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", "2026-01-01T00:00:03Z"])
-    return PodStatusWriter(api, Errands(4), asyncio.sleep, lambda: next(times))
+    return PodStatusWriter(api, BackgroundCalls(4), asyncio.sleep, lambda: next(times))
 
 
 def test_the_same_is_said_once_and_the_time_is_that_of_the_first() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.view import View
 from moorage.serve.tables.registry import TABLES
 from moorage.serve.tables.render import (
@@ -60,7 +60,7 @@ def test_every_kind_has_a_table_of_its_own() -> None:
 
 
 def test_a_kind_without_one_gets_name_and_age() -> None:
-    facts = KindFacts("example.com/v1", "Boat", "boats", True, View)
+    facts = Kind("example.com/v1", "Boat", "boats", True, View)
     assert [column["name"] for column in table_columns(facts)] == ["Name", "Age"]
     assert table_cells(facts, {"metadata": {"name": "b"}}, 0.0) == ["b", "<unknown>"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
-from moorage.model.kinds import KINDS, KindFacts
+from moorage.model.kinds import KINDS, Kind
 from moorage.serve.api import Api, Outcome
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import WriteOptions
@@ -43,7 +43,7 @@ def play(scenario: Callable[[Api], Awaitable[None]], *, suffixes: Iterator[str] 
     asyncio.run(main())
 
 
-def document(facts: KindFacts, name: str, **rest: Any) -> Raw:
+def document(facts: Kind, name: str, **rest: Any) -> Raw:
     metadata = {"name": name} if name else {}
     return {
         "apiVersion": facts.api_version,
@@ -64,17 +64,17 @@ def deployment(name: str, replicas: int = 1) -> Raw:
     return document(DEPLOYMENT, name, spec=spec)
 
 
-async def make(api: Api, facts: KindFacts, raw: Raw) -> Outcome:
+async def make(api: Api, facts: Kind, raw: Raw) -> Outcome:
     return await create(api, facts, "default" if facts.namespaced else "", raw, ME)
 
 
-async def read(api: Api, facts: KindFacts, name: str) -> Raw | None:
+async def read(api: Api, facts: Kind, name: str) -> Raw | None:
     """The object as it is stored, or nothing."""
     stored = await api.store.get(key_of(facts, "default" if facts.namespaced else "", name))
     return None if stored is None else decode(facts, stored)
 
 
-def shown(facts: KindFacts, outcome: Outcome) -> Raw:
+def shown(facts: Kind, outcome: Outcome) -> Raw:
     return decode(facts, outcome.stored)
 
 
@@ -82,12 +82,12 @@ def meddle(api: Api) -> None:
     """Let somebody else come in between: before the next change is stored, `"a":"1"` becomes `"a":"9"`."""
     store, update = api.store, api.store.update
 
-    async def late(key: str, value: bytes, expected: int, meaning: Any = None) -> Stored:
+    async def late(key: str, value: bytes, expected: int, view: Any = None) -> Stored:
         store.update = update  # type: ignore[method-assign]
         current = await store.get(key)
         assert current is not None
         await update(key, current.value.replace(b'"a":"1"', b'"a":"9"'), expected)
-        return await update(key, value, expected, meaning)
+        return await update(key, value, expected, view)
 
     store.update = late  # type: ignore[method-assign]
 

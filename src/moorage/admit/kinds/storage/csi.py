@@ -39,12 +39,12 @@ from moorage.model.types.storage.csi import (
 from moorage.model.types.view import INT32_MAX
 
 ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-_LONGEST_NODE_ID = 192
+_MAX_NODE_ID_LENGTH = 192
 _LARGEST_METADATA = 256 * 1024
-_LONGEST_ERROR = 1024
+_MAX_ERROR_LENGTH = 1024
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _LIFECYCLES = ("Persistent", "Ephemeral")
-_SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 2**32
+_SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 600, 2**32
 
 
 def validate_csi_driver(driver: CSIDriver, options: ValidationOptions) -> list[FieldError]:
@@ -91,7 +91,7 @@ def _validate_token_requests(requests: tuple[TokenRequest, ...], path: str) -> l
         at = f"{path}[{index}].expirationSeconds"
         if seconds is not None and seconds < _SHORTEST_TOKEN:
             errors.append(invalid(at, seconds, "may not specify a duration less than 10 minutes"))
-        if seconds is not None and seconds > _LONGEST_TOKEN:
+        if seconds is not None and seconds > _MAX_TOKEN_LENGTH:
             errors.append(invalid(at, seconds, "may not specify a duration larger than 2^32 seconds"))
     return errors
 
@@ -109,8 +109,8 @@ def _validate_node_driver(driver: CSINodeDriver, seen: set[str], path: str) -> l
     errors = validate_csi_driver_name(driver.name, f"{path}.name")
     if not driver.nodeID:
         errors.append(required(f"{path}.nodeID"))
-    if byte_length(driver.nodeID) > _LONGEST_NODE_ID:
-        errors.append(invalid(f"{path}.nodeID", driver.nodeID, f"must be {_LONGEST_NODE_ID} characters or less"))
+    if byte_length(driver.nodeID) > _MAX_NODE_ID_LENGTH:
+        errors.append(invalid(f"{path}.nodeID", driver.nodeID, f"must be {_MAX_NODE_ID_LENGTH} characters or less"))
     if driver.allocatable is not None:
         errors += validate_not_negative(driver.allocatable.count, f"{path}.allocatable.count")
     if driver.name in seen:
@@ -190,7 +190,7 @@ def _validate_volume_error(error: VolumeError | None, path: str) -> list[FieldEr
     if error is None:
         return []
     errors: list[FieldError] = []
-    if byte_length(error.message) > _LONGEST_ERROR:
+    if byte_length(error.message) > _MAX_ERROR_LENGTH:
         errors.append(too_long(f"{path}.message", _LARGEST_METADATA))
     if error.errorCode is not None and error.errorCode < 0:
         detail = f"must be between 0 and {INT32_MAX}, inclusive"

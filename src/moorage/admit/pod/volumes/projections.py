@@ -27,10 +27,10 @@ from moorage.model.types.pod import (
     VolumeProjection,
 )
 
-_SHORTEST_TOKEN, _LONGEST_TOKEN = 10 * 60, 1 << 32
+_SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 10 * 60, 1 << 32
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 _SHORTEST_CERTIFICATE = 3600
-_LONGEST_CERTIFICATE, _LONGEST_KUBERNETES_CERTIFICATE = 91 * 24 * 3600, 24 * 3600
+_MAX_CERTIFICATE_LENGTH, _MAX_KUBERNETES_CERTIFICATE_LENGTH = 91 * 24 * 3600, 24 * 3600
 _COLLISION = "conflicting duplicate paths"
 _NO_FILE = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
 
@@ -103,7 +103,7 @@ def _validate_token(
     if seconds < _SHORTEST_TOKEN:
         detail = "may not specify a duration less than 10 minutes"
         errors.append(invalid(f"{path}.expirationSeconds", seconds, detail))
-    if seconds > _LONGEST_TOKEN:
+    if seconds > _MAX_TOKEN_LENGTH:
         detail = "may not specify a duration larger than 2^32 seconds"
         errors.append(invalid(f"{path}.expirationSeconds", seconds, detail))
     if not token.path:
@@ -172,7 +172,7 @@ def _validate_certificate(
     seconds = certificate.maxExpirationSeconds
     if seconds is not None:
         kubernetes = is_kubernetes_signer(certificate.signerName)
-        longest = _LONGEST_KUBERNETES_CERTIFICATE if kubernetes else _LONGEST_CERTIFICATE
+        longest = _MAX_KUBERNETES_CERTIFICATE_LENGTH if kubernetes else _MAX_CERTIFICATE_LENGTH
         at, words = f"{path}.maxExpirationSeconds", "if provided, maxExpirationSeconds must be"
         if seconds < _SHORTEST_CERTIFICATE:
             errors.append(invalid(at, seconds, f"{words} >= {_SHORTEST_CERTIFICATE}"))

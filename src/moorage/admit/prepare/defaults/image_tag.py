@@ -7,7 +7,7 @@ the name is not an image reference. Kubernetes: pkg/util/parsers, github.com/dis
 import re
 from functools import lru_cache
 
-_LONGEST_REPOSITORY = 255
+_MAX_REPOSITORY_LENGTH = 255
 _HEX_DIGITS = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 # Repetitions cannot overlap (a component ends in an alphanumeric, a separator has none), so matching is linear.
@@ -27,7 +27,7 @@ def image_tag(image: str) -> str:
     if _is_identifier(image):
         return ""
     found = _is_reference(_normalized(image))
-    if found is None or len(found["path"]) > _LONGEST_REPOSITORY:
+    if found is None or len(found["path"]) > _MAX_REPOSITORY_LENGTH:
         return ""
     digest: str | None = found["digest"]
     if digest is not None and not _is_digest(digest):

@@ -33,7 +33,7 @@ from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 MAX_DEPTH = 250
 # No number with more digits than this is within 64 bits, leading zeros aside.
-_MOST_DIGITS = 20
+_MAX_DIGITS = 20
 
 _RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
 # Function and how tightly it binds.
@@ -283,7 +283,7 @@ class _Parser(TokenStream):
         digits = text[:-1] if unsigned else text
         base = 16 if digits.startswith("0x") else 10
         significant = (digits[2:] if base == 16 else digits).lstrip("0")
-        number = int(significant or "0", base) if len(significant) <= _MOST_DIGITS else UINT_MAX + 1
+        number = int(significant or "0", base) if len(significant) <= _MAX_DIGITS else UINT_MAX + 1
         if unsigned:
             return Literal(at, UInt(number)) if number <= UINT_MAX else self.issue(at, "invalid uint literal")
         if sign is not None:

@@ -20,7 +20,7 @@ from moorage.schedule.framework.plugin import ChosenSlots, Mask
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]+(m|Ki|Mi|Gi)")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-MOST_VALUES = 6  # of the values that would do, so many are tried: the nearest and those that open most nodes
+MAX_VALUES = 6  # of the values that would do, so many are tried: the nearest and those that open most nodes
 
 
 class Kind(StrEnum):
@@ -150,7 +150,7 @@ def as_yaml(value: Any) -> str:
 def few(values: Iterable[tuple[Any, int]]) -> list[Any]:
     """Of (value, nodes) pairs, nearest value first, those worth a try: the nearest, the furthest, the commonest."""
     pairs = list(values)
-    if len(pairs) <= MOST_VALUES:
+    if len(pairs) <= MAX_VALUES:
         return [value for value, _ in pairs]
-    common = sorted(range(1, len(pairs) - 1), key=lambda i: -pairs[i][1])[: MOST_VALUES - 2]
+    common = sorted(range(1, len(pairs) - 1), key=lambda i: -pairs[i][1])[: MAX_VALUES - 2]
     return [pairs[i][0] for i in sorted({0, len(pairs) - 1, *common})]

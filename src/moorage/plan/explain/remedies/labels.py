@@ -15,7 +15,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.plan.explain.remedies.change import (
-    MOST_VALUES,
+    MAX_VALUES,
     Blockers,
     Change,
     Kind,
@@ -32,7 +32,7 @@ from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 
 #: Whom a requirement on labels may change the mind of: spreading may count only nodes that match.
 _PLUGINS = (NodeAffinity.name, PodTopologySpread.name)
-_MOST_LABELLED = 40
+_MAX_LABELLED = 40
 #: Labels that say what a node is; nobody changes that by another label.
 _FACTS = (
     "kubernetes.io/",
@@ -79,7 +79,7 @@ def _selector_changes(blockers: Blockers, slots: ChosenSlots) -> Iterator[Change
     selector = dict(pod.spec.nodeSelector)
     for key, value in selector.items():
         part = f"nodeSelector {key}"
-        for other, _ in _values(blockers, slots, key).most_common(MOST_VALUES):
+        for other, _ in _values(blockers, slots, key).most_common(MAX_VALUES):
             if other != value:
                 changed = {**selector, key: other}
                 yield Change(
@@ -136,7 +136,7 @@ def _other_values(
     operator, values = expression.operator, expression.values
     there = _values(blockers, slots, expression.key)
     if operator == "In":
-        for value, _ in there.most_common(MOST_VALUES):
+        for value, _ in there.most_common(MAX_VALUES):
             if value not in values:
                 yield (*values, value)
     elif operator == "NotIn":
@@ -220,7 +220,7 @@ def _node_labels(blockers: Blockers, slots: ChosenSlots, gates: GateSet) -> Iter
     wanted = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
     labels = [label for label in _possible_labels(blockers.pod) if not label[0].startswith(_FACTS)]
     seen: Counter[tuple[str, str]] = Counter()
-    for slot in slots[:_MOST_LABELLED].tolist():
+    for slot in slots[:_MAX_LABELLED].tolist():
         node = blockers.cluster.nodes.node(slot)
         for key, value in labels:
             changed = {**node.metadata.labels, key: value}

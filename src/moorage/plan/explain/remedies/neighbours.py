@@ -20,7 +20,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TEMPLATE_HASH = "pod-template-hash"
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 _SKEWS = (1, 2, 3, 5, 10, 20, 50, 100)
-_MOST_LABELS = 8
+_MAX_LABELS = 8
 
 
 def affinity_changes(blockers: Blockers) -> Iterator[Change]:
@@ -69,7 +69,7 @@ def _without_labels(pod: Pod) -> Iterator[Change]:
     if any(owner.controller for owner in pod.metadata.ownerReferences):
         return
     labels = dict(pod.metadata.labels)
-    for key, value in list(labels.items())[:_MOST_LABELS]:
+    for key, value in list(labels.items())[:_MAX_LABELS]:
         kept = {name: text for name, text in labels.items() if name != key}
         yield Change(
             Kind.POD_LABEL,

@@ -36,7 +36,7 @@ _CURED_BY_DEPARTURE = (
     VolumeRestrictions.name,
     NodeVolumeLimits.name,
 )
-_MOST_CROWDED, _MOST_DEPARTURES = 4, 10
+_MAX_CROWDED, _MAX_DEPARTURES = 4, 10
 
 
 def resource_changes(blockers: Blockers) -> Iterator[Change]:
@@ -140,11 +140,11 @@ def _quantity(resource: str, value: int) -> Quantity:
 
 def departures(blockers: Blockers) -> Iterator[Change]:
     """Pods that take what is needed: if one of them left, whatever its priority, there might be room."""
-    for slot in blockers.only(*_CURED_BY_DEPARTURE)[:_MOST_CROWDED].tolist():
+    for slot in blockers.only(*_CURED_BY_DEPARTURE)[:_MAX_CROWDED].tolist():
         name = blockers.cluster.nodes.node(slot).metadata.name
         movable = (record for record in blockers.cluster.pods_on[slot].values() if not _belongs_there(record))
         there = sorted(movable, key=lambda record: (record.priority, record.key))
-        for record in there[:_MOST_DEPARTURES]:
+        for record in there[:_MAX_DEPARTURES]:
             yield Change(
                 Kind.OTHER_POD,
                 "departure",

@@ -14,7 +14,7 @@ from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.scheduling import Taint, Toleration
-from moorage.plan.explain.remedies.change import MOST_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.plan.explain.remedies.change import MAX_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.plan.explain.remedies.thresholds import ORDERED, distance, wanted_value
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
@@ -24,7 +24,7 @@ from moorage.schedule.plugins.taint_toleration import TaintToleration
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 #: Whom a toleration may change the mind of: spreading may count only nodes whose taints are tolerated.
 _PLUGINS = (NodeUnschedulable.name, TaintToleration.name, PodTopologySpread.name)
-_MOST_NODES = 3
+_MAX_NODES = 3
 _Missing = dict[str, Counter[Taint]]  # by key, where one key is all that is missing
 
 
@@ -90,7 +90,7 @@ def _additions(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator
     values: Counter[tuple[str, str]] = Counter()
     for taint, nodes in counts.items():
         values[taint.value, taint.effect] += nodes
-    for (value, effect), _ in values.most_common(MOST_VALUES):
+    for (value, effect), _ in values.most_common(MAX_VALUES):
         if value:
             yield _added(blockers, Toleration(key, "Equal", value, effect), 2)
     effects = list(dict.fromkeys(effect for _, effect in values))
@@ -122,11 +122,11 @@ def _written(toleration: Toleration) -> str:
 
 
 def _on_nodes(blockers: Blockers, lone: dict[tuple[Taint, ...], list[int]]) -> Iterator[Change]:
-    for taints, slots in sorted(lone.items(), key=lambda entry: -len(entry[1]))[:MOST_VALUES]:
+    for taints, slots in sorted(lone.items(), key=lambda entry: -len(entry[1]))[:MAX_VALUES]:
         if len(taints) > 1:
             continue
         (taint,) = taints
-        for slot in slots[:_MOST_NODES]:
+        for slot in slots[:_MAX_NODES]:
             node = blockers.cluster.nodes.node(slot)
             yield _uncordoned(node, len(slots)) if taint.key == CORDONED.key else _untainted(node, taint, len(slots))
 

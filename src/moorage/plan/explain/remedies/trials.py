@@ -25,10 +25,10 @@ from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask
 from moorage.schedule.framework.profile import Profile
 
-MOST_TRIALS = 300
-MOST_SUGGESTIONS = 12
+MAX_TRIALS = 300
+MAX_SUGGESTIONS = 12
 _NEAREST = 3
-_MOST_STEPS = 5
+_MAX_STEPS = 5
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class Trials:
         blockers = Blockers(self._pod, self._candidates(self._pod), among)
         worked = []
         for number, change in enumerate(self._proposals(blockers, self._gates, self._programs)):
-            if number >= MOST_TRIALS:
+            if number >= MAX_TRIALS:
                 break
             slots = np.flatnonzero(self._opened(change) & among)
             if len(slots):
@@ -148,7 +148,7 @@ class Trials:
         among = np.zeros(self._cluster.nodes.slots.capacity, np.bool_)
         among[slot] = True
         objections = self._objections(pod, slot)
-        while objections and len(steps) < _MOST_STEPS:
+        while objections and len(steps) < _MAX_STEPS:
             found = self._step(pod, slot, among, objections)
             if found is None:
                 return None
@@ -195,4 +195,4 @@ def best_of(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
             kept.append(one)
     best = [one for kept in by_part.values() for one in kept]
     best.sort(key=lambda one: (-len(one.nodes), one.change.size, one.change.move, one.change.summary))
-    return best[:MOST_SUGGESTIONS]
+    return best[:MAX_SUGGESTIONS]

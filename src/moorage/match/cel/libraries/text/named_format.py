@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from moorage.match.cel.functions import EstimateContext, Node
 
-_LONGEST_PATTERN = 128
+_MAX_PATTERN_LENGTH = 128
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z", re.IGNORECASE | re.ASCII)
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})\Z")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
@@ -136,7 +136,9 @@ def _validate_estimate(
 ) -> CallEstimate | None:
     if not arguments:
         return None
-    return CallEstimate(context.size(arguments[0]).by_factor(STRING_FACTOR).by_factor(_LONGEST_PATTERN * REGEX_FACTOR))
+    return CallEstimate(
+        context.size(arguments[0]).by_factor(STRING_FACTOR).by_factor(_MAX_PATTERN_LENGTH * REGEX_FACTOR)
+    )
 
 
 def _validate_cost(values: Sequence[Any]) -> int:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from moorage.match.cel.functions import EstimateContext, Node
 
-_MOST_MATCHES = 1_000_000
+_MAX_MATCHES = 1_000_000
 
 
 def _compile(pattern: str) -> Any:
@@ -56,8 +56,8 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
             break
         start, end = found.span(0)
         if end > position or start != previous_end:
-            if len(matches) == _MOST_MATCHES:
-                raise CelError(f"result too large: findAll() stops at {_MOST_MATCHES} matches")
+            if len(matches) == _MAX_MATCHES:
+                raise CelError(f"result too large: findAll() stops at {_MAX_MATCHES} matches")
             matches.append(_decoded(raw[start:end]))
         position = end if end > position else _next_code_point(raw, position)
         previous_end = end

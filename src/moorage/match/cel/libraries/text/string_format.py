@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_PRECISION = 6
 _LARGEST_NUMBER = 1_000_000  # larger widths and precisions are refused by Go's formatter
-_MOST_DIGITS = 1100  # a double has no more digits after the point
+_MAX_DIGITS = 1100  # a double has no more digits after the point
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INT64_DIGITS = 19
 
@@ -282,7 +282,7 @@ def _fixed_point(value: Any, clause: Clause) -> str:
     special = _special(number)
     if special is not None:
         return special
-    text = f"{number:,.{min(precision, _MOST_DIGITS)}f}"
+    text = f"{number:,.{min(precision, _MAX_DIGITS)}f}"
     surplus = len(text) - (text.find(".") + 1 + (precision & 0xFF))
     if precision > 0xFF and surplus > 0:
         text = text[:-surplus] + text[-surplus:].rstrip("0")

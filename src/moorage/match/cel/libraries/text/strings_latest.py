@@ -28,7 +28,7 @@ from moorage.match.cel.values import (
 )
 
 _DEFAULT_PRECISION = 6
-_MOST_DIGITS = 1100  # a double has no more digits after the point
+_MAX_DIGITS = 1100  # a double has no more digits after the point
 
 
 def _format(text: str, arguments: list[Any]) -> str:
@@ -55,8 +55,8 @@ def _render(clause: Clause, value: Any) -> str:
         if not is_number(value):
             raise refusal(clause.verb, type_of_value(value).name)
         precision = _DEFAULT_PRECISION if clause.precision is None else clause.precision
-        if precision > _MOST_DIGITS:
-            raise FormatError(f"precision {precision} exceeds the limit of {_MOST_DIGITS}")
+        if precision > _MAX_DIGITS:
+            raise FormatError(f"precision {precision} exceeds the limit of {_MAX_DIGITS}")
         return f"{float(value):.{precision}{clause.verb}}"
     return VERBS[clause.verb].render(value, clause)
 

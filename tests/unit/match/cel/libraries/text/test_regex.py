@@ -53,7 +53,7 @@ def test_a_broken_pattern() -> None:
 
 
 def test_matches_are_not_collected_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regex, "_MOST_MATCHES", 3)
+    monkeypatch.setattr(regex, "_MAX_MATCHES", 3)
     assert len(call(regex.FUNCTIONS, "string_find_all_string", "aaa", "a")) == 3
     with pytest.raises(CelError, match="result too large"):
         call(regex.FUNCTIONS, "string_find_all_string", "aaaa", "a")
