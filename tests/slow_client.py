@@ -22,53 +22,53 @@ class SlowClient:
     async def _there(self) -> None:
         await asyncio.sleep(self._lag())
 
-    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
+    async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
         await self._there()
-        return await self._client.get(facts, name, namespace)
+        return await self._client.get(kind, name, namespace)
 
-    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         await self._there()
-        found = await self._client.list_all(facts, namespace, labels=labels, fields=fields)
+        found = await self._client.list_all(kind, namespace, labels=labels, fields=fields)
         await self._there()
         return found
 
     async def watch(
-        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, kind: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
-        async for events in self._client.watch(facts, revision, namespace, labels=labels, fields=fields):
+        async for events in self._client.watch(kind, revision, namespace, labels=labels, fields=fields):
             await self._there()
             yield events
 
-    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
+    async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         await self._there()
-        made = await self._client.create(facts, document, namespace)
+        made = await self._client.create(kind, document, namespace)
         await self._there()
         return made
 
-    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         await self._there()
-        made = await self._client.update(facts, document, subresource=subresource)
+        made = await self._client.update(kind, document, subresource=subresource)
         await self._there()
         return made
 
     async def patch(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
         *,
         subresource: str = "",
-        kind: PatchType = PatchType.STRATEGIC,
+        patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
         await self._there()
-        made = await self._client.patch(facts, name, namespace, patch, subresource=subresource, kind=kind)
+        made = await self._client.patch(kind, name, namespace, patch, subresource=subresource, patch_type=patch_type)
         await self._there()
         return made
 
     async def delete(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -79,7 +79,7 @@ class SlowClient:
     ) -> None:
         await self._there()
         await self._client.delete(
-            facts,
+            kind,
             name,
             namespace,
             uid=uid,

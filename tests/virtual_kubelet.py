@@ -101,7 +101,7 @@ class VirtualKubelet:
         patch = {"metadata": {"uid": pod.uid}, "status": status}
         with suppress(ApiError):
             await self._client.patch(
-                POD, pod.name, pod.namespace, patch, subresource="status", kind=PatchType.STRATEGIC
+                POD, pod.name, pod.namespace, patch, subresource="status", patch_type=PatchType.STRATEGIC
             )
 
 

@@ -40,7 +40,7 @@ async def add_node(cluster: VirtualCluster, name: str, labels: Raw | None = None
 
 
 async def change_node(cluster: VirtualCluster, name: str, patch: Raw) -> None:
-    await cluster.client.patch(NODE, name, "", patch, kind=PatchType.MERGE)
+    await cluster.client.patch(NODE, name, "", patch, patch_type=PatchType.MERGE)
 
 
 def taint(key: str, value: str = "", effect: str = "NoSchedule") -> Raw:

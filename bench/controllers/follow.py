@@ -74,7 +74,7 @@ _EVENTS = msgspec.json.Decoder(_Event)
 class Deployments:
     """Who has all its pods, new ones, and no others; and at which generation."""
 
-    facts = DEPLOYMENTS
+    kind = DEPLOYMENTS
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -100,7 +100,7 @@ class Deployments:
 class Pods:
     """Where each pod is; how many were made, were told to go, and went; the most that an owner had at a time."""
 
-    facts = PODS
+    kind = PODS
 
     def __init__(self) -> None:
         self.node_of: dict[str, str] = {}
@@ -148,7 +148,7 @@ class Follower:
 
     def __init__(self, seen: Deployments | Pods, requests: Requests, sender: Sender, changed: asyncio.Event) -> None:
         self._seen, self._changed = seen, changed
-        self._watch = WatchLines(seen.facts, requests, sender, self._receive)
+        self._watch = WatchLines(seen.kind, requests, sender, self._receive)
         self.failure: RunFailed | None = None
 
     async def begin(self) -> None:

@@ -28,8 +28,8 @@ _WATCH_SECONDS = "3600"
 class WatchLines:
     """See the module. `receive` gets lines, and returns the last revision in them, or nothing."""
 
-    def __init__(self, facts: Kind, requests: Requests, sender: Sender, receive: Callable[[bytes], str]) -> None:
-        self._facts, self._path = facts, collection_path(facts, "")
+    def __init__(self, kind: Kind, requests: Requests, sender: Sender, receive: Callable[[bytes], str]) -> None:
+        self._facts, self._path = kind, collection_path(kind, "")
         self._requests, self._sender, self._receive = requests, sender, receive
         self._revision = ""
 

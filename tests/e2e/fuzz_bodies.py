@@ -103,9 +103,9 @@ def exchanged(random: Random, data: bytes) -> bytes:
     return bytes(changed)
 
 
-def protobuf_of(random: Random, facts: Kind) -> bytes:
+def protobuf_of(random: Random, kind: Kind) -> bytes:
     """A message with Kubernetes' envelope: its fields are random numbers with random contents, nested at random."""
-    about = _bytes_field(1, facts.api_version.encode()) + _bytes_field(2, facts.kind.encode())
+    about = _bytes_field(1, kind.api_version.encode()) + _bytes_field(2, kind.name.encode())
     metadata = _bytes_field(1, b"a") + _bytes_field(3, b"default") + _message(random, 0)
     message = _bytes_field(1, metadata) + _message(random, 0)
     body = b"k8s\x00" + _bytes_field(1, about) + _bytes_field(2, message)

@@ -78,15 +78,15 @@ def fine(facts: Kind, name: str, namespace: str) -> Raw:
     metadata: Raw = {"name": name, "labels": {"app": "web"}}
     if facts.namespaced:
         metadata["namespace"] = namespace
-    document: Raw = {"apiVersion": facts.api_version, "kind": facts.kind, "metadata": metadata}
-    if facts.kind == "Event":
+    document: Raw = {"apiVersion": facts.api_version, "kind": facts.name, "metadata": metadata}
+    if facts.name == "Event":
         about = {"kind": "Pod", "name": "web", "namespace": namespace}
         if facts.api_version == "v1":
             return {**document, "involvedObject": about, "reason": "Tested", "message": "words", "type": "Normal"}
         said = {"regarding": about, "reason": "Tested", "note": "words", "type": "Normal", "action": "Testing"}
         who = {"reportingController": "example.com/test", "reportingInstance": "me"}
         return {**document, **said, **who, "eventTime": "2026-01-02T03:04:05.000001Z"}
-    return {**document, **copied(_FINE.get(facts.kind, {}))}
+    return {**document, **copied(_FINE.get(facts.name, {}))}
 
 
 def copied(value: Any) -> Any:

@@ -106,18 +106,18 @@ class RequestMaker:
         which = self.random.random()
         if which < 0.10:
             return self._anywhere()
-        facts = self.random.choice(ALL_KINDS)
+        kind = self.random.choice(ALL_KINDS)
         if which < 0.40:
-            return self._write(facts, "POST", "")
+            return self._write(kind, "POST", "")
         if which < 0.52:
-            return self._write(facts, "PUT", self.random.choice(_NAMES))
+            return self._write(kind, "PUT", self.random.choice(_NAMES))
         if which < 0.75:
-            return self._patch(facts)
+            return self._patch(kind)
         if which < 0.83:
-            return self._below(facts)
+            return self._below(kind)
         if which < 0.90:
-            return self._delete(facts)
-        return self._read(facts)
+            return self._delete(kind)
+        return self._read(kind)
 
     def _anywhere(self) -> Asked:
         """A path of no resource, or a wrong method for it."""
@@ -129,44 +129,44 @@ class RequestMaker:
         body = json.dumps(self.odd.value()).encode() if random.random() < 0.5 else b""
         return Asked(random.choice(_METHODS), path + self._query(), self._headers(), body)
 
-    def _write(self, facts: Kind, method: str, name: str) -> Asked:
+    def _write(self, kind: Kind, method: str, name: str) -> Asked:
         random = self.random
         namespace = self._namespace()
-        document = self._document(facts, name or random.choice(_NAMES), namespace)
+        document = self._document(kind, name or random.choice(_NAMES), namespace)
         if method == "PUT" and random.random() < 0.4:
             name += "/status"
-        body, content_type = self._encoded(document, facts)
-        return Asked(method, self._path(facts, namespace, name) + self._query(), self._headers(content_type), body)
+        body, content_type = self._encoded(document, kind)
+        return Asked(method, self._path(kind, namespace, name) + self._query(), self._headers(content_type), body)
 
-    def _document(self, facts: Kind, name: str, namespace: str) -> Any:
+    def _document(self, kind: Kind, name: str, namespace: str) -> Any:
         which = self.random.random()
         if which < 0.2:
-            return fine(facts, name, namespace)
+            return fine(kind, name, namespace)
         if which < 0.55:
-            return self.odd.mutated(fine(facts, name, namespace))
-        drawn = self.odd.drawn(facts, name, namespace)
+            return self.odd.mutated(fine(kind, name, namespace))
+        drawn = self.odd.drawn(kind, name, namespace)
         return drawn if which < 0.85 else self.odd.mutated(drawn)
 
-    def _encoded(self, document: Any, facts: Kind) -> tuple[bytes, str]:
+    def _encoded(self, document: Any, kind: Kind) -> tuple[bytes, str]:
         which = self.random.random()
         if which < 0.80:
             return json.dumps(document).encode(), "application/json"
         if which < 0.92:
             return disfigured(self.random, document)
-        return protobuf_of(self.random, facts), "application/vnd.kubernetes.protobuf"
+        return protobuf_of(self.random, kind), "application/vnd.kubernetes.protobuf"
 
-    def _patch(self, facts: Kind) -> Asked:
+    def _patch(self, kind: Kind) -> Asked:
         random = self.random
         namespace, name = self._namespace(), random.choice(_NAMES)
         language = random.choice(_PATCHES)
         below = random.choice(("", "", "", "/status", "/scale"))
         patch: Any
         if language == _PATCHES[0]:
-            patch = self._operations(facts)
+            patch = self._operations(kind)
         elif language == _PATCHES[3]:
-            patch = self._document(facts, name, namespace)
+            patch = self._document(kind, name, namespace)
         else:
-            drawn = self.odd.drawn(facts, name, namespace)
+            drawn = self.odd.drawn(kind, name, namespace)
             patch = {key: drawn[key] for key in random.sample(list(drawn), random.randrange(1, len(drawn)))}
             if random.random() < 0.5:
                 patch = self.odd.mutated(patch)
@@ -174,9 +174,9 @@ class RequestMaker:
         if random.random() < 0.06:
             body, _ = disfigured(random, patch)
         query = self._query("fieldManager=me&force=true") if language == _PATCHES[3] else self._query()
-        return Asked("PATCH", self._path(facts, namespace, name + below) + query, self._headers(language), body)
+        return Asked("PATCH", self._path(kind, namespace, name + below) + query, self._headers(language), body)
 
-    def _operations(self, facts: Kind) -> Any:
+    def _operations(self, kind: Kind) -> Any:
         random = self.random
         pointers = [
             "",
@@ -211,7 +211,7 @@ class RequestMaker:
             "/metadata/finalizers",
             "/metadata/ownerReferences",
         ]
-        pointers += [f"/{field}" for field in fine(facts, "a", "b")]
+        pointers += [f"/{field}" for field in fine(kind, "a", "b")]
         operations: list[Any] = []
         for _ in range(random.randrange(1, 5)):
             operation: Raw = {
@@ -225,37 +225,37 @@ class RequestMaker:
             operations.append(self.odd.mutated(operation) if random.random() < 0.1 else operation)
         return self.odd.mutated(operations) if random.random() < 0.1 else operations
 
-    def _below(self, facts: Kind) -> Asked:
+    def _below(self, kind: Kind) -> Asked:
         random = self.random
         below = random.choice(_SUBRESOURCES)
-        able = [row.facts for row in RESOURCES.values() if row.subresource(below) is not None]
-        facts = random.choice(able) if able and random.random() < 0.8 else facts
+        able = [row.kind for row in RESOURCES.values() if row.subresource(below) is not None]
+        kind = random.choice(able) if able and random.random() < 0.8 else kind
         namespace, name = self._namespace(), random.choice(_NAMES)
-        document = _BELOW.get(below) or self.odd.drawn(facts, name, namespace)
+        document = _BELOW.get(below) or self.odd.drawn(kind, name, namespace)
         document = self.odd.mutated({**document, "metadata": {"name": name}} if random.random() < 0.8 else document)
-        body, content_type = self._encoded(document, facts)
+        body, content_type = self._encoded(document, kind)
         method = random.choice(("GET", "POST", "PUT", "POST", "PUT", "DELETE"))
-        target = self._path(facts, namespace, f"{name}/{below}") + self._query()
+        target = self._path(kind, namespace, f"{name}/{below}") + self._query()
         return Asked(method, target, self._headers(content_type), body)
 
-    def _delete(self, facts: Kind) -> Asked:
+    def _delete(self, kind: Kind) -> Asked:
         random = self.random
         body = b""
         if random.random() < 0.5:
             wanted = {key: _DELETE[key] for key in random.sample(list(_DELETE), random.randrange(len(_DELETE)))}
             body = json.dumps(self.odd.mutated(wanted) if random.random() < 0.7 else wanted).encode()
         name = random.choice((*_NAMES, "")) if random.random() < 0.9 else self.odd.word()
-        target = self._path(facts, self._namespace(), name) + self._query()
+        target = self._path(kind, self._namespace(), name) + self._query()
         return Asked("DELETE", target, self._headers(random.choice(("", "application/json"))), body)
 
-    def _read(self, facts: Kind) -> Asked:
+    def _read(self, kind: Kind) -> Asked:
         name = self.random.choice(("", "", *_NAMES, quote(self.odd.word(), safe="")))
-        return Asked("GET", self._path(facts, self._namespace(), name) + self._query(), self._headers())
+        return Asked("GET", self._path(kind, self._namespace(), name) + self._query(), self._headers())
 
-    def _path(self, facts: Kind, namespace: str, name: str) -> str:
-        root = f"/apis/{facts.api_version}" if facts.group else f"/api/{facts.api_version}"
-        where = f"/namespaces/{quote(namespace)}" if facts.namespaced and namespace else ""
-        return f"{root}{where}/{facts.plural}" + (f"/{name}" if name else "")
+    def _path(self, kind: Kind, namespace: str, name: str) -> str:
+        root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.api_version}"
+        where = f"/namespaces/{quote(namespace)}" if kind.namespaced and namespace else ""
+        return f"{root}{where}/{kind.plural}" + (f"/{name}" if name else "")
 
     def _namespace(self) -> str:
         return self.random.choice(_NAMESPACES)

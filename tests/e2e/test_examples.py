@@ -51,19 +51,19 @@ def folders_refused_without(gate: str) -> set[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_an_example_is_accepted_with_its_gate_and_has_the_findings_it_names(folder: str) -> None:
-    facts = facts_of(folder)
-    command = shlex.split(facts["run"].strip("`"))
-    assert command == ["moorage", "lint", f"--feature-gates={facts['gate'].strip('`')}=true", f"examples/{folder}"]
+    kind = facts_of(folder)
+    command = shlex.split(kind["run"].strip("`"))
+    assert command == ["moorage", "lint", f"--feature-gates={kind['gate'].strip('`')}=true", f"examples/{folder}"]
     found = {finding["rule"] for finding in findings_of(*command[1:])}
     assert not found & REFUSALS
-    assert found == set(re.findall(r"\[`([a-z-]+)`\]", facts["findings"]))
+    assert found == set(re.findall(r"\[`([a-z-]+)`\]", kind["findings"]))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_an_example_without_its_gate_fares_as_its_readme_says(folder: str) -> None:
-    facts = facts_of(folder)
-    refused = folder in folders_refused_without(facts["gate"].strip("`"))
-    assert refused == (facts["with the gate off"] == "rejected")
+    kind = facts_of(folder)
+    refused = folder in folders_refused_without(kind["gate"].strip("`"))
+    assert refused == (kind["with the gate off"] == "rejected")
 
 
 def test_the_index_lists_every_folder_with_its_gate() -> None:

@@ -49,10 +49,10 @@ def test_every_fine_document_is_fine() -> None:
         for facts in KINDS.values():
             root = f"/apis/{facts.api_version}" if facts.group else "/api/v1"
             where = "/namespaces/default" if facts.namespaced else ""
-            name = "web" if facts.api_version != "v1" or facts.kind != "Event" else "event"
+            name = "web" if facts.api_version != "v1" or facts.name != "Event" else "event"
             body = json.dumps(fine(facts, name, "default")).encode()
             asked = Asked("POST", f"{root}{where}/{facts.plural}", {"content-type": _JSON}, body)
-            assert await tried(handler, asked) == (201, ""), facts.kind
+            assert await tried(handler, asked) == (201, ""), facts.name
 
     asyncio.run(main())
 

@@ -26,15 +26,15 @@ _FORMS = (
 async def _shown_in_every_form(handler: Handler, api: Api) -> list[str]:
     """Whatever got stored can be read: as the type of its kind, and in each form that clients ask for."""
     problems = []
-    for facts in ALL_KINDS:
-        for stored in (await api.store.list(prefix_of(facts))).items:
+    for kind in ALL_KINDS:
+        for stored in (await api.store.list(prefix_of(kind))).items:
             try:
-                convert_view(decode(facts, stored), facts.view)
+                convert_view(decode(kind, stored), kind.view)
             except Exception:
-                problems.append(f"stored, but no {facts.kind}: {stored.value[:2000]!r}\n{traceback.format_exc()}")
-        path = f"/apis/{facts.api_version}" if facts.group else "/api/v1"
+                problems.append(f"stored, but no {kind.name}: {stored.value[:2000]!r}\n{traceback.format_exc()}")
+        path = f"/apis/{kind.api_version}" if kind.group else "/api/v1"
         for accept in _FORMS:
-            asked = Asked("GET", f"{path}/{facts.plural}", {"accept": accept})
+            asked = Asked("GET", f"{path}/{kind.plural}", {"accept": accept})
             code, problem = await tried(handler, asked)
             if code != 200:
                 problems.append(f"{asked}\n{problem}")
@@ -59,11 +59,11 @@ async def _fuzz(seed: int, count: int) -> tuple[dict[int, int], dict[str, tuple[
         if problem:
             failures.setdefault(_place(problem), (asked, problem))
         if number % 250 == 0:
-            for facts in ALL_KINDS:  # something to break again
-                where = "/namespaces/default" if facts.namespaced else ""
-                root = f"/apis/{facts.api_version}" if facts.group else "/api/v1"
-                body = msgspec.json.encode(fine(facts, "web", "default"))
-                posted = Asked("POST", f"{root}{where}/{facts.plural}", {"content-type": "application/json"}, body)
+            for kind in ALL_KINDS:  # something to break again
+                where = "/namespaces/default" if kind.namespaced else ""
+                root = f"/apis/{kind.api_version}" if kind.group else "/api/v1"
+                body = msgspec.json.encode(fine(kind, "web", "default"))
+                posted = Asked("POST", f"{root}{where}/{kind.plural}", {"content-type": "application/json"}, body)
                 code, problem = await tried(handler, posted)
                 assert code in (201, 409, 403), (posted, code, problem)
     for problem in await _shown_in_every_form(handler, api):

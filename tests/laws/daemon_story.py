@@ -229,7 +229,7 @@ class _Actor:
 
     async def _change(self, spec: Raw) -> None:
         patch = {"spec": {"template": {"spec": spec}}}
-        await self._cluster.client.patch(DAEMON_SET, "agent", "default", patch, kind=PatchType.STRATEGIC)
+        await self._cluster.client.patch(DAEMON_SET, "agent", "default", patch, patch_type=PatchType.STRATEGIC)
 
     async def _pod(self, number: int) -> Object | None:
         """Names are random: pods are told apart by their nodes and ages."""

@@ -58,15 +58,15 @@ def test_no_node_gets_a_pod_too_many(story: Story) -> None:
 class _Blind(DaemonSetController):
     """Sees new nodes, and not what becomes of them."""
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if facts is NODE and old is not None else super().concerns(facts, old, new, world)
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return () if kind is NODE and old is not None else super().concerns(kind, old, new, world)
 
 
 class _Deaf(DaemonSetController):
     """Hears of new pods, and not that they go."""
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if facts is POD and new is None else super().concerns(facts, old, new, world)
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return () if kind is POD and new is None else super().concerns(kind, old, new, world)
 
 
 @pytest.mark.parametrize("broken", [_Blind, _Deaf])

@@ -136,15 +136,15 @@ class Story:
     async def _born(self, step: Born) -> None:
         child = len(self.objects)
         owners = {self._number(owner): blocks for owner, blocks in step.owners} if self.objects else {}
-        facts = POD if step.is_pod else MAP
+        kind = POD if step.is_pod else MAP
         metadata = {
             "name": f"o{child}",
             "ownerReferences": [self._owner(one, blocks) for one, blocks in owners.items()],
         }
-        document = {"apiVersion": "v1", "kind": facts.kind, "metadata": metadata}
+        document = {"apiVersion": "v1", "kind": kind.name, "metadata": metadata}
         if step.is_pod:
             document["spec"] = {"containers": [{"name": "main", "image": "example.com/app"}]}
-        self.objects.append(await self.client.create(facts, document, "default"))
+        self.objects.append(await self.client.create(kind, document, "default"))
         self.reference.born(child, set(owners))
 
     async def _adopted(self, step: Adopted) -> None:
@@ -153,7 +153,7 @@ class Story:
         if child == owner:
             return
         patch = {"metadata": {"ownerReferences": [self._owner(owner, step.blocks)]}}
-        await self.client.patch(found.facts, found.name, "default", patch)
+        await self.client.patch(found.kind, found.name, "default", patch)
         self.adopted.add(child)
         if child in self.reference.owners:
             self.reference.adopted(child, owner)
@@ -162,13 +162,13 @@ class Story:
         which = self._number(step.which)
         found = self.objects[which]
         self.deleted.add(which)
-        await self.client.delete(found.facts, found.name, "default", propagation=step.policy)
+        await self.client.delete(found.kind, found.name, "default", propagation=step.policy)
         if which in self.reference.owners:
             self.reference.deleted(which, step.policy)
 
     def _owner(self, number: int, blocks: bool) -> dict[str, object]:
         owner = self.objects[number]
-        named = {"apiVersion": "v1", "kind": owner.facts.kind, "name": owner.name, "uid": owner.uid}
+        named = {"apiVersion": "v1", "kind": owner.kind.name, "name": owner.name, "uid": owner.uid}
         return {**named, "blockOwnerDeletion": blocks}
 
     async def left(self) -> dict[int, Object]:

@@ -115,7 +115,7 @@ class World:
             api.bind_now(key, "", f"n{step[2]}")
         elif what == "repeat":
             # The last thing that the watch said of the pod is said again.
-            said = [e.object for facts, e in api.history[: api.visible] if facts is POD and e.object.key == key]
+            said = [e.object for kind, e in api.history[: api.visible] if kind is POD and e.object.key == key]
             if said and api.objects[POD].get(key) is said[-1]:
                 live.feed.handler(POD)([Difference(said[-1], said[-1])])
         await settle(step[1] if what == "time" else 0.0)

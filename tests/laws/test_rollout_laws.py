@@ -57,8 +57,8 @@ def test_a_rolling_update_stays_within_its_bounds(story: Story) -> None:
 class _Deaf(ReplicaSetController):
     """Hears of new pods, and not of what becomes of them."""
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if facts is POD and old is not None else super().concerns(facts, old, new, world)
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return () if kind is POD and old is not None else super().concerns(kind, old, new, world)
 
 
 class _Generous(ReplicaSetController):

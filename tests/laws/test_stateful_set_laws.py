@@ -194,7 +194,7 @@ async def _take(cluster: VirtualCluster, kubelet: VirtualKubelet, witness: Witne
     witness.excuse()
     if what in changes:
         spec = {"spec": changes[what]}
-        await cluster.client.patch(STATEFUL_SET, "web", "default", spec, kind=PatchType.STRATEGIC)
+        await cluster.client.patch(STATEFUL_SET, "web", "default", spec, patch_type=PatchType.STRATEGIC)
     elif what == "kill":
         await cluster.stop()
         await cluster.settle(amount)
@@ -238,8 +238,8 @@ def test_no_number_twice_and_none_before_its_time(story: Story) -> None:
 class _Deaf(StatefulSetController):
     """Does not hear that pods are gone."""
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if facts is POD and new is None else super().concerns(facts, old, new, world)
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return () if kind is POD and new is None else super().concerns(kind, old, new, world)
 
 
 def test_the_law_notices_who_does_not_hear_of_deletions() -> None:

@@ -51,7 +51,7 @@ def known(cluster: Cluster) -> dict[str, Any]:
         "limits": {(d, host[s]): int(storage.attachments.limits(d)[s]) for d in DRIVERS for s in host},
         "users": {key: {host[s]: pods for s, pods in users.items()} for key, users in storage.users.items()},
         "classes": {name: sorted(storage.in_class(name)) for name in ("slow", "made")},
-        "facts": [facts_key(storage.facts(asked, ClaimUse(name, False))) for name in NAMES],
+        "facts": [facts_key(storage.kind(asked, ClaimUse(name, False))) for name in NAMES],
     }
 
 

@@ -20,8 +20,8 @@ def test_every_resource_is_in_the_table_as_it_is() -> None:
         for kind, group, names, verbs, subresources in ROW.findall(PAGE.read_text(encoding="utf-8"))
     }
     there = {
-        (resource.facts.kind, resource.facts.api_version): (
-            [resource.facts.plural, *resource.short_names],
+        (resource.kind.name, resource.kind.api_version): (
+            [resource.kind.plural, *resource.short_names],
             set(resource.verbs),
             {sub.name for sub in resource.subresources},
         )

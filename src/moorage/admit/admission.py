@@ -115,7 +115,7 @@ def admit(
         return Rejected(facts, _name(raw), tuple(errors), warnings=warnings, object=raw, view=view)
     try:
         for plugin in plugins:
-            plugin.validate(facts.kind, raw, old)
+            plugin.validate(facts.name, raw, old)
     except Forbidden as refusal:
         return Rejected(facts, _name_to_be(new), forbidden=str(refusal), warnings=warnings, object=raw, view=view)
     except ApiError as error:
@@ -129,7 +129,7 @@ def admit(
 def _as_read_from_the_store(old: Raw, facts: Kind, row: KindRow) -> Raw:
     """The real server defaults what it reads, too: the old object may be older than some default."""
     if kind_of(old) is not facts:
-        raise ValueError(f"a {facts.kind} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
+        raise ValueError(f"a {facts.name} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
     old = copy_document(old)
     row.default(old)
     return old
@@ -149,13 +149,13 @@ def _complete(
         complete_metadata(raw, old, request, namespaced=facts.namespaced)
     row.default(raw)
     for plugin in plugins:
-        plugin.admit(facts.kind, raw, old)
+        plugin.admit(facts.name, raw, old)
     row.prepare(raw, old, gates)
 
 
 def _warnings(facts: Kind, view: Any, old_view: Any) -> list[str]:
     if old_view is None:
-        warnings = name_warnings(facts.kind, view.metadata.name)
+        warnings = name_warnings(facts.name, view.metadata.name)
         if isinstance(view, Pod):
             return warnings + pod_warnings(view.metadata, view.spec, "")
     else:

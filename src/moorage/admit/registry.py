@@ -272,6 +272,6 @@ REGISTRY: dict[str, KindRow] = {
 }
 
 
-def row_of(facts: Kind) -> KindRow | None:
+def row_of(kind: Kind) -> KindRow | None:
     """The row of a kind; of the two groups that have Events, the newer one's is named with its group."""
-    return REGISTRY.get(_NAMED_WITH_GROUP.get(facts.api_version, facts.kind))
+    return REGISTRY.get(_NAMED_WITH_GROUP.get(kind.api_version, kind.name))

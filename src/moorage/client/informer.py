@@ -56,7 +56,7 @@ class Informer:
         now: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self.facts = facts
+        self.kind = facts
         self.cache: dict[str, Object] = {}
         self.revision = 0
         self.problem = ""  # why there is no watch at the moment; empty while there is one
@@ -104,11 +104,11 @@ class Informer:
         """Seconds to wait before the next try."""
         self.problem = why
         doing = "watch" if self._listed else "list"
-        _LOG.warning(f"Failed to {doing}, will try again", resource=self.facts.plural, err=why)
+        _LOG.warning(f"Failed to {doing}, will try again", resource=self.kind.plural, err=why)
         return self._before_retry.delay()
 
     async def _list(self) -> None:
-        listing = await self._client.list_all(self.facts, self._namespace, labels=self._labels, fields=self._fields)
+        listing = await self._client.list_all(self.kind, self._namespace, labels=self._labels, fields=self._fields)
         differences = self._compare(listing)
         self.revision = listing.revision
         self._listed = True
@@ -143,7 +143,7 @@ class Informer:
     async def _watch(self) -> None:
         """Until the server ends it, or something breaks."""
         started, heard = self._now(), False
-        watch = self._client.watch(self.facts, self.revision, self._namespace, labels=self._labels, fields=self._fields)
+        watch = self._client.watch(self.kind, self.revision, self._namespace, labels=self._labels, fields=self._fields)
         async with aclosing(watch):
             async for events in watch:
                 if not heard:

@@ -35,13 +35,13 @@ class Object:
     Neither may be changed: others look at the same ones.
     """
 
-    __slots__ = ("_body", "_raw", "_view", "facts", "key", "revision")
+    __slots__ = ("_body", "_raw", "_view", "key", "kind", "revision")
 
     def __init__(
-        self, facts: Kind, key: str, revision: int, body: bytes = b"", raw: Raw | None = None, view: Any = None
+        self, kind: Kind, key: str, revision: int, body: bytes = b"", raw: Raw | None = None, view: Any = None
     ) -> None:
         """`key` is `namespace/name`, or the name alone; `body` is JSON. At least one of the last three is given."""
-        self.facts, self.key, self.revision = facts, key, revision
+        self.kind, self.key, self.revision = kind, key, revision
         self._body, self._raw, self._view = body, raw, view
 
     @property
@@ -54,7 +54,7 @@ class Object:
     def view(self) -> Any:
         """The typed view, of the class that `facts.view` names."""
         if self._view is None:
-            self._view = convert_view(self._decode_briefly() if self._raw is None else self._raw, self.facts.view)
+            self._view = convert_view(self._decode_briefly() if self._raw is None else self._raw, self.kind.view)
         return self._view
 
     def _decode_briefly(self) -> Raw:
@@ -138,14 +138,14 @@ class NotSent(Unreachable):
 class Client(Protocol):
     """See the module. `namespace` is "" for kinds without one and, when listing and watching, for all of them."""
 
-    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object: ...
+    async def get(self, kind: Kind, name: str, namespace: str = "") -> Object: ...
 
-    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         """All of them, however many pages it takes; `labels` and `fields` are selectors."""
         ...
 
     def watch(
-        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, kind: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         """Batches of changes after `revision`, in order. Ends when the server ends it: watch again from the last one.
 
@@ -153,26 +153,26 @@ class Client(Protocol):
         """
         ...
 
-    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object: ...
+    async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object: ...
 
-    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         """Replace; metadata.resourceVersion, if there is one, must be the newest (else ApiError, Conflict)."""
         ...
 
     async def patch(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
         *,
         subresource: str = "",
-        kind: PatchType = PatchType.STRATEGIC,
+        patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object: ...
 
     async def delete(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str = "",
         *,

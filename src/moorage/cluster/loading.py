@@ -82,7 +82,7 @@ async def _apply(client: Client, document: Document) -> None:
     try:
         if name:
             place = namespace if facts.namespaced else ""
-            await client.patch(facts, name, place, patch, kind=PatchType.APPLY)
+            await client.patch(facts, name, place, patch, patch_type=PatchType.APPLY)
         else:
             await client.create(facts, patch, namespace if facts.namespaced else "")
     except ApiError as error:

@@ -60,8 +60,8 @@ class PodGarbageController:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is _NODE:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is _NODE:
             return self._node_changed(old, new, world)
         if new is None:
             if old is None:

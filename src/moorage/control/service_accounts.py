@@ -23,8 +23,8 @@ class ServiceAccountController:
     name = "serviceaccount-controller"
     watches: tuple[Kind, ...] = (NAMESPACE, SERVICE_ACCOUNT)
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is NAMESPACE:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is NAMESPACE:
             return (new.name,) if new is not None else ()
         return (old.namespace,) if new is None and old is not None else ()
 

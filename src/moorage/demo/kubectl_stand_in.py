@@ -218,13 +218,13 @@ class StandIn:
 
     def _create_job(self, line: Line) -> Iterator[str]:
         jobs, name, _ = self._object(line.words[1:])
-        if jobs.kind != "Job":
+        if jobs.name != "Job":
             raise NotUnderstood("error: without kubectl only jobs are created, and from a CronJob")
         crons, source, _ = self._object([line.option("from")])
         namespace = _namespace(jobs, line)
         template = self._wire.get(object_path(crons, source, namespace))["spec"]["jobTemplate"]
         annotations = {"cronjob.kubernetes.io/instantiate": "manual"}
-        job = {"apiVersion": jobs.api_version, "kind": jobs.kind, "spec": template["spec"]}
+        job = {"apiVersion": jobs.api_version, "kind": jobs.name, "spec": template["spec"]}
         job["metadata"] = {**template.get("metadata", {}), "name": name, "annotations": annotations}
         self._wire.post(collection_path(jobs, namespace), job)
         yield f"{_called(jobs)}/{name} created\n"
@@ -240,8 +240,8 @@ class StandIn:
         first, *rest = words or [""]
         kind, slash, name = first.partition("/")
         for resource in RESOURCES.values():
-            if kind in (resource.facts.plural, resource.singular, *resource.short_names):
-                return resource.facts, [name, *rest] if slash else rest
+            if kind in (resource.kind.plural, resource.singular, *resource.short_names):
+                return resource.kind, [name, *rest] if slash else rest
         raise NotUnderstood(f'error: the server doesn\'t have a resource type "{kind}"')
 
 
@@ -258,7 +258,7 @@ def _number(text: str) -> int:
 
 def _called(facts: Kind) -> str:
     """The kind as kubectl writes it before a name."""
-    return ".".join(filter(None, (facts.kind.lower(), facts.group)))
+    return ".".join(filter(None, (facts.name.lower(), facts.group)))
 
 
 def merge_patch_to(before: Raw, after: Raw) -> Raw:

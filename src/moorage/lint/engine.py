@@ -123,7 +123,7 @@ class Linter:
             self.outcome.rejected_otherwise = True
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
-            subject = Subject(document, facts.kind, result.view, pod_part_of(facts.kind, result.view), facts, lines)
+            subject = Subject(document, facts.name, result.view, pod_part_of(facts.name, result.view), facts, lines)
             complaints += self._judge(subject, result)
         for complaint in complaints:
             location = document.location(complaint.path)

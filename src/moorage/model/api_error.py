@@ -87,8 +87,8 @@ def bad_request(why: str) -> ApiError:
 
 def invalid(facts: Kind, name: str, message: str, causes: list[Raw]) -> ApiError:
     """A refusal with causes; most are made by `moorage.admit`."""
-    kind = f"{facts.kind}.{facts.group}" if facts.group else facts.kind
-    details: Raw = {"name": name, "group": facts.group, "kind": facts.kind, "causes": causes}
+    kind = f"{facts.name}.{facts.group}" if facts.group else facts.name
+    details: Raw = {"name": name, "group": facts.group, "kind": facts.name, "causes": causes}
     return failure(422, "Invalid", f'{kind} "{name}" is invalid: {message}', details)
 
 

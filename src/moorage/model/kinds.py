@@ -49,7 +49,7 @@ class Kind(NamedTuple):
     """What is known of a kind. `template` are the steps to its pod template; a pod is none and has none."""
 
     api_version: str
-    kind: str
+    name: str
     plural: str
     namespaced: bool
     view: type[View]
@@ -64,8 +64,8 @@ class Kind(NamedTuple):
 _TEMPLATE = ("spec", "template")
 
 KINDS: dict[tuple[str, str], Kind] = {
-    (facts.api_version, facts.kind): facts
-    for facts in (
+    (kind.api_version, kind.name): kind
+    for kind in (
         Kind("v1", "Pod", "pods", True, Pod),
         Kind("v1", "Node", "nodes", False, Node),
         Kind("v1", "Namespace", "namespaces", False, Namespace),
@@ -103,8 +103,8 @@ def kind_of(raw: dict[str, Any]) -> Kind | None:
 
 def view_of(raw: dict[str, Any]) -> View | None:
     """The typed view of a document, or None if Moorage does not know its kind. Raises ConversionError."""
-    facts = kind_of(raw)
-    return None if facts is None else convert_view(raw, facts.view)
+    kind = kind_of(raw)
+    return None if kind is None else convert_view(raw, kind.view)
 
 
 def decode_errors(document: Document, error: ConversionError) -> list[DecodeError]:

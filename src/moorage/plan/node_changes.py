@@ -97,4 +97,4 @@ def _with_taints(item: Item, taints: list[Raw], gates: GateSet, *, unschedulable
     result = admit(raw, raw | {"spec": item.raw.get("spec") or {}}, gates, plugins=())
     if isinstance(result, Rejected):
         raise ChangeError(str(result.status["message"]))
-    return Item(item.key, item.facts, result.object, result.view, item.existing, item.place)
+    return Item(item.key, item.kind, result.object, result.view, item.existing, item.place)

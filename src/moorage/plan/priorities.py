@@ -27,7 +27,7 @@ def resolve_priorities(inventory: Inventory) -> Priority:
             plugin.admit("Pod", item.raw, None)
         except Forbidden as refusal:
             del inventory.items[item.key]
-            message = forbidden_status(item.facts, item.key.name, str(refusal))["message"]
+            message = forbidden_status(item.kind, item.key.name, str(refusal))["message"]
             inventory.reject(item.key, str(message), item.place)
             continue
         item.view = _with_priority(item.view, item.raw["spec"])
@@ -46,7 +46,7 @@ def _classes(inventory: Inventory) -> list[PriorityClass]:
             Priority(classes).validate("PriorityClass", item.raw, None)
         except Forbidden as refusal:
             del inventory.items[item.key]
-            message = forbidden_status(item.facts, item.key.name, str(refusal))["message"]
+            message = forbidden_status(item.kind, item.key.name, str(refusal))["message"]
             inventory.reject(item.key, str(message), item.place)
             continue
         classes.append(item.view)

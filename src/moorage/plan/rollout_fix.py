@@ -55,7 +55,7 @@ def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory 
     if isinstance(result, Rejected):
         return None
     changed = inventory.copy()
-    changed.items[item.key] = Item(item.key, item.facts, result.object, result.view, item.existing, item.place)
+    changed.items[item.key] = Item(item.key, item.kind, result.object, result.view, item.existing, item.place)
     owners = Owners(changed)
     for pod in list(changed.of_kind("Pod")):
         if owners.of_pod(pod.view.metadata) == item.key:

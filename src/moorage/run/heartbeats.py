@@ -132,7 +132,7 @@ class Heartbeats:
             except Unreachable:
                 return
         patch = {"spec": {"renewTime": micro_time_text(now)}}
-        renewing = self._client.patch(_LEASE, name, LEASE_NAMESPACE, patch, kind=PatchType.MERGE)
+        renewing = self._client.patch(_LEASE, name, LEASE_NAMESPACE, patch, patch_type=PatchType.MERGE)
         heart.has_lease = await _done(renewing, name)
 
 

@@ -1,6 +1,6 @@
 """One pod on a simulated node: which stage of its life it is in, and when the next one is due.
 
-In: the pod, as it arrives or is found after a restart. Out: a `SimulatedPod`, which knows the next step and its time, and tells
+In: the pod, as it arrives or is found after a restart. Out: a `SimulatedPod`, which knows the next step, its time, and
 what its containers are doing. Time is an argument. Kubernetes: a pod worker of pkg/kubelet, and the back-off of
 client-go's util/flowcontrol.
 """

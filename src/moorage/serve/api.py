@@ -91,19 +91,19 @@ class Api:
             self._second, self._second_text = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
         return self._second_text
 
-    def admit_new(self, facts: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
+    def admit_new(self, kind: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
         """The object as it is to be stored; `raw` is the caller's to give away. Raises ApiError.
 
         Without a manager the owners of its fields are in it already, as server-side apply puts them there.
         """
-        if facts is POD and manager is not None:
+        if kind is POD and manager is not None:
             return self._admit_new_pod(raw, namespace, manager)
-        row = row_of(facts)
+        row = row_of(kind)
         if row is not None:
-            check_types(raw, facts)
+            check_types(raw, kind)
             row.default(raw)
         if manager is not None:
-            on_create(raw, facts, manager, self.now_text())
+            on_create(raw, kind, manager, self.now_text())
         request = Request(namespace or "default", self.new_suffix(), self.new_uid(), self.now_text())
         return admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
 
@@ -130,40 +130,40 @@ class Api:
         return pod
 
     def admit_changed(
-        self, facts: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
+        self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
     ) -> Admitted:
         """The same for an object that replaces another, or its status. Raises ApiError.
 
         `old_view` is the view of the old one, if somebody has it.
         """
         if subresource == "status":
-            return self._admit_status(facts, new, old, manager, old_view)
-        row = row_of(facts)
+            return self._admit_status(kind, new, old, manager, old_view)
+        row = row_of(kind)
         if row is not None:
-            check_types(new, facts)
+            check_types(new, kind)
             row.default(new)
         if manager is not None:
-            on_update(new, old, facts, manager, subresource, self.now_text())
+            on_update(new, old, kind, manager, subresource, self.now_text())
         request = Request(old["metadata"].get("namespace") or "default")
         return admitted(admit(new, old, self.gates, plugins=self.plugins, request=request))
 
-    def _admit_status(self, facts: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
+    def _admit_status(self, kind: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
         """Reports are the most frequent of all changes, and leave the spec alone: nobody looks at it."""
-        if facts.view is not type(old_view):
+        if kind.view is not type(old_view):
             old_view = None
-        check_types({name: value for name, value in new.items() if name != "spec"}, facts)
+        check_types({name: value for name, value in new.items() if name != "spec"}, kind)
         if manager is not None:
-            on_update(new, old, facts, manager, "status", self.now_text())
+            on_update(new, old, kind, manager, "status", self.now_text())
         return admitted(admit_status(new, old, self.gates, now=self.now_text(), old_view=old_view))
 
 
-def check_types(raw: Raw, facts: Kind) -> None:
+def check_types(raw: Raw, kind: Kind) -> None:
     """Defaults are written into documents whose fields have the types of their kind; others are refused here."""
     try:
-        convert_view(raw, facts.view)
+        convert_view(raw, kind.view)
     except ConversionError as error:
         name = raw["metadata"].get("name")
-        raise ApiError(Rejected(facts, str(name or ""), problems=error.problems).status) from None
+        raise ApiError(Rejected(kind, str(name or ""), problems=error.problems).status) from None
 
 
 def admitted(result: Admitted | Rejected) -> Admitted:

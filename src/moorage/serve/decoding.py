@@ -69,7 +69,7 @@ def decode_json(body: bytes) -> Any:
 
 def decode_object(body: bytes, content_type: str, facts: Kind, validation: str) -> tuple[Raw, list[str]]:
     """A document of the kind, and warnings about its fields."""
-    if facts.kind == "Pod" and media_type(content_type) == JSON and validation != IGNORE:
+    if facts.name == "Pod" and media_type(content_type) == JSON and validation != IGNORE:
         return _decode_pod(body, facts, validation)
     raw, twice = decode_body(body, content_type, facts)
     check_kind(raw, facts)
@@ -97,10 +97,10 @@ def _decode_pod(body: bytes, facts: Kind, validation: str) -> tuple[Raw, list[st
 
 def check_kind(raw: Raw, facts: Kind) -> None:
     """A document need not say what it is; if it does, it must be right."""
-    version, kind = raw.get("apiVersion") or facts.api_version, raw.get("kind") or facts.kind
-    if kind != facts.kind:
+    version, kind = raw.get("apiVersion") or facts.api_version, raw.get("kind") or facts.name
+    if kind != facts.name:
         said = f'{kind} in version "{version.rpartition("/")[2]}"' if isinstance(version, str) else str(kind)
-        raise bad_request(f"{said} cannot be handled as a {facts.kind}: the path names another kind")
+        raise bad_request(f"{said} cannot be handled as a {facts.name}: the path names another kind")
     if version != facts.api_version:
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({facts.api_version})"
@@ -123,7 +123,7 @@ def check_fields(raw: Raw, facts: Kind, validation: str, twice: list[str]) -> li
     if found and validation == STRICT:
         version = facts.api_version.rpartition("/")[2]
         raise bad_request(
-            f'{facts.kind} in version "{version}" cannot be handled as a {facts.kind}: '
+            f'{facts.name} in version "{version}" cannot be handled as a {facts.name}: '
             f"strict decoding error: {', '.join(found)}"
         )
     return found[:MAX_WARNINGS]
@@ -162,7 +162,7 @@ def _decode_protobuf(body: bytes, facts: Kind) -> Raw:
     try:
         return read_object(body, facts)
     except WireError as error:
-        raise bad_request(f"the object provided is unrecognized (must be of type {facts.kind}): {error}") from None
+        raise bad_request(f"the object provided is unrecognized (must be of type {facts.name}): {error}") from None
 
 
 def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:

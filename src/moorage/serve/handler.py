@@ -99,9 +99,9 @@ class Handler:
         return target, asked
 
     async def _answer(self, target: Target, request: Request, user: User) -> Answer:
-        virtual = VIRTUAL.get(target.resource.facts.kind)
+        virtual = VIRTUAL.get(target.resource.kind.name)
         if virtual is not None:
-            raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.resource.facts)
+            raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.resource.kind)
             return json_response(await virtual(self._api, target, raw, user), 201)
         is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
         if target.subresource and target.subresource != "status":
@@ -113,29 +113,29 @@ class Handler:
         return answer
 
     async def _get(self, target: Target, request: Request) -> Answer:
-        renderer = self._renderer(target.resource.facts, request)
+        renderer = self._renderer(target.resource.kind, request)
         if request.query_text:
             check_not_older(self._api, seen_revision(query_of(request)))
-        stored = await get(self._api, target.resource.facts, target.namespace, target.name)
+        stored = await get(self._api, target.resource.kind, target.namespace, target.name)
         return Response(200, renderer.object(stored))
 
     async def _list(self, target: Target, request: Request) -> Answer:
-        facts = target.resource.facts
+        kind = target.resource.kind
         query = query_of(request)
         options = list_options(query)
         if options.watch:
             return await self._watch(target, request)
-        renderer = self._renderer(facts, request)
-        return Response(200, renderer.page(await list_page(self._api, facts, target.namespace, options)))
+        renderer = self._renderer(kind, request)
+        return Response(200, renderer.page(await list_page(self._api, kind, target.namespace, options)))
 
     async def _watch(self, target: Target, request: Request) -> Answer:
-        facts = target.resource.facts
+        kind = target.resource.kind
         query = query_of(request) | {"watch": "true"}
         if target.name:
             query["fieldSelector"] = f"metadata.name={target.name}"
         options = list_options(query)
-        renderer = self._renderer(facts, request)
-        batches = await watch(self._api, facts, target.namespace, options)
+        renderer = self._renderer(kind, request)
+        batches = await watch(self._api, kind, target.namespace, options)
         return Stream(self._lines(batches, renderer, _asked(target, request)))
 
     async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
@@ -155,73 +155,73 @@ class Handler:
             await batches.aclose()
 
     async def _create(self, target: Target, request: Request) -> Answer:
-        facts = target.resource.facts
+        kind = target.resource.kind
         options = write_options(query_of(request), _manager(request), "CreateOptions")
-        renderer = self._renderer(facts, request)
-        raw, said = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
-        outcome = await create(self._api, facts, target.namespace, raw, options, said)
+        renderer = self._renderer(kind, request)
+        raw, said = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
+        outcome = await create(self._api, kind, target.namespace, raw, options, said)
         return _written(outcome, renderer)
 
     async def _update(self, target: Target, request: Request) -> Answer:
-        facts = target.resource.facts
+        kind = target.resource.kind
         options = write_options(query_of(request), _manager(request), "UpdateOptions")
-        renderer = self._renderer(facts, request)
-        raw, said = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
-        outcome = await replace(self._api, facts, target.namespace, target.name, raw, options, target.subresource, said)
+        renderer = self._renderer(kind, request)
+        raw, said = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
+        outcome = await replace(self._api, kind, target.namespace, target.name, raw, options, target.subresource, said)
         return _written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request) -> Answer:
-        facts = target.resource.facts
-        renderer = self._renderer(facts, request)
+        kind = target.resource.kind
+        renderer = self._renderer(kind, request)
         language, patch, twice = read_patch(request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), _manager(request), "PatchOptions", applies=language == APPLY)
         outcome = await patch_object(
-            self._api, facts, target.namespace, target.name, language, patch, options, target.subresource, twice
+            self._api, kind, target.namespace, target.name, language, patch, options, target.subresource, twice
         )
         return _written(outcome, renderer)
 
     async def _delete(self, target: Target, request: Request) -> Answer:
-        facts = target.resource.facts
-        renderer = self._renderer(facts, request)
+        kind = target.resource.kind
+        renderer = self._renderer(kind, request)
         options = delete_options(query_of(request), _delete_body(request))
-        outcome = await delete(self._api, facts, target.namespace, target.name, options)
+        outcome = await delete(self._api, kind, target.namespace, target.name, options)
         if outcome.deleted:
-            status = deleted_status(facts, outcome.stored)
+            status = deleted_status(kind, outcome.stored)
             if status is not None:
                 return json_response(status)
         return _written(outcome, renderer)
 
     async def _delete_collection(self, target: Target, request: Request) -> Answer:
-        facts = target.resource.facts
+        kind = target.resource.kind
         query = query_of(request)
-        renderer = self._renderer(facts, request)
+        renderer = self._renderer(kind, request)
         body = _delete_body(request)
         page = await delete_collection(
-            self._api, facts, target.namespace, list_options(query), delete_options(query, body)
+            self._api, kind, target.namespace, list_options(query), delete_options(query, body)
         )
         return Response(200, renderer.page(page))
 
-    def _renderer(self, facts: Kind, request: Request) -> Renderer:
+    def _renderer(self, kind: Kind, request: Request) -> Renderer:
         form: Form = negotiate(request.headers.get("accept", ""))
         include: Any = request.query.get("includeObject") or "Metadata"
         if form.shows is As.TABLE and include not in _INCLUDE:
             why = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
             raise bad_request(f"Unable to convert to Table as requested: {why}")
-        return Renderer(facts, form, include, self._api.clock())
+        return Renderer(kind, form, include, self._api.clock())
 
 
 def _asked(target: Target, request: Request) -> Asked:
     """The request as metrics tell of it."""
-    facts = target.resource.facts
+    kind = target.resource.kind
     verb = _METRIC_VERBS[target.verb]
     if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):
         verb = "WATCH"
     elif target.verb == "patch" and request.headers.get("content-type", "").startswith(APPLY):
         verb = "APPLY"
     scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
-    version = facts.api_version.rpartition("/")[2]
+    version = kind.api_version.rpartition("/")[2]
     dry_run = "All" if "dryRun" in request.query_text else ""
-    return Asked(verb, dry_run, facts.group, version, facts.plural, target.subresource, scope)
+    return Asked(verb, dry_run, kind.group, version, kind.plural, target.subresource, scope)
 
 
 def _delete_body(request: Request) -> Raw | None:

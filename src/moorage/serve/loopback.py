@@ -43,7 +43,7 @@ from moorage.store.protocol import Stored, StoreError
 
 Result = TypeVar("Result")
 
-_TYPES = {kind.value: kind for kind in EventType}
+_TYPES = {event.value: event for event in EventType}
 
 
 class StoredObject(Object):
@@ -51,11 +51,11 @@ class StoredObject(Object):
 
     __slots__ = ("_stored",)
 
-    def __init__(self, facts: Kind, key: str, stored: Stored, revision: int) -> None:
+    def __init__(self, kind: Kind, key: str, stored: Stored, revision: int) -> None:
         """`revision` differs from the stored one if it is that of the deletion."""
         view = stored.view
         # Both APIs of events share what is stored, so the view may be the other one's.
-        super().__init__(facts, key, revision, view=view if type(view) is facts.view else None)
+        super().__init__(kind, key, revision, view=view if type(view) is kind.view else None)
         self._stored = stored
 
     def _json(self) -> bytes:
@@ -64,7 +64,7 @@ class StoredObject(Object):
     def _decode(self) -> Raw:
         stored = self._stored
         return decode(
-            self.facts, stored if stored.revision == self.revision else stored._replace(revision=self.revision)
+            self.kind, stored if stored.revision == self.revision else stored._replace(revision=self.revision)
         )
 
 
@@ -78,82 +78,80 @@ class LoopbackClient:
         self._apply_options = WriteOptions(self.manager, validation=TRUST, force=True)
         self._closed = False
 
-    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
+    async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
         self._check_open()
-        check_name(facts, name, namespace)
-        return _object(facts, await _kept(get(self._api, facts, _namespace(facts, namespace), name)))
+        check_name(kind, name, namespace)
+        return _object(kind, await _kept(get(self._api, kind, _namespace(kind, namespace), name)))
 
-    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+    async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields)
-        page = await _kept(list_page(self._api, facts, _namespace(facts, namespace), options))
-        start = len(prefix_of(facts))
-        items: list[Object] = [StoredObject(facts, item.key[start:], item, item.revision) for item in page.items]
+        page = await _kept(list_page(self._api, kind, _namespace(kind, namespace), options))
+        start = len(prefix_of(kind))
+        items: list[Object] = [StoredObject(kind, item.key[start:], item, item.revision) for item in page.items]
         return Listing(items, page.revision)
 
     async def watch(
-        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, kind: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields, watch=True, bookmarks=True, resource_version=revision)
-        batches = await _kept(watch(self._api, facts, _namespace(facts, namespace), options))
-        event_of = _reader(facts)
+        batches = await _kept(watch(self._api, kind, _namespace(kind, namespace), options))
+        event_of = _reader(kind)
         async with aclosing(batches):
             async for batch in batches:
                 yield [event_of(happening) for happening in batch]
                 if self._closed:
                     return
 
-    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
+    async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         self._check_open()
-        namespace = namespace_to_create_in(facts, document, namespace)
-        raw = _own_copy(facts, document)
-        outcome = await _kept(create(self._api, facts, _namespace(facts, namespace), raw, self._options))
-        return _object(facts, outcome.stored)
+        namespace = namespace_to_create_in(kind, document, namespace)
+        raw = _own_copy(kind, document)
+        outcome = await _kept(create(self._api, kind, _namespace(kind, namespace), raw, self._options))
+        return _object(kind, outcome.stored)
 
-    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         self._check_open()
         name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
-        check_name(facts, name, namespace)
-        _check_subresource(facts, subresource, "update")
+        check_name(kind, name, namespace)
+        _check_subresource(kind, subresource, "update")
         if subresource == "scale":
-            return _plain(
-                facts, name, await _kept(put_scale(self._api, facts, namespace, name, document, self._options))
-            )
-        raw = _own_copy(facts, document)
+            return _plain(kind, name, await _kept(put_scale(self._api, kind, namespace, name, document, self._options)))
+        raw = _own_copy(kind, document)
         if subresource == "finalize":
-            return _plain(facts, name, await _kept(finalize(self._api, name, raw)))
-        namespace = _namespace(facts, namespace)
-        outcome = await _kept(replace(self._api, facts, namespace, name, raw, self._options, subresource))
-        return _object(facts, outcome.stored)
+            return _plain(kind, name, await _kept(finalize(self._api, name, raw)))
+        namespace = _namespace(kind, namespace)
+        outcome = await _kept(replace(self._api, kind, namespace, name, raw, self._options, subresource))
+        return _object(kind, outcome.stored)
 
     async def patch(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
         *,
         subresource: str = "",
-        kind: PatchType = PatchType.STRATEGIC,
+        patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
         self._check_open()
-        check_name(facts, name, namespace)
-        _check_subresource(facts, subresource, "patch")
-        namespace, language = _namespace(facts, namespace), kind.value
-        if kind is PatchType.APPLY and not isinstance(patch, dict):
+        check_name(kind, name, namespace)
+        _check_subresource(kind, subresource, "patch")
+        namespace, language = _namespace(kind, namespace), patch_type.value
+        if patch_type is PatchType.APPLY and not isinstance(patch, dict):
             raise bad_request("the object provided is unrecognized: it is no object")
-        options = self._apply_options if kind is PatchType.APPLY else self._options
+        options = self._apply_options if patch_type is PatchType.APPLY else self._options
         if subresource == "scale":
             return _plain(
-                facts, name, await _kept(patch_scale(self._api, facts, namespace, name, language, patch, options))
+                kind, name, await _kept(patch_scale(self._api, kind, namespace, name, language, patch, options))
             )
-        outcome = await _kept(patch_object(self._api, facts, namespace, name, language, patch, options, subresource))
-        return _object(facts, outcome.stored)
+        outcome = await _kept(patch_object(self._api, kind, namespace, name, language, patch, options, subresource))
+        return _object(kind, outcome.stored)
 
     async def delete(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -163,9 +161,9 @@ class LoopbackClient:
         revision: int = 0,
     ) -> None:
         self._check_open()
-        check_name(facts, name, namespace)
+        check_name(kind, name, namespace)
         options = delete_options({}, render_delete_options(uid, grace_seconds, propagation, revision) or None)
-        await _kept(delete(self._api, facts, _namespace(facts, namespace), name, options))
+        await _kept(delete(self._api, kind, _namespace(kind, namespace), name, options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         self._check_open()
@@ -198,43 +196,43 @@ async def _kept(verb: Coroutine[Any, Any, Result]) -> Result:
         raise internal(f"the store failed: {error}") from None
 
 
-def _namespace(facts: Kind, namespace: str) -> str:
-    return namespace if facts.namespaced else ""
+def _namespace(kind: Kind, namespace: str) -> str:
+    return namespace if kind.namespaced else ""
 
 
-def _own_copy(facts: Kind, document: Raw) -> Raw:
+def _own_copy(kind: Kind, document: Raw) -> Raw:
     """Admission writes into what it is given, and callers may want to keep what they gave. Raises ApiError."""
     raw = copy_document(document)
-    check_kind(raw, facts)
+    check_kind(raw, kind)
     return raw
 
 
-def _check_subresource(facts: Kind, subresource: str, verb: str) -> None:
+def _check_subresource(kind: Kind, subresource: str, verb: str) -> None:
     if subresource:
-        resource = RESOURCES.get((facts.group, facts.api_version.rpartition("/")[2], facts.plural))
+        resource = RESOURCES.get((kind.group, kind.api_version.rpartition("/")[2], kind.plural))
         found = resource.subresource(subresource) if resource is not None else None
         if found is None or verb not in found.verbs:
             raise no_such_path()
 
 
-def _object(facts: Kind, stored: Stored) -> Object:
-    return StoredObject(facts, stored.key[len(prefix_of(facts)) :], stored, stored.revision)
+def _object(kind: Kind, stored: Stored) -> Object:
+    return StoredObject(kind, stored.key[len(prefix_of(kind)) :], stored, stored.revision)
 
 
-def _plain(facts: Kind, name: str, raw: Raw) -> Object:
+def _plain(kind: Kind, name: str, raw: Raw) -> Object:
     """What a subresource shows that is no object of the kind."""
     namespace = metadata_text(raw, "namespace")
     revision = metadata_text(raw, "resourceVersion")
-    return Object(facts, f"{namespace}/{name}" if namespace else name, int(revision or 0), raw=raw)
+    return Object(kind, f"{namespace}/{name}" if namespace else name, int(revision or 0), raw=raw)
 
 
-def _reader(facts: Kind) -> Callable[[Happening], WatchEvent]:
-    start = len(prefix_of(facts))
+def _reader(kind: Kind) -> Callable[[Happening], WatchEvent]:
+    start = len(prefix_of(kind))
 
     def event_of(happening: Happening) -> WatchEvent:
-        kind, stored, revision, _ = happening
+        change, stored, revision, _ = happening
         if stored is None:
-            return WatchEvent(EventType.BOOKMARK, Object(facts, "", revision, raw={}))
-        return WatchEvent(_TYPES[kind], StoredObject(facts, stored.key[start:], stored, revision))
+            return WatchEvent(EventType.BOOKMARK, Object(kind, "", revision, raw={}))
+        return WatchEvent(_TYPES[change], StoredObject(kind, stored.key[start:], stored, revision))
 
     return event_of

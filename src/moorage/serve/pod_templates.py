@@ -42,7 +42,7 @@ class FieldOwners:
         self._entries: dict[tuple[bytes, str], list[Raw]] = {}
         self._entries_are_of = ""
 
-    def known(self, like: bytes, facts: Kind, manager: str, now: str) -> list[Raw] | None:
+    def known(self, like: bytes, kind: Kind, manager: str, now: str) -> list[Raw] | None:
         """The managedFields of a pod like one that came before, made now by this manager."""
         fields = self._fields.get((like, manager))
         if fields is None:
@@ -52,17 +52,17 @@ class FieldOwners:
             self._entries_are_of = now
         entries = self._entries.get((like, manager))
         if entries is None:
-            entries = self._entries[like, manager] = entry_for(fields, facts, manager, now)
+            entries = self._entries[like, manager] = entry_for(fields, kind, manager, now)
         return entries
 
-    def learn(self, like: bytes, defaulted: Raw, facts: Kind, manager: str) -> None:
+    def learn(self, like: bytes, defaulted: Raw, kind: Kind, manager: str) -> None:
         """A pod of this likeness, with its defaults, is accepted."""
         if not like:
             return
         if len(self._fields) >= _MAX_KNOWN:
             self._fields.clear()
         try:
-            self._fields[like, manager] = created_fields(defaulted, facts)
+            self._fields[like, manager] = created_fields(defaulted, kind)
         except ValueError:
             return  # what cannot be owned in parts is owned by nobody, and looked at each time
 

@@ -33,15 +33,15 @@ _encode = msgspec.json.Encoder().encode
 class Renderer:
     """Renders objects of one kind in one form. Tables of a watch have headers in the first event only."""
 
-    def __init__(self, facts: Kind, form: Form, include: IncludeObject, now: float) -> None:
-        self.facts, self.form, self.include, self.now = facts, form, include, now
+    def __init__(self, kind: Kind, form: Form, include: IncludeObject, now: float) -> None:
+        self.kind, self.form, self.include, self.now = kind, form, include, now
         self._had_headers = False
         self._meta = f"meta.k8s.io/{form.version}"
 
     def object(self, stored: Stored) -> bytes:
         if self.form.shows is As.OBJECT:
-            return render(self.facts, stored)
-        return _encode(self._shown(decode(self.facts, stored)))
+            return render(self.kind, stored)
+        return _encode(self._shown(decode(self.kind, stored)))
 
     def page(self, page: Page) -> bytes:
         metadata: Raw = {"resourceVersion": str(page.revision)}
@@ -50,8 +50,8 @@ class Renderer:
             if page.remaining is not None:
                 metadata["remainingItemCount"] = page.remaining
         if self.form.shows is As.OBJECT:
-            return render_list(self.facts, [render(self.facts, item) for item in page.items], metadata)
-        objects = (decode(self.facts, item) for item in page.items)
+            return render_list(self.kind, [render(self.kind, item) for item in page.items], metadata)
+        objects = (decode(self.kind, item) for item in page.items)
         if self.form.shows is As.TABLE:
             return _encode(self._table(objects, metadata))
         return _encode(render_partial_metadata_list(objects, metadata, self._meta))
@@ -73,14 +73,14 @@ class Renderer:
 
     def _table(self, objects: Iterable[Raw], metadata: Raw, *, headers: bool = True) -> Raw:
         return render_table(
-            self.facts, objects, self.now, self.include, metadata, headers=headers, api_version=self._meta
+            self.kind, objects, self.now, self.include, metadata, headers=headers, api_version=self._meta
         )
 
     def _bookmark(self, happening: Happening) -> bytes:
         metadata: Raw = {"resourceVersion": str(happening.revision), "creationTimestamp": None}
         if happening.is_initial_end:
             metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
-        raw: Raw = {"kind": self.facts.kind, "apiVersion": self.facts.api_version, "metadata": metadata}
+        raw: Raw = {"kind": self.kind.name, "apiVersion": self.kind.api_version, "metadata": metadata}
         if self.form.shows is As.TABLE:
             table = self._table([], {"resourceVersion": str(happening.revision)}, headers=False)
             return _encode({**table, "rows": [{"cells": [], "object": raw}]})

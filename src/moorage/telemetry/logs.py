@@ -64,30 +64,30 @@ class Logger:
         """Whether `debug` at this level says anything: ask before computing what it should say."""
         return level <= _settings.verbosity
 
-    def debug(self, level: int, message: str, /, **facts: Any) -> None:
+    def debug(self, level: int, message: str, /, **kind: Any) -> None:
         if level <= _settings.verbosity:
-            self._write("I", level, message, facts)
+            self._write("I", level, message, kind)
 
-    def info(self, message: str, /, **facts: Any) -> None:
-        self._write("I", 0, message, facts)
+    def info(self, message: str, /, **kind: Any) -> None:
+        self._write("I", 0, message, kind)
 
-    def warning(self, message: str, /, **facts: Any) -> None:
-        self._write("W", 0, message, facts)
+    def warning(self, message: str, /, **kind: Any) -> None:
+        self._write("W", 0, message, kind)
 
-    def error(self, message: str, /, **facts: Any) -> None:
-        self._write("E", 0, message, facts)
+    def error(self, message: str, /, **kind: Any) -> None:
+        self._write("E", 0, message, kind)
 
-    def exception(self, message: str, /, **facts: Any) -> None:
+    def exception(self, message: str, /, **kind: Any) -> None:
         """An error with the traceback of the exception that is being handled: the log is the only place for those."""
-        facts["err"] = repr(sys.exc_info()[1])
-        facts["stacktrace"] = traceback.format_exc()
-        self._write("E", 0, message, facts)
+        kind["err"] = repr(sys.exc_info()[1])
+        kind["stacktrace"] = traceback.format_exc()
+        self._write("E", 0, message, kind)
 
-    def _write(self, severity: str, level: int, message: str, facts: dict[str, Any]) -> None:
+    def _write(self, severity: str, level: int, message: str, kind: dict[str, Any]) -> None:
         frame = sys._getframe(2)
         where = f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
         render = _render_json if _settings.json else _render_text
-        line = render(severity, level, where, self.component, message, facts)
+        line = render(severity, level, where, self.component, message, kind)
         stream = _settings.stream or sys.stderr
         try:
             stream.write(line)
@@ -99,29 +99,29 @@ class Logger:
 def log_loop_error(loop: "asyncio.AbstractEventLoop", context: dict[str, Any]) -> None:
     """For `loop.set_exception_handler`: what nobody awaits is logged in our format, not printed by asyncio."""
     error = context.get("exception")
-    facts: dict[str, Any] = {}
+    kind: dict[str, Any] = {}
     if isinstance(error, BaseException):
-        facts["err"] = repr(error)
-        facts["stacktrace"] = "".join(traceback.format_exception(error))
-    get_logger("loop").error(str(context.get("message", "")), **facts)
+        kind["err"] = repr(error)
+        kind["stacktrace"] = "".join(traceback.format_exception(error))
+    get_logger("loop").error(str(context.get("message", "")), **kind)
 
 
 def get_logger(component: str) -> Logger:
     return Logger(component)
 
 
-def _render_text(severity: str, level: int, where: str, component: str, message: str, facts: dict[str, Any]) -> str:
+def _render_text(severity: str, level: int, where: str, component: str, message: str, kind: dict[str, Any]) -> str:
     now = _settings.clock()
     at = time.strftime("%m%d %H:%M:%S", time.localtime(now))
     micros = int(now % 1 * 1_000_000)
-    said = "".join(f" {name}={_quote(value)}" for name, value in facts.items() if name != "stacktrace")
-    trace = facts.get("stacktrace", "")
+    said = "".join(f" {name}={_quote(value)}" for name, value in kind.items() if name != "stacktrace")
+    trace = kind.get("stacktrace", "")
     more = "".join(f"\n\t{line}" for line in str(trace).splitlines())
     head = f"{severity}{at}.{micros:06d} {_settings.pid:7d} {where}]"
     return f"{head} {_quote(message)} component={_quote(component)}{said}{more}\n"
 
 
-def _render_json(severity: str, level: int, where: str, component: str, message: str, facts: dict[str, Any]) -> str:
+def _render_json(severity: str, level: int, where: str, component: str, message: str, kind: dict[str, Any]) -> str:
     entry: dict[str, Any] = {"ts": round(_settings.clock() * 1000, 3), "caller": where, "msg": message}
     if severity in "IW":
         entry["v"] = level
@@ -129,9 +129,9 @@ def _render_json(severity: str, level: int, where: str, component: str, message:
         entry["severity"] = "warning"
     entry["component"] = component
     try:
-        return msgspec.json.encode(entry | facts, enc_hook=str).decode() + "\n"
+        return msgspec.json.encode(entry | kind, enc_hook=str).decode() + "\n"
     except (TypeError, ValueError, OverflowError, RecursionError):  # what JSON cannot hold is still worth a message
-        plain = {name: _encodable(repr(value)) for name, value in facts.items()}
+        plain = {name: _encodable(repr(value)) for name, value in kind.items()}
         return msgspec.json.encode(entry | plain | {"msg": _encodable(message)}).decode() + "\n"
 
 

@@ -85,7 +85,7 @@ def test_an_update_replaces_and_a_stale_one_is_a_conflict(using: Using) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "patch", "data"),
+    ("patch_type", "patch", "data"),
     [
         (PatchType.JSON, [{"op": "add", "path": "/data/b", "value": "2"}], {"a": "1", "b": "2"}),
         (PatchType.MERGE, {"data": {"a": None, "b": "2"}}, {"b": "2"}),
@@ -93,10 +93,10 @@ def test_an_update_replaces_and_a_stale_one_is_a_conflict(using: Using) -> None:
         (PatchType.APPLY, config_map("c", b="2"), {"a": "1", "b": "2"}),
     ],
 )
-def test_patches_of_every_kind(using: Using, kind: PatchType, patch: object, data: dict[str, str]) -> None:
+def test_patches_of_every_kind(using: Using, patch_type: PatchType, patch: object, data: dict[str, str]) -> None:
     async def scenario(client: Client, server: ApiServer) -> None:
         made = await client.create(CONFIG_MAPS, config_map("c", a="1"))
-        changed = await client.patch(CONFIG_MAPS, "c", "default", patch, kind=kind)  # type: ignore[arg-type]
+        changed = await client.patch(CONFIG_MAPS, "c", "default", patch, patch_type=patch_type)  # type: ignore[arg-type]
         assert changed.raw["data"] == data
         assert changed.revision > made.revision
         assert (await client.get(CONFIG_MAPS, "c", "default")).raw["data"] == data
@@ -106,7 +106,7 @@ def test_patches_of_every_kind(using: Using, kind: PatchType, patch: object, dat
 
 def test_apply_creates_what_is_not_there(using: Using) -> None:
     async def scenario(client: Client, server: ApiServer) -> None:
-        made = await client.patch(CONFIG_MAPS, "c", "default", config_map("c", a="1"), kind=PatchType.APPLY)
+        made = await client.patch(CONFIG_MAPS, "c", "default", config_map("c", a="1"), patch_type=PatchType.APPLY)
         entry = made.raw["metadata"]["managedFields"][0]
         assert (entry["manager"], entry["operation"]) == ("moorage-test", "Apply")
 

@@ -49,12 +49,14 @@ REFUSED: dict[str, Attempt] = {
     "an immutable field": lambda c: c.patch(PODS, "there", "default", {"spec": {"nodeName": "n1"}}),
     "patch nothing": lambda c: c.patch(PODS, "nobody", "default", {}),
     "a test that fails": lambda c: c.patch(
-        PODS, "there", "default", [{"op": "test", "path": "/kind", "value": "x"}], kind=PatchType.JSON
+        PODS, "there", "default", [{"op": "test", "path": "/kind", "value": "x"}], patch_type=PatchType.JSON
     ),
-    "a JSON patch that is none": lambda c: c.patch(PODS, "there", "default", {}, kind=PatchType.JSON),
-    "a merge patch that is none": lambda c: c.patch(PODS, "there", "default", [], kind=PatchType.MERGE),
+    "a JSON patch that is none": lambda c: c.patch(PODS, "there", "default", {}, patch_type=PatchType.JSON),
+    "a merge patch that is none": lambda c: c.patch(PODS, "there", "default", [], patch_type=PatchType.MERGE),
     "a patch of the name": lambda c: c.patch(PODS, "there", "default", {"metadata": {"name": "x"}}),
-    "an apply of another kind": lambda c: c.patch(PODS, "there", "default", config_map("x"), kind=PatchType.APPLY),
+    "an apply of another kind": lambda c: c.patch(
+        PODS, "there", "default", config_map("x"), patch_type=PatchType.APPLY
+    ),
     "no such subresource": lambda c: c.patch(CONFIG_MAPS, "there", "default", {}, subresource="status"),
     "a subresource of the moon": lambda c: c.update(PODS, pod("there"), subresource="moon"),
     "delete nothing": lambda c: c.delete(PODS, "nobody", "default"),

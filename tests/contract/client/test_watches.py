@@ -86,7 +86,7 @@ def test_history_that_is_forgotten_is_410(using: Using) -> None:
     async def scenario(client: Client, server: ApiServer) -> None:
         start = (await client.list_all(CONFIG_MAPS)).revision
         for value in "1234":
-            await client.patch(CONFIG_MAPS, "c", "default", config_map("c", a=value), kind=PatchType.APPLY)
+            await client.patch(CONFIG_MAPS, "c", "default", config_map("c", a=value), patch_type=PatchType.APPLY)
         await server.api.store.compact(server.api.store.revision)
         with pytest.raises(ApiError) as refusal:
             await take(client, CONFIG_MAPS, start, 1)

@@ -71,9 +71,9 @@ def pod(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-async def take(client: Client, facts: Kind, after: int, count: int, **selectors: str) -> list[WatchEvent]:
+async def take(client: Client, kind: Kind, after: int, count: int, **selectors: str) -> list[WatchEvent]:
     """The first `count` events of a new watch."""
-    watch = client.watch(facts, after, **selectors)
+    watch = client.watch(kind, after, **selectors)
     events: list[WatchEvent] = []
     async for batch in watch:
         events += batch

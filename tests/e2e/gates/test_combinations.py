@@ -49,21 +49,21 @@ class Cluster:
         self.client = client
 
     async def create(self, document: Raw) -> None:
-        facts = KINDS[document["apiVersion"], document["kind"]]
-        await self.client.create(facts, document, "default" if facts.namespaced else "")
+        kind = KINDS[document["apiVersion"], document["kind"]]
+        await self.client.create(kind, document, "default" if kind.namespaced else "")
 
-    async def all(self, facts: Kind) -> dict[str, Any]:
+    async def all(self, kind: Kind) -> dict[str, Any]:
         """The views of all objects of a kind, by name."""
-        return {found.name: found.view for found in (await self.client.list_all(facts)).items}
+        return {found.name: found.view for found in (await self.client.list_all(kind)).items}
 
-    async def until(self, facts: Kind, holds: Callable[[dict[str, Any]], bool]) -> None:
+    async def until(self, kind: Kind, holds: Callable[[dict[str, Any]], bool]) -> None:
         """Until something holds of all objects of a kind; looked at whenever one changes."""
         async with asyncio.timeout(SECONDS):
             while True:
-                listed = await self.client.list_all(facts)
+                listed = await self.client.list_all(kind)
                 if holds({found.name: found.view for found in listed.items}):
                     return
-                async for _ in self.client.watch(facts, listed.revision):
+                async for _ in self.client.watch(kind, listed.revision):
                     break
 
 

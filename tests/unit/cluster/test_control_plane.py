@@ -137,7 +137,7 @@ def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
                 async with asyncio.timeout(30):
                     while await waiting(client) != expected:
                         await asyncio.sleep(0.05)
-                await client.patch(NODE, node, "", patch, kind=PatchType.MERGE)
+                await client.patch(NODE, node, "", patch, patch_type=PatchType.MERGE)
             await client.close()
         finally:
             await plane.stop()

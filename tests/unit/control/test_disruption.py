@@ -34,7 +34,7 @@ class Stage:
         if facts is JOB:
             spec = {"template": {"spec": {**SPEC, "restartPolicy": "Never"}}}
         metadata = {"name": name, "ownerReferences": [controlled_by(owner)] if owner is not None else []}
-        document = {"apiVersion": facts.api_version, "kind": facts.kind, "metadata": metadata, "spec": spec}
+        document = {"apiVersion": facts.api_version, "kind": facts.name, "metadata": metadata, "spec": spec}
         return await self.client.create(facts, document, "default")
 
     async def pods(self, count: int, owner: Object | None = None, *, ready: int | None = None, start: int = 0) -> None:
@@ -70,8 +70,8 @@ class Stage:
 
 
 def controlled_by(owner: Object) -> Raw:
-    facts = owner.facts
-    named = {"apiVersion": facts.api_version, "kind": facts.kind, "name": owner.name, "uid": owner.uid}
+    facts = owner.kind
+    named = {"apiVersion": facts.api_version, "kind": facts.name, "name": owner.name, "uid": owner.uid}
     return {**named, "controller": True}
 
 

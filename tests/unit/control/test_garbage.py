@@ -19,8 +19,8 @@ Raw = dict[str, Any]
 
 
 def owner(of: Object, *, blocks: bool = False, **other: Any) -> Raw:
-    facts = of.facts
-    named = {"apiVersion": facts.api_version, "kind": facts.kind, "name": of.name, "uid": of.uid}
+    kind = of.kind
+    named = {"apiVersion": kind.api_version, "kind": kind.name, "name": of.name, "uid": of.uid}
     return {**named, **({"blockOwnerDeletion": True} if blocks else {}), **other}
 
 
@@ -48,7 +48,7 @@ class Family:
         return (await self.client.get(MAP, name, "default")).view.metadata
 
     async def release(self, name: str) -> None:
-        await self.client.patch(MAP, name, "default", {"metadata": {"finalizers": None}}, kind=PatchType.MERGE)
+        await self.client.patch(MAP, name, "default", {"metadata": {"finalizers": None}}, patch_type=PatchType.MERGE)
 
 
 def collecting() -> Any:
@@ -228,7 +228,7 @@ def test_owners_without_a_namespace_own_everywhere_but_not_the_other_way_round()
     async def main() -> None:
         async with collecting() as cluster:
             family = Family(cluster)
-            document = {"apiVersion": CLASS.api_version, "kind": CLASS.kind, "value": 1}
+            document = {"apiVersion": CLASS.api_version, "kind": CLASS.name, "value": 1}
             top = await family.client.create(CLASS, {**document, "metadata": {"name": "top"}})
             child = await family.make("child", owner(top))
             upside_down = {"name": "upside-down", "ownerReferences": [owner(child)]}
@@ -261,12 +261,12 @@ def test_after_a_restart_everything_follows_from_what_is_there() -> None:
 def test_nothing_is_asked_while_all_owners_are_known() -> None:
     world, collector = World(), GarbageCollector()
 
-    def see(facts: Kind, name: str, references: Iterable[Raw] = ()) -> Object:
+    def see(kind: Kind, name: str, references: Iterable[Raw] = ()) -> Object:
         metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "ownerReferences": list(references)}
-        raw = {"apiVersion": facts.api_version, "kind": facts.kind, "metadata": metadata}
-        found = Object(facts, f"default/{name}", 1, raw=raw)
-        world.apply(facts, Difference(None, found))
-        keys.extend(collector.concerns(facts, None, found, world))
+        raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata}
+        found = Object(kind, f"default/{name}", 1, raw=raw)
+        world.apply(kind, Difference(None, found))
+        keys.extend(collector.concerns(kind, None, found, world))
         return found
 
     keys: list[str] = []

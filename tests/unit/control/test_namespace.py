@@ -98,7 +98,7 @@ def test_a_finalizer_keeps_it_and_the_conditions_say_so() -> None:
             revision = (await client.get(NAMESPACE, "held")).revision
             await cluster.settle(60)
             assert (await client.get(NAMESPACE, "held")).revision == revision
-            await client.patch(MAP, "held", "held", {"metadata": {"finalizers": None}}, kind=PatchType.MERGE)
+            await client.patch(MAP, "held", "held", {"metadata": {"finalizers": None}}, patch_type=PatchType.MERGE)
             await cluster.settle(1)
             assert not await exists(cluster, "held")
 

@@ -31,7 +31,7 @@ class Impatient:
         self.asked: dict[str, int] = {}
         self.finished = asyncio.Event()
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return ("a", "b", "c") if old is None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:

@@ -29,33 +29,33 @@ class Breaking(SlowClient):
         self._answers, self._does = answers, does
         self.asked = 0
 
-    def _breaks(self, facts: Kind) -> bool:
-        if facts is not _POD:
+    def _breaks(self, kind: Kind) -> bool:
+        if kind is not _POD:
             return False
         self.asked += 1
         return bool(self._answers) and not self._answers.pop(0)
 
-    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
-        breaks = self._breaks(facts)
+    async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
+        breaks = self._breaks(kind)
         if breaks and not self._does:
             raise NotSent("there is no connection")
-        made = await super().create(facts, document, namespace)
+        made = await super().create(kind, document, namespace)
         if breaks:
             raise Unreachable("the connection was closed")
         return made
 
-    async def delete(self, facts: Kind, name: str, namespace: str = "", **options: Any) -> None:
-        breaks = self._breaks(facts)
+    async def delete(self, kind: Kind, name: str, namespace: str = "", **options: Any) -> None:
+        breaks = self._breaks(kind)
         if not breaks or self._does:
-            await super().delete(facts, name, namespace, **options)
+            await super().delete(kind, name, namespace, **options)
         if breaks:
             raise Unreachable("the connection was closed")
 
     async def watch(
-        self, facts: Kind, revision: int, namespace: str = "", **options: Any
+        self, kind: Kind, revision: int, namespace: str = "", **options: Any
     ) -> AsyncGenerator[list[WatchEvent], None]:
-        async for events in super().watch(facts, revision, namespace, **options):
-            if facts is _POD:
+        async for events in super().watch(kind, revision, namespace, **options):
+            if kind is _POD:
                 await asyncio.sleep(_LAG)
             yield events
 

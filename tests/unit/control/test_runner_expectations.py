@@ -25,7 +25,7 @@ def test_keys_that_never_come_back_are_forgotten(monkeypatch: pytest.MonkeyPatch
     nobody: Any = None
     idle: Any = Idle()
     metrics = ControllerMetrics(Metrics(), lambda: now)
-    runner = Runner(idle, nobody, World(), nobody, lambda facts: 0, metrics, lambda: 0.0, lambda: now)
+    runner = Runner(idle, nobody, World(), nobody, lambda kind: 0, metrics, lambda: 0.0, lambda: now)
     for number in range(100):
         now = number / 10
         runner._expect(f"key-{number}", NODE, 7)

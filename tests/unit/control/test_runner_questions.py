@@ -23,7 +23,7 @@ class Curious:
         self.heard: list[dict[str, list[str]]] = []
         self.reconciled: list[str] = []
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return (new.name,) if new is not None else ()
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:

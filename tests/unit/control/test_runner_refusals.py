@@ -24,7 +24,7 @@ class Scripted:
     def __init__(self, *actions: Action) -> None:
         self.actions, self.rounds = actions, 0
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return ("default/plan",) if new is not None and new.name == "plan" and old is None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:

@@ -9,21 +9,21 @@ from moorage.model.text.documents import Document, read_documents
 from moorage.model.types.pod import Pod
 
 
-@pytest.mark.parametrize("facts", KINDS.values(), ids=lambda facts: facts.kind)
-def test_every_kind_has_a_view_of_its_name_that_holds_its_pod_template(facts: Kind) -> None:
-    assert facts.view.__name__ == facts.kind
-    view = view_of({"apiVersion": facts.api_version, "kind": facts.kind, "metadata": {"name": "x"}})
-    assert isinstance(view, facts.view)
-    if facts.template is not None:
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_kind_has_a_view_of_its_name_that_holds_its_pod_template(kind: Kind) -> None:
+    assert kind.view.__name__ == kind.name
+    view = view_of({"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": "x"}})
+    assert isinstance(view, kind.view)
+    if kind.template is not None:
         found: object = view
-        for step in facts.template:
+        for step in kind.template:
             found = getattr(found, step)
         assert type(found).__name__ == "PodTemplateSpec"
 
 
-@pytest.mark.parametrize("facts", KINDS.values(), ids=lambda facts: facts.kind)
-def test_every_field_of_every_kind_has_a_shape(facts: Kind) -> None:
-    pending, seen = [struct_shape(facts.view)], set()
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_field_of_every_kind_has_a_shape(kind: Kind) -> None:
+    pending, seen = [struct_shape(kind.view)], set()
     while pending:
         shape = pending.pop()
         if shape.go_name in seen:

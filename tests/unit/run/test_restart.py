@@ -83,28 +83,28 @@ class _BadLine(LoopbackClient):
 
     async def patch(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str,
         patch: Any,
         *,
         subresource: str = "",
-        kind: PatchType = PatchType.STRATEGIC,
+        patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
-        if self.fails and facts.kind == "Pod":
+        if self.fails and kind.name == "Pod":
             self.fails -= 1
             if self.fails % 2:
-                await super().patch(facts, name, namespace, patch, subresource=subresource, kind=kind)
+                await super().patch(kind, name, namespace, patch, subresource=subresource, patch_type=patch_type)
             if self.conflicts:
                 raise internal("etcdserver: request timed out")
             raise Unreachable("no route to host")
-        return await super().patch(facts, name, namespace, patch, subresource=subresource, kind=kind)
+        return await super().patch(kind, name, namespace, patch, subresource=subresource, patch_type=patch_type)
 
-    async def delete(self, facts: Kind, name: str, namespace: str = "", **options: Any) -> None:
+    async def delete(self, kind: Kind, name: str, namespace: str = "", **options: Any) -> None:
         if self.fails:
             self.fails -= 1
             raise Unreachable("no route to host")
-        await super().delete(facts, name, namespace, **options)
+        await super().delete(kind, name, namespace, **options)
 
 
 def test_nothing_is_lost_while_the_server_is_away() -> None:
@@ -157,7 +157,7 @@ def test_a_change_that_a_kubelet_has_seen_is_said_to_be_seen() -> None:
 
     async def add(world: Simulation, number: int) -> None:
         more = {"op": "add", "path": "/spec/tolerations/-", "value": {**toleration, "key": f"k{number}"}}
-        await world.client.patch(POD, "p", "default", [more], kind=PatchType.JSON)
+        await world.client.patch(POD, "p", "default", [more], patch_type=PatchType.JSON)
         await world.settle()
 
     async def story(world: Simulation) -> None:

@@ -12,15 +12,15 @@ from moorage.serve.resources.objects import decode
 EVENT = KINDS["v1", "Event"]
 
 
-async def _stored(api: Api, facts: Kind, raw: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    stored = (await make(api, facts, raw)).stored
-    return stored.view, decode(facts, stored)
+async def _stored(api: Api, kind: Kind, raw: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    stored = (await make(api, kind, raw)).stored
+    return stored.view, decode(kind, stored)
 
 
 def test_owners_of_fields_are_in_the_value_and_not_in_the_view() -> None:
     async def scenario(api: Api) -> None:
-        for facts, raw in ((POD, pod("p1")), (POD, pod("p2")), (DEPLOYMENT, deployment("d"))):
-            view, stored = await _stored(api, facts, raw)
+        for kind, raw in ((POD, pod("p1")), (POD, pod("p2")), (DEPLOYMENT, deployment("d"))):
+            view, stored = await _stored(api, kind, raw)
             assert stored["metadata"]["managedFields"]
             assert view.metadata.managedFields == ()
             assert view.metadata.name == stored["metadata"]["name"]

@@ -18,12 +18,12 @@ def invalid_message(kind: Kind, name: str, errors: Iterable[FieldError]) -> str:
     """All errors in one line, each text once."""
     texts = list(dict.fromkeys(map(str, errors)))
     aggregate = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    return f"{_qualified(kind.kind, kind.group)} {go_quote(name)} is invalid: {aggregate}"
+    return f"{_qualified(kind.name, kind.group)} {go_quote(name)} is invalid: {aggregate}"
 
 
 def invalid_status(kind: Kind, name: str, errors: Sequence[FieldError]) -> Raw:
     causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
-    details: Raw = {"name": name, "group": kind.group, "kind": kind.kind, "causes": causes}
+    details: Raw = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
     return _failure(invalid_message(kind, name, errors), "Invalid", UNPROCESSABLE, details)
 
 
@@ -36,7 +36,7 @@ def forbidden_status(kind: Kind, name: str, reason: str) -> Raw:
 def bad_request_status(kind: Kind, reasons: Sequence[str]) -> Raw:
     """The real server names the first reason; so does this, and adds the others."""
     version = kind.api_version.rpartition("/")[2]
-    message = f'{kind.kind} in version "{version}" cannot be handled as a {kind.kind}: {"; ".join(reasons)}'
+    message = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {"; ".join(reasons)}'
     return _failure(message, "BadRequest", BAD_REQUEST, None)
 
 

@@ -78,7 +78,7 @@ def decide_deletion(
     """What becomes of the object. Without a garbage collector no finalizers are added that only it takes away."""
     check_preconditions(facts, stored, options.preconditions, resource_version)
     metadata = stored["metadata"]
-    if facts.kind == "Namespace":
+    if facts.name == "Namespace":
         if not metadata.get("deletionTimestamp"):
             return _begin_to_terminate(stored, options, now, collects_garbage)
         if (stored.get("spec") or {}).get("finalizers"):
@@ -87,11 +87,11 @@ def decide_deletion(
     if wanted is not None and wanted < 0:
         wanted = 1
     changes: Raw | None = {}
-    if facts.kind == "Pod":
+    if facts.name == "Pod":
         changes = _grace(stored, wanted, now)
         if changes is None:
             return Deletion(stored, removes=False, changed=False)
-    finalizers = _finalizers(facts.kind, metadata.get("finalizers") or [], options, collects_garbage)
+    finalizers = _finalizers(facts.name, metadata.get("finalizers") or [], options, collects_garbage)
     if finalizers and not changes:
         changes = _marked(metadata, now)
     kept = {**metadata, **(changes or {})}
@@ -108,7 +108,7 @@ def is_finalized(facts: Kind, new: Raw, old: Raw) -> bool:
     metadata, before = new["metadata"], old["metadata"]
     if metadata.get("finalizers") or not before.get("deletionTimestamp"):
         return False
-    if facts.kind == "Namespace" and (new.get("spec") or {}).get("finalizers"):
+    if facts.name == "Namespace" and (new.get("spec") or {}).get("finalizers"):
         return False
     return not before.get("deletionGracePeriodSeconds")
 
@@ -124,11 +124,11 @@ def check_preconditions(facts: Kind, stored: Raw, preconditions: Preconditions |
     ):
         if wanted is None or wanted == found:
             continue
-        if facts.kind == "Namespace":
+        if facts.name == "Namespace":
             text = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
             raise conflict(facts, metadata["name"], text)
         text = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {why}"
-        raise conflict(facts._replace(plural=facts.kind), metadata["name"], text)
+        raise conflict(facts._replace(plural=facts.name), metadata["name"], text)
 
 
 def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:

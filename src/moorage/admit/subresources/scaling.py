@@ -42,7 +42,7 @@ def render_scale(workload: Raw) -> Raw:
     }
 
 
-def apply_scale(facts: Kind, workload: Raw, document: Raw) -> Raw:
+def apply_scale(kind: Kind, workload: Raw, document: Raw) -> Raw:
     """The workload with the replicas of a Scale, and with its resourceVersion, if it insists on one."""
     try:
         scale = convert_view(document, Scale)
@@ -57,7 +57,7 @@ def apply_scale(facts: Kind, workload: Raw, document: Raw) -> Raw:
             f"Precondition failed: UID in precondition: {scale.metadata.uid}, "
             f"UID in object meta: {metadata.get('uid') or ''}"
         )
-        raise conflict(facts._replace(plural=f"{facts.plural}/scale"), metadata["name"], text)
+        raise conflict(kind._replace(plural=f"{kind.plural}/scale"), metadata["name"], text)
     kept = dict(metadata)
     kept.pop("resourceVersion", None)
     if scale.metadata.resourceVersion:

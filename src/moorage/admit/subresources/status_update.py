@@ -37,15 +37,15 @@ _KEPT_METADATA = {
 }
 
 
-def has_status(facts: Kind) -> bool:
+def has_status(kind: Kind) -> bool:
     """Whether the kind has a status subresource."""
-    return facts.kind in _RULES
+    return kind.name in _RULES
 
 
 def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view: Any = None) -> Admitted | Rejected:
     """Admit a report. `old_view` spares reading the old object; `now` is when a volume changed its phase."""
-    facts = kind_of(new)
-    if facts is None or facts.kind not in _RULES:
+    kind = kind_of(new)
+    if kind is None or kind.name not in _RULES:
         raise ValueError(f"{new.get('apiVersion')} {new.get('kind')} has no status subresource")
     try:
         read = view_of({name: part for name, part in new.items() if name != "spec"})
@@ -53,22 +53,22 @@ def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view:
             view_of(new)  # the server reads all of it, also what it goes on to ignore
         if old_view is None:
             old_view = view_of(old)
-        raw = _prepared(new, old, facts, now)
+        raw = _prepared(new, old, kind, now)
         view = _view(raw, new, old, read, old_view)
     except ConversionError as error:
-        return Rejected(facts, _name(old), problems=error.problems)
-    errors = _RULES[facts.kind](view, old_view, gates)
+        return Rejected(kind, _name(old), problems=error.problems)
+    errors = _RULES[kind.name](view, old_view, gates)
     if errors:
-        return Rejected(facts, _name(old), tuple(errors), object=raw, view=view)
+        return Rejected(kind, _name(old), tuple(errors), object=raw, view=view)
     return Admitted(raw, view)
 
 
-def _prepared(new: Raw, old: Raw, facts: Kind, now: str) -> Raw:
+def _prepared(new: Raw, old: Raw, kind: Kind, now: str) -> Raw:
     """The object to be stored: the old one's spec, the new one's status, and metadata of both."""
     metadata = dict(new.get("metadata") or {})
-    complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=facts.namespaced)
+    complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=kind.namespaced)
     old_metadata = old.get("metadata") or {}
-    for name in _KEPT_METADATA.get(facts.kind, ()):
+    for name in _KEPT_METADATA.get(kind.name, ()):
         metadata.pop(name, None)
         if name in old_metadata:
             metadata[name] = old_metadata[name]
@@ -77,16 +77,16 @@ def _prepared(new: Raw, old: Raw, facts: Kind, now: str) -> Raw:
     if "spec" in old:
         raw["spec"] = old["spec"]
     status = new.get("status") or {}
-    if facts.kind == "Pod":
+    if kind.name == "Pod":
         raw["status"] = complete_pod_status(status, old.get("status") or {})
         return raw
     raw["status"] = copy_document(status)
-    if facts.kind == "Node" and (old.get("status") or {}).get("config") is None:
+    if kind.name == "Node" and (old.get("status") or {}).get("config") is None:
         raw["status"].pop("config", None)
-    if facts.kind == "PersistentVolume":
+    if kind.name == "PersistentVolume":
         _note_phase(raw["status"], old.get("status") or {}, now)
-    row = row_of(facts)
-    if row is not None and facts.template is None:
+    row = row_of(kind)
+    if row is not None and kind.template is None:
         # Defaults of a status are few, and no kind with a pod template has any.
         raw["spec"] = copy_document(raw.get("spec") or {})
         row.default(raw)
@@ -113,8 +113,8 @@ def _view(raw: Raw, new: Raw, old: Raw, read: Any, old_view: Any) -> Any:
 
 def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejected:
     """The finalize subresource of a namespace: only `spec.finalizers` and metadata change."""
-    facts = kind_of(old)
-    if facts is None or facts.kind != "Namespace":
+    kind = kind_of(old)
+    if kind is None or kind.name != "Namespace":
         raise ValueError("only namespaces are finalized")
     metadata = dict(new.get("metadata") or {})
     complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=False)
@@ -122,11 +122,11 @@ def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejecte
     try:
         view, old_view = view_of(raw), view_of(old)
     except ConversionError as error:
-        return Rejected(facts, _name(old), problems=error.problems)
+        return Rejected(kind, _name(old), problems=error.problems)
     errors = cluster.validate_namespace_finalizers(view)  # type: ignore[arg-type]
     errors = statuses.validate_only_metadata(view, old_view) + errors
     if errors:
-        return Rejected(facts, _name(old), tuple(errors), object=raw, view=view)
+        return Rejected(kind, _name(old), tuple(errors), object=raw, view=view)
     return Admitted(raw, view)
 
 

@@ -180,7 +180,7 @@ class LeaderElector:
         began = self._now()
         if over is None:
             metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
-            document = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata}
+            document = {"apiVersion": LEASES.api_version, "kind": LEASES.name, "metadata": metadata}
             self._lease = await self._client.create(LEASES, {**document, "spec": record.spec()}, self._namespace)
         else:
             metadata = {**over.raw["metadata"], "resourceVersion": str(over.revision)}

@@ -25,7 +25,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-
 class EventAction(NamedTuple):
     """Create the event; or, with a `patch`, change it, and create it if it is not there (any more)."""
 
-    facts: Kind
+    kind: Kind
     document: Raw
     patch: Raw | None = None
 
@@ -33,11 +33,11 @@ class EventAction(NamedTuple):
 def reference_to(subject: Object) -> Raw:
     """An ObjectReference, as events have them."""
     found = {
-        "kind": subject.facts.kind,
+        "kind": subject.kind.name,
         "namespace": subject.namespace,
         "name": subject.name,
         "uid": subject.uid,
-        "apiVersion": subject.facts.api_version,
+        "apiVersion": subject.kind.api_version,
         "resourceVersion": str(subject.revision) if subject.revision else "",
     }
     return {field: value for field, value in found.items() if value}

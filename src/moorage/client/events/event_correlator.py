@@ -95,7 +95,7 @@ class EventCorrelator:
             metadata["annotations"] = annotations
         document: Raw = {
             "apiVersion": _EVENTS.api_version,
-            "kind": _EVENTS.kind,
+            "kind": _EVENTS.name,
             "metadata": metadata,
             "involvedObject": involved,
             "reason": reason,

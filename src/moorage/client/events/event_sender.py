@@ -121,17 +121,17 @@ class EventSender:
             _LOG.debug(5, "Server rejected event (will not retry!)", event=event, err=why)
 
     async def _send_once(self, action: EventAction) -> None:
-        facts, document, patch = action
+        kind, document, patch = action
         metadata = document["metadata"]
         if patch is not None:
             try:
-                await self._client.patch(facts, metadata["name"], metadata["namespace"], patch)
+                await self._client.patch(kind, metadata["name"], metadata["namespace"], patch)
                 return
             except ApiError as error:
                 if error.code != 404:
                     raise
         # The server may keep and change what it is given in-process; a later patch is made from this document.
-        await self._client.create(facts, {**document, "metadata": dict(metadata)}, metadata["namespace"])
+        await self._client.create(kind, {**document, "metadata": dict(metadata)}, metadata["namespace"])
 
 
 def _has_lost_its_namespace(error: ApiError) -> bool:

@@ -64,7 +64,7 @@ class EventSeriesState:
             return [_write(known)] if known.count == 2 else []
         document: Raw = {
             "apiVersion": _EVENTS.api_version,
-            "kind": _EVENTS.kind,
+            "kind": _EVENTS.name,
             "metadata": {"name": event_name(regarding["name"], now), "namespace": event_namespace(regarding)},
             "eventTime": micro_text(now),
             "reportingController": self._controller,

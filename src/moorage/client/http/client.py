@@ -99,40 +99,40 @@ class HttpClient:
 
     # The protocol.
 
-    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
-        answer = await self._request(b"GET", object_path(facts, name, namespace))
-        return read_object(facts, answer.body)
+    async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
+        answer = await self._request(b"GET", object_path(kind, name, namespace))
+        return read_object(kind, answer.body)
 
-    async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        path = collection_path(facts, namespace)
+    async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        path = collection_path(kind, namespace)
         selectors = _selectors(labels, fields)
-        page = await self._page(facts, path, {**selectors, "limit": str(PAGE_SIZE)})
+        page = await self._page(kind, path, {**selectors, "limit": str(PAGE_SIZE)})
         items, revision = page.items, page.revision
         while page.continues:
             query = {**selectors, "limit": str(PAGE_SIZE), "continue": page.continues}
             try:
-                page = await self._page(facts, path, query)
+                page = await self._page(kind, path, query)
             except ApiError as error:
                 if error.code != 410:
                     raise
                 # The pages took so long that the server has forgotten the first one's revision: all at once, then.
-                page = await self._page(facts, path, selectors)
+                page = await self._page(kind, path, selectors)
                 items, revision = [], page.revision
             items += page.items
         return Listing(items, revision)
 
-    async def _page(self, facts: Kind, path: str, query: dict[str, str]) -> Page:
+    async def _page(self, kind: Kind, path: str, query: dict[str, str]) -> Page:
         answer = await self._request(b"GET", _with_query(path, query))
-        return read_page(facts, answer.body)
+        return read_page(kind, answer.body)
 
     async def watch(
-        self, facts: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
+        self, kind: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
         least, most = _WATCH_SECONDS
         seconds = int(least + (most - least) * self._random())
         query = {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": str(revision)}
         query |= {"timeoutSeconds": str(seconds), **_selectors(labels, fields)}
-        path = _with_query(collection_path(facts, namespace), query)
+        path = _with_query(collection_path(kind, namespace), query)
         await self._renew_if_expired()
         pool = self._pool
         connection = await pool.dial_stream()
@@ -144,7 +144,7 @@ class HttpClient:
                 raise _error_of(answer)
             connection.give_up_after(seconds + _WATCH_GRACE_SECONDS, "the watch did not end when it should have")
             async for lines in _whole_lines(answer.stream):
-                events, error = read_events(facts, lines)
+                events, error = read_events(kind, lines)
                 if events:
                     yield events
                 if error is not None:
@@ -152,35 +152,35 @@ class HttpClient:
         finally:
             pool.end_stream(connection)
 
-    async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
-        namespace = namespace_to_create_in(facts, document, namespace)
-        answer = await self._request(b"POST", collection_path(facts, namespace), _encode(document))
-        return read_object(facts, answer.body)
+    async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
+        namespace = namespace_to_create_in(kind, document, namespace)
+        answer = await self._request(b"POST", collection_path(kind, namespace), _encode(document))
+        return read_object(kind, answer.body)
 
-    async def update(self, facts: Kind, document: Raw, *, subresource: str = "") -> Object:
+    async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
-        answer = await self._request(b"PUT", object_path(facts, name, namespace, subresource), _encode(document))
-        return read_object(facts, answer.body)
+        answer = await self._request(b"PUT", object_path(kind, name, namespace, subresource), _encode(document))
+        return read_object(kind, answer.body)
 
     async def patch(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str,
         patch: Raw | list[Raw],
         *,
         subresource: str = "",
-        kind: PatchType = PatchType.STRATEGIC,
+        patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
-        path = object_path(facts, name, namespace, subresource)
-        if kind is PatchType.APPLY:
+        path = object_path(kind, name, namespace, subresource)
+        if patch_type is PatchType.APPLY:
             path = _with_query(path, {"fieldManager": self.manager, "force": "true"})
-        answer = await self._request(b"PATCH", path, _encode(patch), kind.value.encode())
-        return read_object(facts, answer.body)
+        answer = await self._request(b"PATCH", path, _encode(patch), patch_type.value.encode())
+        return read_object(kind, answer.body)
 
     async def delete(
         self,
-        facts: Kind,
+        kind: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -190,7 +190,7 @@ class HttpClient:
         revision: int = 0,
     ) -> None:
         options = render_delete_options(uid, grace_seconds, propagation, revision)
-        await self._request(b"DELETE", object_path(facts, name, namespace), _encode(options) if options else b"")
+        await self._request(b"DELETE", object_path(kind, name, namespace), _encode(options) if options else b"")
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         body = _encode(render_binding(namespace, name, uid, node))

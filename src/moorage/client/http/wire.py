@@ -164,7 +164,7 @@ def read_object(facts: Kind, body: bytes) -> Object:
 def _object(facts: Kind, head: _Head, body: bytes) -> Object:
     metadata = head.metadata
     if not head.kind:  # the items of a list do not say what they are
-        start = b'{"kind":"%s","apiVersion":"%s",' % (facts.kind.encode(), facts.api_version.encode())
+        start = b'{"kind":"%s","apiVersion":"%s",' % (facts.name.encode(), facts.api_version.encode())
         body = start + body[body.index(b"{") + 1 :]
     key = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
     return Object(facts, key, _revision(metadata.resourceVersion), body)

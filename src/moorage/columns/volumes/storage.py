@@ -267,7 +267,7 @@ class Storage:
 
     # -- facts --------------------------------------------------------------------------------------------------
 
-    def facts(self, pod: Pod, use: ClaimUse, by_name: bool = False) -> ClaimFacts:
+    def kind(self, pod: Pod, use: ClaimUse, by_name: bool = False) -> ClaimFacts:
         """A pod's claim as it is now; with `by_name`, it is to be told from all others."""
         key = (pod.metadata.namespace, use.name)
         claim = self.claims.get(key)

@@ -55,8 +55,8 @@ class CronJobController:
         )
         self._memories: dict[str, _Memory] = {}
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is JOB:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is JOB:
             keys = (owner_key(CRON_JOB, job, world) for job in (old, new) if job is not None)
             return {key for key in keys if key is not None}
         changed = new or old

@@ -67,12 +67,12 @@ class DaemonSetController:
 
     # -- what changes -------------------------------------------------------------------------------------------------
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is POD:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is POD:
             return self._pod_changed(old, new, world)
-        if facts is NODE:
+        if kind is NODE:
             return self._node_changed(old, new)
-        if facts is CONTROLLER_REVISION:
+        if kind is CONTROLLER_REVISION:
             return concerned_owners(DAEMON_SET, old, new, world)
         changed = new or old
         if changed is None:
@@ -148,7 +148,7 @@ class DaemonSetController:
         daemon_set = world.get(DAEMON_SET, key)
         if daemon_set is None or namespace_is_terminating(error):
             return ()
-        if isinstance(action, Create) and action.facts is CONTROLLER_REVISION:
+        if isinstance(action, Create) and action.kind is CONTROLLER_REVISION:
             if error.reason != "AlreadyExists" or not is_collision(action, world):
                 return ()
             update = update_of_status(daemon_set, collided(daemon_set))
@@ -156,7 +156,7 @@ class DaemonSetController:
         about = reference_to(daemon_set)
         if isinstance(action, Create):
             return (Report(about, WARNING, "FailedCreate", f"Error creating: {error.message}"),)
-        if isinstance(action, Delete) and action.facts is POD:
+        if isinstance(action, Delete) and action.kind is POD:
             return (Report(about, WARNING, "FailedDelete", f"Error deleting: {error.message}"),)
         return ()
 

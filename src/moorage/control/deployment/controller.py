@@ -65,11 +65,11 @@ class DeploymentController:
     def __init__(self) -> None:
         self._now = 0.0
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is DEPLOYMENT:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is DEPLOYMENT:
             changed = new or old
             return (changed.key,) if changed is not None else ()
-        if facts is REPLICA_SET:
+        if kind is REPLICA_SET:
             return concerned_owners(DEPLOYMENT, old, new, world)
         return _who_waits(old, world) if new is None and old is not None else ()
 
@@ -165,7 +165,7 @@ class _Round:
         annotations = new_annotations({}, copied_annotations(deployment), int(self.revision))
         document = {
             "apiVersion": REPLICA_SET.api_version,
-            "kind": REPLICA_SET.kind,
+            "kind": REPLICA_SET.name,
             "metadata": {
                 "name": name,
                 "namespace": deployment.namespace,

@@ -39,13 +39,13 @@ class DisruptionController:
     component = "controllermanager"
     watches: tuple[Kind, ...] = (BUDGET, POD, *SCALABLE)
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         changed = new or old
         if changed is None:
             return ()
-        if facts is BUDGET:
+        if kind is BUDGET:
             return (changed.key,)
-        if facts is not POD:
+        if kind is not POD:
             if old is not None and new is not None and old.view.spec.replicas == new.view.spec.replicas:
                 return ()
             return [budget.key for budget in world.in_namespace(BUDGET, changed.namespace)]

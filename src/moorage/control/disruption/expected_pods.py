@@ -66,22 +66,22 @@ def _wanted_replicas(pods: Sequence[Object], world: World) -> tuple[int, list[st
 
 
 def _scale_of(owner: OwnerReference, pod: Object, world: World) -> _Scale:
-    facts = KINDS.get((owner.apiVersion, owner.kind))
-    if facts is None:
+    kind = KINDS.get((owner.apiVersion, owner.kind))
+    if kind is None:
         raise CannotExpect(f'no matches for kind "{owner.kind}" in version "{owner.apiVersion}"')
-    if facts not in SCALABLE:
-        name = f"{facts.plural}.{facts.group}" if facts.group else facts.plural
+    if kind not in SCALABLE:
+        name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
         raise CannotExpect(f"{name} does not implement the scale subresource")
-    controller = _find(facts, owner, pod.namespace, world)
+    controller = _find(kind, owner, pod.namespace, world)
     if controller is None:
         raise CannotExpect(f'found no controllers for pod "{pod.name}"')
     above = controller_of(controller.view.metadata)
-    if facts is REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
+    if kind is REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
         controller = _find(DEPLOYMENT, above, pod.namespace, world) or controller
     replicas = controller.view.spec.replicas
     return _Scale(controller.uid, 1 if replicas is None else replicas)
 
 
-def _find(facts: Kind, owner: OwnerReference, namespace: str, world: World) -> Object | None:
-    found = world.get(facts, f"{namespace}/{owner.name}")
+def _find(kind: Kind, owner: OwnerReference, namespace: str, world: World) -> Object | None:
+    found = world.get(kind, f"{namespace}/{owner.name}")
     return found if found is not None and found.uid == owner.uid else None

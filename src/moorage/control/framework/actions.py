@@ -29,7 +29,7 @@ class Create(NamedTuple):
     `report` is told when it was made; "{name}" in its message becomes the name that the object was given.
     """
 
-    facts: Kind
+    kind: Kind
     document: Raw
     namespace: str = ""
     report: Report | None = None
@@ -38,7 +38,7 @@ class Create(NamedTuple):
 class Update(NamedTuple):
     """Replace an object; its resourceVersion, if it has one, must still be the newest."""
 
-    facts: Kind
+    kind: Kind
     document: Raw
     subresource: str = ""
 
@@ -46,12 +46,12 @@ class Update(NamedTuple):
 class Patch(NamedTuple):
     """Change a part of an object."""
 
-    facts: Kind
+    kind: Kind
     namespace: str
     name: str
     patch: Raw | list[Raw]
     subresource: str = ""
-    kind: PatchType = PatchType.STRATEGIC
+    patch_type: PatchType = PatchType.STRATEGIC
 
 
 class Delete(NamedTuple):
@@ -61,7 +61,7 @@ class Delete(NamedTuple):
     already.
     """
 
-    facts: Kind
+    kind: Kind
     namespace: str
     name: str
     uid: str = ""
@@ -93,7 +93,7 @@ NOTHING = Plan()
 class Question(NamedTuple):
     """Something to be looked up at the API server before deciding: one object, or without a name all of a namespace."""
 
-    facts: Kind
+    kind: Kind
     namespace: str = ""
     name: str = ""
 

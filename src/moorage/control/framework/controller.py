@@ -25,7 +25,7 @@ class Controller(Protocol):
     @property
     def watches(self) -> tuple[Kind, ...]: ...
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         """The keys to be looked at because of a change. The world has the change already."""
         ...
 

@@ -46,8 +46,8 @@ class ControllerManager:
         ]
         for runner in self.runners:
             counted.add(runner.controller.name, runner.queue)
-        kinds = dict.fromkeys(facts for runner in self.runners for facts in runner.controller.watches)
-        self.informers = {facts: Informer(client, facts, self._handler(facts)) for facts in kinds}
+        kinds = dict.fromkeys(kind for runner in self.runners for kind in runner.controller.watches)
+        self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -65,18 +65,18 @@ class ControllerManager:
         """Whether everything has been listed once."""
         return all(informer.has_synced for informer in self.informers.values())
 
-    def _seen(self, facts: Kind) -> int:
-        informer = self.informers.get(facts)
+    def _seen(self, kind: Kind) -> int:
+        informer = self.informers.get(kind)
         return informer.revision if informer is not None else 1 << 63
 
-    def _handler(self, facts: Kind) -> Callable[[list[Difference]], None]:
-        watching = [runner for runner in self.runners if facts in runner.controller.watches]
+    def _handler(self, kind: Kind) -> Callable[[list[Difference]], None]:
+        watching = [runner for runner in self.runners if kind in runner.controller.watches]
 
         def changed(differences: list[Difference]) -> None:
             for difference in differences:
-                self.world.apply(facts, difference)
+                self.world.apply(kind, difference)
                 for runner in watching:
-                    runner.changed(facts, *difference)
+                    runner.changed(kind, *difference)
 
         return changed
 

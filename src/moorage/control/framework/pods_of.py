@@ -80,8 +80,8 @@ def available_in(pod: Pod, min_ready_seconds: int, now: float) -> float | None:
 def controller_reference(owner: Object) -> Raw:
     """An owner reference that says: this one controls it."""
     return {
-        "apiVersion": owner.facts.api_version,
-        "kind": owner.facts.kind,
+        "apiVersion": owner.kind.api_version,
+        "kind": owner.kind.name,
         "name": owner.name,
         "uid": owner.uid,
         "controller": True,
@@ -89,13 +89,13 @@ def controller_reference(owner: Object) -> Raw:
     }
 
 
-def owner_key(facts: Kind, found: Object, world: World) -> str | None:
+def owner_key(kind: Kind, found: Object, world: World) -> str | None:
     """The key of the object of a kind that controls the other, if it is still there."""
     owner = controller_of(found.view.metadata)
-    if owner is None or owner.kind != facts.kind:
+    if owner is None or owner.kind != kind.name:
         return None
     key = f"{found.namespace}/{owner.name}"
-    controller = world.get(facts, key)
+    controller = world.get(kind, key)
     return key if controller is not None and controller.uid == owner.uid else None
 
 
@@ -114,11 +114,11 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
         return False
 
 
-def concerned_owners(facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
     """The keys of those who control an object that changed, or did, or might want to."""
     keys: dict[str, None] = {}
     for found in (old, new):
-        key = owner_key(facts, found, world) if found is not None else None
+        key = owner_key(kind, found, world) if found is not None else None
         if key is not None:
             keys[key] = None
     if new is None or controller_of(new.view.metadata) is not None or not new.view.metadata.labels:
@@ -128,7 +128,7 @@ def concerned_owners(facts: Kind, old: Object | None, new: Object | None, world:
         before: ObjectMeta = old.view.metadata
         if before.labels == metadata.labels and before.ownerReferences == metadata.ownerReferences:
             return keys
-    for candidate in world.selecting(facts, new.namespace, metadata.labels):
+    for candidate in world.selecting(kind, new.namespace, metadata.labels):
         if selects(candidate.view.spec.selector, metadata.labels):
             keys[candidate.key] = None
     return keys
@@ -144,7 +144,7 @@ class Claimed(NamedTuple):
 def claim(
     owner: Object,
     selector: LabelSelector | None,
-    facts: Kind,
+    kind: Kind,
     world: World,
     *,
     only_active_pods: bool = False,
@@ -158,7 +158,7 @@ def claim(
     is_leaving = view.metadata.deletionTimestamp is not None
     objects: list[Object] = []
     patches: list[Patch] = []
-    for found in world.owned(facts, owner.uid):
+    for found in world.owned(kind, owner.uid):
         if only_active_pods and not is_active(found.view):
             continue
         if selects(selector, found.view.metadata.labels) and is_member(found):
@@ -168,7 +168,7 @@ def claim(
             patches.append(_patch_owners(found, reference))
     if is_leaving:
         return Claimed(objects, patches)
-    for found in world.orphans_for(facts, owner.namespace, selector):
+    for found in world.orphans_for(kind, owner.namespace, selector):
         metadata: ObjectMeta = found.view.metadata
         if metadata.deletionTimestamp is not None or not selects(selector, metadata.labels):
             continue
@@ -182,7 +182,7 @@ def claim(
 def _patch_owners(found: Object, reference: Raw) -> Patch:
     """Only if it is still the same object, which the UID in the patch sees to."""
     patch = {"metadata": {"uid": found.uid, "ownerReferences": [reference]}}
-    return Patch(found.facts, found.namespace, found.name, patch)
+    return Patch(found.kind, found.namespace, found.name, patch)
 
 
 # -- new pods ---------------------------------------------------------------------------------------------------------

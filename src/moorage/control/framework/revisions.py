@@ -128,7 +128,7 @@ def _new_revision(owner: Object, data: Raw, number: int, hash_label: str, collis
         metadata["annotations"] = annotations
     document = {
         "apiVersion": CONTROLLER_REVISION.api_version,
-        "kind": CONTROLLER_REVISION.kind,
+        "kind": CONTROLLER_REVISION.name,
         "metadata": metadata,
         "data": data,
         "revision": number,

@@ -310,26 +310,26 @@ class Runner:
     async def _request(self, key: str, action: Action) -> None:
         client = self._client
         if isinstance(action, Create):
-            made = await client.create(action.facts, action.document, action.namespace)
-            self._expect(key, action.facts, made.revision)
+            made = await client.create(action.kind, action.document, action.namespace)
+            self._expect(key, action.kind, made.revision)
             if action.report is not None:
                 self._report(action.report, made.name)
         elif isinstance(action, Update):
-            made = await client.update(action.facts, action.document, subresource=action.subresource)
-            self._expect(key, action.facts, made.revision)
+            made = await client.update(action.kind, action.document, subresource=action.subresource)
+            self._expect(key, action.kind, made.revision)
         elif isinstance(action, Patch):
             made = await client.patch(
-                action.facts,
+                action.kind,
                 action.name,
                 action.namespace,
                 action.patch,
                 subresource=action.subresource,
-                kind=action.kind,
+                patch_type=action.patch_type,
             )
-            self._expect(key, action.facts, made.revision)
+            self._expect(key, action.kind, made.revision)
         elif isinstance(action, Delete):
             await client.delete(
-                action.facts,
+                action.kind,
                 action.name,
                 action.namespace,
                 uid=action.uid,
@@ -338,7 +338,7 @@ class Runner:
                 revision=action.revision,
             )
             where = f"{action.namespace}/{action.name}" if action.namespace else action.name
-            self._expecting(key).deleted.append((action.facts, where, action.uid))
+            self._expecting(key).deleted.append((action.kind, where, action.uid))
             if action.report is not None:
                 self._report(action.report)
 

@@ -51,11 +51,11 @@ class TolerationReader:
                 why = matcher.unreadable(taint)
                 if why is None or not self._is_new(node, taint.key, taint.value, row.gate.name):
                     continue
-                facts = {"node": node, "taint": _shown(taint), **about, "err": why}
+                kind = {"node": node, "taint": _shown(taint), **about, "err": why}
                 if row.gate is TAINT_TOLERATION_COMPARISON_OPERATORS:
-                    self._log.warning("failed to parse taint value as integer for numeric comparison", **facts)
+                    self._log.warning("failed to parse taint value as integer for numeric comparison", **kind)
                 else:
-                    self._log.error("failed to parse taint value as semantic version", **facts)
+                    self._log.error("failed to parse taint value as semantic version", **kind)
 
     def evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
         """An expression failed: for `match` to call."""
@@ -64,12 +64,12 @@ class TolerationReader:
             message = "A toleration's expression failed: the taint is not tolerated"
             self._log.error(message, expression=expression, taint=_shown(taint), err=error)
 
-    def _is_new(self, *facts: str) -> bool:
-        if facts in self._told:
+    def _is_new(self, *kind: str) -> bool:
+        if kind in self._told:
             return False
         if len(self._told) >= _REMEMBERED:
             self._told.clear()
-        self._told.add(facts)
+        self._told.add(kind)
         return True
 
     def _count(self, what: str) -> float:

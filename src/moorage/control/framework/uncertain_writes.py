@@ -41,10 +41,10 @@ class UncertainWrites:
             if isinstance(action, Create):
                 there = await self._made(action)
                 if there:
-                    found.revisions.append((action.facts, max(one.revision for one in there)))
+                    found.revisions.append((action.kind, max(one.revision for one in there)))
             elif await self._is_going(action):
                 where = f"{action.namespace}/{action.name}" if action.namespace else action.name
-                found.deleted.append((action.facts, where, action.uid))
+                found.deleted.append((action.kind, where, action.uid))
         del self._of[key]
         return found
 
@@ -52,18 +52,18 @@ class UncertainWrites:
         """What it may have made, and others like it if the server was to choose the name."""
         metadata = action.document.get("metadata") or {}
         if metadata.get("name"):
-            return await self._get(action.facts, metadata["name"], action.namespace)
+            return await self._get(action.kind, metadata["name"], action.namespace)
         labels = ",".join(f"{name}={value}" for name, value in (metadata.get("labels") or {}).items())
-        return (await self._client.list_all(action.facts, action.namespace, labels=labels)).items
+        return (await self._client.list_all(action.kind, action.namespace, labels=labels)).items
 
     async def _is_going(self, action: Delete) -> bool:
-        there = await self._get(action.facts, action.name, action.namespace)
+        there = await self._get(action.kind, action.name, action.namespace)
         metadata = there[0].view.metadata if there else None
         return metadata is None or metadata.uid != action.uid or metadata.deletionTimestamp is not None
 
-    async def _get(self, facts: Kind, name: str, namespace: str) -> Sequence[Object]:
+    async def _get(self, kind: Kind, name: str, namespace: str) -> Sequence[Object]:
         try:
-            return (await self._client.get(facts, name, namespace),)
+            return (await self._client.get(kind, name, namespace),)
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -28,93 +28,93 @@ class World:
         self._by_selector: dict[tuple[Kind, str, str, str], dict[str, Object]] = {}
         self._pods_by_node: dict[str, dict[str, Object]] = {}
 
-    def get(self, facts: Kind, key: str) -> Object | None:
+    def get(self, kind: Kind, key: str) -> Object | None:
         """By `namespace/name`, or by name for kinds without a namespace."""
-        return self._objects.get(facts, {}).get(key)
+        return self._objects.get(kind, {}).get(key)
 
-    def view(self, facts: Kind, key: str) -> Any:
+    def view(self, kind: Kind, key: str) -> Any:
         """The typed view of an object, or None."""
-        found = self.get(facts, key)
+        found = self.get(kind, key)
         return None if found is None else found.view
 
-    def all(self, facts: Kind) -> Iterator[Object]:
-        return iter(list(self._objects.get(facts, {}).values()))
+    def all(self, kind: Kind) -> Iterator[Object]:
+        return iter(list(self._objects.get(kind, {}).values()))
 
-    def count(self, facts: Kind) -> int:
-        return len(self._objects.get(facts, {}))
+    def count(self, kind: Kind) -> int:
+        return len(self._objects.get(kind, {}))
 
-    def owned(self, facts: Kind, uid: str) -> list[Object]:
+    def owned(self, kind: Kind, uid: str) -> list[Object]:
         """Objects of a kind whose controlling owner has this UID."""
-        return list(self._by_owner.get((facts, uid), {}).values())
+        return list(self._by_owner.get((kind, uid), {}).values())
 
-    def orphans(self, facts: Kind, namespace: str) -> list[Object]:
+    def orphans(self, kind: Kind, namespace: str) -> list[Object]:
         """Objects of a kind in a namespace that nobody controls: those that might be adopted."""
-        return list(self._orphans.get((facts, namespace), {}).values())
+        return list(self._orphans.get((kind, namespace), {}).values())
 
-    def orphans_for(self, facts: Kind, namespace: str, selector: LabelSelector | None) -> list[Object]:
+    def orphans_for(self, kind: Kind, namespace: str, selector: LabelSelector | None) -> list[Object]:
         """Those of them that a selector may match, without those that lack its most telling label."""
         telling = telling_label(selector)
         if telling == ("", ""):
-            return self.orphans(facts, namespace)
-        return list(self._orphans_by_label.get((facts, namespace, *telling), {}).values())
+            return self.orphans(kind, namespace)
+        return list(self._orphans_by_label.get((kind, namespace, *telling), {}).values())
 
-    def selecting(self, facts: Kind, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+    def selecting(self, kind: Kind, namespace: str, labels: Mapping[str, str]) -> list[Object]:
         """Workloads of a kind in a namespace whose selector may match these labels."""
         index = self._by_selector
-        found = list(index.get((facts, namespace, "", ""), {}).values())
+        found = list(index.get((kind, namespace, "", ""), {}).values())
         for key, value in labels.items():
-            entries = index.get((facts, namespace, key, value))
+            entries = index.get((kind, namespace, key, value))
             if entries is not None:
                 found += entries.values()
         return found
 
-    def in_namespace(self, facts: Kind, namespace: str) -> list[Object]:
-        return list(self._by_namespace.get((facts, namespace), {}).values())
+    def in_namespace(self, kind: Kind, namespace: str) -> list[Object]:
+        return list(self._by_namespace.get((kind, namespace), {}).values())
 
-    def has_any(self, facts: Kind, namespace: str) -> bool:
+    def has_any(self, kind: Kind, namespace: str) -> bool:
         """Whether a namespace has objects of a kind."""
-        return (facts, namespace) in self._by_namespace
+        return (kind, namespace) in self._by_namespace
 
     def pods_on(self, node: str) -> list[Object]:
         return list(self._pods_by_node.get(node, {}).values())
 
-    def apply(self, facts: Kind, difference: Difference) -> None:
+    def apply(self, kind: Kind, difference: Difference) -> None:
         old, new = difference
         if old is not None:
-            self._remove(facts, old)
+            self._remove(kind, old)
         if new is not None:
-            self._add(facts, new)
+            self._add(kind, new)
 
-    def _add(self, facts: Kind, found: Object) -> None:
-        self._objects.setdefault(facts, {})[found.key] = found
-        for index, value in self._indices(facts, found):
+    def _add(self, kind: Kind, found: Object) -> None:
+        self._objects.setdefault(kind, {})[found.key] = found
+        for index, value in self._indices(kind, found):
             index.setdefault(value, {})[found.key] = found
 
-    def _remove(self, facts: Kind, found: Object) -> None:
-        self._objects.get(facts, {}).pop(found.key, None)
-        for index, value in self._indices(facts, found):
+    def _remove(self, kind: Kind, found: Object) -> None:
+        self._objects.get(kind, {}).pop(found.key, None)
+        for index, value in self._indices(kind, found):
             entries = index.get(value)
             if entries is not None:
                 entries.pop(found.key, None)
                 if not entries:
                     del index[value]
 
-    def _indices(self, facts: Kind, found: Object) -> Iterator[tuple[dict[Any, dict[str, Object]], Any]]:
+    def _indices(self, kind: Kind, found: Object) -> Iterator[tuple[dict[Any, dict[str, Object]], Any]]:
         view = found.view
         owner = controller_of(view.metadata)
         if owner is not None:
-            yield self._by_owner, (facts, owner.uid)
-        elif facts.namespaced:
-            yield self._orphans, (facts, found.namespace)
+            yield self._by_owner, (kind, owner.uid)
+        elif kind.namespaced:
+            yield self._orphans, (kind, found.namespace)
             for key, value in view.metadata.labels.items():
-                yield self._orphans_by_label, (facts, found.namespace, key, value)
-        if facts.template is not None and facts.namespaced:
+                yield self._orphans_by_label, (kind, found.namespace, key, value)
+        if kind.template is not None and kind.namespaced:
             selector = getattr(view.spec, "selector", None)
             if isinstance(selector, LabelSelector):
-                yield self._by_selector, (facts, found.namespace, *telling_label(selector))
-        if facts.namespaced:
-            yield self._by_namespace, (facts, found.namespace)
-        if facts is _POD and view.spec.nodeName:
+                yield self._by_selector, (kind, found.namespace, *telling_label(selector))
+        if kind.namespaced:
+            yield self._by_namespace, (kind, found.namespace)
+        if kind is _POD and view.spec.nodeName:
             yield self._pods_by_node, view.spec.nodeName
 
 

@@ -42,21 +42,21 @@ class GarbageCollector:
 
     name = "garbage-collector-controller"
     workers = 64
-    watches: tuple[Kind, ...] = tuple(facts for facts in KINDS.values() if facts.kind != "Event")
+    watches: tuple[Kind, ...] = tuple(kind for kind in KINDS.values() if kind.name != "Event")
 
     def __init__(self) -> None:
         self._graph, self._absent = OwnerGraph(), AbsentOwners()
 
     # -- what a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if new is None:
             return list(self._gone(old, world)) if old is not None else ()
         metadata = new.view.metadata
         before = old.view.metadata if old is not None and old.uid == new.uid else None
         references = metadata.ownerReferences
         if before is None:
-            self._graph.place_at(new.uid, Place(facts, new.key))
+            self._graph.place_at(new.uid, Place(kind, new.key))
         elif (
             before.deletionTimestamp == metadata.deletionTimestamp
             and before.ownerReferences == references
@@ -98,7 +98,7 @@ class GarbageCollector:
         uid, references = item.uid, item.view.metadata.ownerReferences
         dependents = self._graph.dependents(uid)
         if dependents:
-            self._absent.add(Question(item.facts, item.namespace, item.name), uid)
+            self._absent.add(Question(item.kind, item.namespace, item.name), uid)
         self._graph.forget(uid)
         self._graph.unlink(uid, references)
         yield from dependents
@@ -194,26 +194,26 @@ class GarbageCollector:
 
 
 def _delete(item: Object, policy: str) -> Delete:
-    return Delete(item.facts, item.namespace, item.name, item.uid, propagation=policy, revision=item.revision)
+    return Delete(item.kind, item.namespace, item.name, item.uid, propagation=policy, revision=item.revision)
 
 
 def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
     """`metadata.uid` is there so that nobody else of the same name is meant."""
     removed = [{"$patch": "delete", "uid": uid} for uid in owners]
-    return Patch(item.facts, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": removed}})
+    return Patch(item.kind, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": removed}})
 
 
 def _unblocking(item: Object) -> Patch:
     """Nobody has to wait for it any more."""
     blocking = [one.uid for one in item.view.metadata.ownerReferences if one.blockOwnerDeletion]
     changed = [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]
-    return Patch(item.facts, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": changed}})
+    return Patch(item.kind, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": changed}})
 
 
 def _without_finalizer(item: Object, finalizer: str) -> Patch:
     left = [name for name in item.view.metadata.finalizers if name != finalizer]
     metadata = {"uid": item.uid, "resourceVersion": str(item.revision), "finalizers": left or None}
-    return Patch(item.facts, item.namespace, item.name, {"metadata": metadata}, kind=PatchType.MERGE)
+    return Patch(item.kind, item.namespace, item.name, {"metadata": metadata}, patch_type=PatchType.MERGE)
 
 
 def _invalid_namespace(owner: OwnerReference, item: Object) -> Report:

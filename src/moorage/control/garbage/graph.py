@@ -17,7 +17,7 @@ from moorage.model.types.meta import OwnerReference
 class Place(NamedTuple):
     """Where an object is kept: its kind and its key."""
 
-    facts: Kind
+    kind: Kind
     key: str
 
 

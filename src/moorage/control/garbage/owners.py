@@ -48,10 +48,10 @@ class AbsentOwners:
 
 def where_is(reference: OwnerReference, item: Object) -> Question | None:
     """Where the owner would be; None if there can be no such owner."""
-    facts = KINDS.get((reference.apiVersion, reference.kind))
-    if facts is None or (facts.namespaced and not item.facts.namespaced):
+    kind = KINDS.get((reference.apiVersion, reference.kind))
+    if kind is None or (kind.namespaced and not item.kind.namespaced):
         return None
-    return Question(facts, item.namespace if facts.namespaced else "", reference.name)
+    return Question(kind, item.namespace if kind.namespaced else "", reference.name)
 
 
 def known_state(
@@ -62,7 +62,7 @@ def known_state(
     if where is None:
         return OwnerState.UNKNOWABLE
     if graph.place(reference.uid) == (
-        where.facts,
+        where.kind,
         f"{where.namespace}/{where.name}" if where.namespace else where.name,
     ):
         owner = graph.find(reference.uid, world)
@@ -91,4 +91,4 @@ def waits_for_orphans(metadata: ObjectMeta) -> bool:
 def is_in_another_namespace(reference: OwnerReference, item: Object, graph: OwnerGraph) -> bool:
     """Whether the owner exists, but where it cannot own this."""
     place = graph.place(reference.uid)
-    return place is not None and place.facts.namespaced and place.key.rpartition("/")[0] != item.namespace
+    return place is not None and place.kind.namespaced and place.key.rpartition("/")[0] != item.namespace

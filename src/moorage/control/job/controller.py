@@ -46,8 +46,8 @@ class JobController:
         self._failures: dict[str, Failures] = {}
         self._outcomes: dict[str, Outcome] = {}
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is POD:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is POD:
             keys = list(concerned_owners(JOB, old, new, world))
             if new is not None and is_tracked(new.view) and owner_key(JOB, new, world) is None:
                 keys.append(_POD_KEY + new.key)
@@ -211,7 +211,7 @@ def _release_orphan(key: str, world: World) -> Plan:
     if pod is None or not is_tracked(pod.view) or owner_key(JOB, pod, world) is not None:
         return NOTHING
     owner = controller_of(pod.view.metadata)
-    if owner is not None and (owner.kind, owner.apiVersion) != (JOB.kind, JOB.api_version):
+    if owner is not None and (owner.kind, owner.apiVersion) != (JOB.name, JOB.api_version):
         return NOTHING
     return Plan((release(pod),))
 

@@ -33,7 +33,7 @@ class TimeToLiveController:
         )
         self._expired: dict[str, float] = {}
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         return (new.key,) if new is not None and _expiry(new.view) is not None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:

@@ -21,7 +21,7 @@ from moorage.model.kinds import KINDS, Kind
 NAMESPACE = KINDS["v1", "Namespace"]
 FINALIZER = "kubernetes"
 #: Both APIs of events show the same objects.
-_CONTENT = tuple(facts for facts in KINDS.values() if facts.namespaced and facts.group != "events.k8s.io")
+_CONTENT = tuple(kind for kind in KINDS.values() if kind.namespaced and kind.group != "events.k8s.io")
 #: Kinds that change too often, or matter too little, to be watched for this.
 _UNWATCHED = frozenset({"Event", "Lease"})
 
@@ -30,18 +30,18 @@ class NamespaceController:
     """See the module."""
 
     name = "namespace-controller"
-    watches: tuple[Kind, ...] = (NAMESPACE, *(facts for facts in _CONTENT if facts.kind not in _UNWATCHED))
+    watches: tuple[Kind, ...] = (NAMESPACE, *(kind for kind in _CONTENT if kind.name not in _UNWATCHED))
 
     def __init__(self) -> None:
         self._now = 0.0
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is NAMESPACE:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is NAMESPACE:
             return (new.key,) if new is not None and _is_going(new) else ()
         if new is not None or old is None:
             return ()
         namespace = world.get(NAMESPACE, old.namespace)
-        if namespace is None or not _is_going(namespace) or world.has_any(facts, old.namespace):
+        if namespace is None or not _is_going(namespace) or world.has_any(kind, old.namespace):
             return ()
         return (namespace.key,)
 
@@ -49,7 +49,7 @@ class NamespaceController:
         namespace = world.get(NAMESPACE, key)
         if namespace is None or not _is_going(namespace):
             return ()
-        return [Question(facts, key) for facts in _CONTENT]
+        return [Question(kind, key) for kind in _CONTENT]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         """Without questions there is nothing to be done."""
@@ -60,12 +60,12 @@ class NamespaceController:
         namespace = world.get(NAMESPACE, key)
         if namespace is None or not _is_going(namespace):
             return NOTHING
-        found = {question.facts: objects for question, objects in answers.items()}
+        found = {question.kind: objects for question, objects in answers.items()}
         if found[POD]:
             found = {POD: found[POD]}
         deletes = [
-            Delete(facts, key, item.name, item.uid, propagation="Background")
-            for facts, objects in found.items()
+            Delete(kind, key, item.name, item.uid, propagation="Background")
+            for kind, objects in found.items()
             for item in objects
             if item.view.metadata.deletionTimestamp is None
         ]
@@ -85,7 +85,7 @@ class NamespaceController:
         namespace = world.get(NAMESPACE, key)
         if namespace is None or not isinstance(action, Delete) or error.reason == "Conflict":
             return ()
-        update = _status(namespace, Remaining({action.facts: 1}, {}, 0, [error.message]), self._now)
+        update = _status(namespace, Remaining({action.kind: 1}, {}, 0, [error.message]), self._now)
         return (update,) if update is not None else ()
 
 

@@ -60,8 +60,8 @@ class NodeLifecycleController:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is _LEASE:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is _LEASE:
             if (
                 new is not None
                 and new.namespace == _LEASES_OF_NODES
@@ -69,7 +69,7 @@ class NodeLifecycleController:
             ):
                 self._heard.add(new.name)
             return ()
-        if facts is _POD:
+        if kind is _POD:
             return self._pod_changed(old, new)
         return self._node_changed(old, new)
 

@@ -53,8 +53,8 @@ class ReplicaSetController:
         )
         self._now = 0.0
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is REPLICA_SET:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is REPLICA_SET:
             changed = new or old
             return (changed.key,) if changed is not None else ()
         return concerned_owners(REPLICA_SET, old, new, world)

@@ -75,7 +75,7 @@ def update_of_status(found: Object, status: Raw, annotations: Raw | None = None)
     document = {**raw, "status": status}
     if wanted != present:
         document["metadata"] = {**metadata, "annotations": wanted}
-    return Update(found.facts, document, "status")
+    return Update(found.kind, document, "status")
 
 
 def _conditions(replica_set: Object, failure: Failure | None, now: float) -> list[Raw]:

@@ -85,7 +85,7 @@ def _references(claim: Object) -> list[Raw]:
 def _ours(reference: Raw, stateful_set: Object, pod: Object) -> Object | None:
     """Whom of the two a reference names, whatever its UID."""
     for owner in (stateful_set, pod):
-        if _is_for(reference, owner.facts.api_version, owner.facts.kind, owner.name):
+        if _is_for(reference, owner.kind.api_version, owner.kind.name, owner.name):
             return owner
     return None
 

@@ -73,10 +73,10 @@ class StatefulSetController:
     name = "statefulset-controller"
     watches: tuple[Kind, ...] = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is CLAIM:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is CLAIM:
             return _who_waits_for(old, world) if new is None and old is not None else ()
-        if facts is not STATEFUL_SET:
+        if kind is not STATEFUL_SET:
             return concerned_owners(STATEFUL_SET, old, new, world)
         changed = new or old
         return (changed.key,) if changed is not None else ()
@@ -108,20 +108,20 @@ class StatefulSetController:
             return ()
         about = reference_to(found)
         if isinstance(action, Delete):
-            if action.facts is not POD:
+            if action.kind is not POD:
                 return ()
             text = f"Delete Pod {action.name} in StatefulSet {found.name} failed error: {error.message}"
             return (Report(about, WARNING, "FailedDelete", text),)
         if error.reason == "AlreadyExists":
-            if action.facts is not CONTROLLER_REVISION or not is_collision(action, world):
+            if action.kind is not CONTROLLER_REVISION or not is_collision(action, world):
                 return ()
             update = update_of_status(found, collided(found))
             return () if update is None else (update,)
         name = action.document["metadata"]["name"]
-        if action.facts is POD:
+        if action.kind is POD:
             text = f"Create Pod {name} in StatefulSet {found.name} failed error: {error.message}"
             return (Report(about, WARNING, "FailedCreate", text),)
-        if action.facts is not CLAIM:
+        if action.kind is not CLAIM:
             return ()
         pod = pod_name(found, parent_and_ordinal(name)[1])
         texts = (

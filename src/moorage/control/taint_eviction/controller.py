@@ -73,8 +73,8 @@ class TaintEvictionController:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is _NODE:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is _NODE:
             return self._node_changed(old, new, world)
         return self._pod_changed(old, new)
 
@@ -246,4 +246,4 @@ def _write_down(node: Object, changed: Collection[str], now: float) -> Patch:
             path = f"/spec/taints/{index}"
             operations.append({"op": "test", "path": path, "value": raw})
             operations.append({"op": "add", "path": f"{path}/timeAdded", "value": noticed_text(now)})
-    return Patch(_NODE, "", node.name, operations, kind=PatchType.JSON)
+    return Patch(_NODE, "", node.name, operations, patch_type=PatchType.JSON)

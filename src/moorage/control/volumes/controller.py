@@ -84,15 +84,15 @@ class PersistentVolumeBinder:
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         self._world = world
-        if facts is _POD:
+        if kind is _POD:
             return self._pod_changed(old, new, world)
-        if facts is VOLUME:
+        if kind is VOLUME:
             return self._volume_changed(old, new)
-        if facts is CLAIM:
+        if kind is CLAIM:
             return self._claim_changed(old, new, world)
-        return self._class_changed(new.view) if facts is STORAGE_CLASS and new is not None else ()
+        return self._class_changed(new.view) if kind is STORAGE_CLASS and new is not None else ()
 
     def _volume_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
         self._shelf.volume_changed(old, new)

@@ -34,13 +34,13 @@ class EphemeralVolumes:
         self._attempts = surroundings.metrics.counter(f"{prefix}_total", text)
         self._failures = surroundings.metrics.counter(f"{prefix}_failures_total", text)
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is _POD:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is _POD:
             return (new.key,) if new is not None and old is None and _is_concerned(new) else ()
         if old is None or new is not None:
             return ()
         owner = controller_of(old.view.metadata)  # it needs another one
-        return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == _POD.kind else ()
+        return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == _POD.name else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         pod = world.get(_POD, key)
@@ -90,7 +90,7 @@ def _claim(name: str, pod: Object, source: dict[str, Any]) -> Raw:
         if given := (template.get("metadata") or {}).get(field):
             metadata[field] = given
     spec = template.get("spec") or {}
-    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": metadata, "spec": spec}
+    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, "metadata": metadata, "spec": spec}
 
 
 def _said(pod: Object, volume: str, why: str) -> Report:

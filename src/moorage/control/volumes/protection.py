@@ -32,8 +32,8 @@ class ClaimProtection:
     def __init__(self) -> None:
         self._uses = PodUses()
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if facts is _POD:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is _POD:
             keys = self._uses.changed(old, new)
             return self._pod_changed(old, new, keys, world) if keys else ()
         if new is None:
@@ -94,7 +94,7 @@ class VolumeProtection:
     name = "persistentvolume-protection-controller"
     watches = (VOLUME,)
 
-    def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if new is None:
             return ()
         metadata: ObjectMeta = new.view.metadata
@@ -142,4 +142,4 @@ def _without(found: Object, finalizer: str) -> Patch:
 
 
 def _patch(found: Object, metadata: Mapping[str, object]) -> Patch:
-    return Patch(found.facts, found.namespace, found.name, {"metadata": {"uid": found.uid, **metadata}})
+    return Patch(found.kind, found.namespace, found.name, {"metadata": {"uid": found.uid, **metadata}})

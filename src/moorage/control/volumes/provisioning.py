@@ -175,7 +175,7 @@ def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[R
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     annotations = {BOUND_BY_CONTROLLER: "yes", PROVISIONED_BY: provisioner}
     metadata = {"name": name, "annotations": annotations}
-    return {"apiVersion": VOLUME.api_version, "kind": VOLUME.kind, "metadata": metadata, "spec": spec}
+    return {"apiVersion": VOLUME.api_version, "kind": VOLUME.name, "metadata": metadata, "spec": spec}
 
 
 def _driver(provisioner: str) -> str:

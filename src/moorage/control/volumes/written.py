@@ -78,7 +78,7 @@ def changed(found: Object, *, annotations: dict[str, str] | None = None, spec: R
     metadata: dict[str, Any] = {**found.raw["metadata"], "resourceVersion": str(found.revision)}
     if annotations is not None:
         metadata["annotations"] = annotations
-    document = {**found.raw, "apiVersion": found.facts.api_version, "kind": found.facts.kind, "metadata": metadata}
+    document = {**found.raw, "apiVersion": found.kind.api_version, "kind": found.kind.name, "metadata": metadata}
     if spec is not None:
         document["spec"] = spec
     return document

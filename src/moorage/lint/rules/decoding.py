@@ -33,7 +33,7 @@ _SERVED = {
 }
 _SERVED_KINDS = {version: frozenset(kinds.split()) for version, kinds in _SERVED.items()}
 _GROUPS = frozenset({"", "apps", "batch", "extensions", "policy", "scheduling.k8s.io", "storage.k8s.io"})
-_VERSION_OF_KIND = {facts.kind: facts.api_version for facts in KINDS.values()} | {
+_VERSION_OF_KIND = {facts.name: facts.api_version for facts in KINDS.values()} | {
     kind: version for version, kinds in _SERVED_KINDS.items() for kind in kinds
 }
 

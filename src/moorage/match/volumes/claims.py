@@ -97,20 +97,20 @@ def volume_class(volume: PersistentVolume) -> str:
 # -- keys ---------------------------------------------------------------------------------------------------------
 
 
-def facts_key(facts: ClaimFacts) -> Key:
+def facts_key(kind: ClaimFacts) -> Key:
     """Equal for two claims exactly when scheduling a pod cannot tell them apart."""
-    state, use, claim = facts.state, facts.use, facts.claim
+    state, use, claim = kind.state, kind.use, kind.claim
     if state in _BY_NAME or claim is None:
         return state, use, claim.spec.volumeName if claim is not None else ""
-    name = use if facts.is_itself else use.ephemeral
+    name = use if kind.is_itself else use.ephemeral
     if state is ClaimState.BOUND:
-        if facts.volume is None:
+        if kind.volume is None:
             return state, use, claim.spec.volumeName
-        return state, name, _volume_key(facts.volume, facts.attachable)
+        return state, name, _volume_key(kind.volume, kind.attachable)
     if state is ClaimState.IMMEDIATE:
-        volume = _volume_key(facts.volume, facts.attachable) if facts.volume is not None else None
-        return state, name, claim_class(claim), claim.spec.volumeName, volume, _class_key(facts.storage_class)
-    return state, name, facts.is_reserved, _request_key(claim), _class_key(facts.storage_class)
+        volume = _volume_key(kind.volume, kind.attachable) if kind.volume is not None else None
+        return state, name, claim_class(claim), claim.spec.volumeName, volume, _class_key(kind.storage_class)
+    return state, name, kind.is_reserved, _request_key(claim), _class_key(kind.storage_class)
 
 
 def _volume_key(volume: PersistentVolume, attachable: Attachable | None) -> Key:

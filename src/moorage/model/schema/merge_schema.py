@@ -111,9 +111,9 @@ _INTEGERS = {"int32": "int32", "int64": "int64"}
 _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
-def schema_of(facts: Kind) -> StructType:
+def schema_of(kind: Kind) -> StructType:
     """The merge schema of a kind."""
-    return struct_type(facts.view)
+    return struct_type(kind.view)
 
 
 @cache

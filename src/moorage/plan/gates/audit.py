@@ -89,15 +89,15 @@ def _uses(item: Item) -> list[Use]:
         return uses_in_spec(item.view.spec, "spec")
     if kind == "PersistentVolume":
         return uses_in_volume(item.view)
-    if item.facts.template is None:
+    if item.kind.template is None:
         return []
-    return uses_in_spec(_template(item).spec, f"{'.'.join(item.facts.template)}.spec")
+    return uses_in_spec(_template(item).spec, f"{'.'.join(item.kind.template)}.spec")
 
 
 def _template(item: Item) -> Pod:
     """A template has the two parts of a pod that matter here."""
     view = item.view
-    for step in item.facts.template or ():
+    for step in item.kind.template or ():
         view = getattr(view, step)
     template: Pod = view
     return template
@@ -248,9 +248,9 @@ def _what_it_makes(item: Item) -> tuple[Raw, str]:
     """A pod of the template; of a CronJob a Job, which is refused as a whole. And what many of them are called."""
     is_cron_job = item.key.kind == "CronJob"
     template: Raw = item.raw
-    for step in ("spec", "jobTemplate") if is_cron_job else item.facts.template or ():
+    for step in ("spec", "jobTemplate") if is_cron_job else item.kind.template or ():
         template = template[step]
-    version, kind, what = (item.facts.api_version, "Job", "Jobs") if is_cron_job else ("v1", "Pod", "pods")
+    version, kind, what = (item.kind.api_version, "Job", "Jobs") if is_cron_job else ("v1", "Pod", "pods")
     metadata = {**(template.get("metadata") or {}), "name": "new", "namespace": "default"}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": template.get("spec") or {}}, what
 

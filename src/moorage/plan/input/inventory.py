@@ -30,7 +30,7 @@ class Item(msgspec.Struct):
     """One object as it would be stored, its view, and where it stands. `existing`: a server has made it already."""
 
     key: Key
-    facts: Kind
+    kind: Kind
     raw: Raw
     view: Any
     existing: bool

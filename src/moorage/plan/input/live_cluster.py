@@ -27,7 +27,7 @@ _LEFT_OUT = frozenset(
 #: Without these there is nothing to plan with.
 _NEEDED = frozenset({"Node", "Pod"})
 _NOT_FOUND, _FORBIDDEN = 404, 403
-_WANTED = tuple(facts for facts in KINDS.values() if facts.kind not in _LEFT_OUT)
+_WANTED = tuple(facts for facts in KINDS.values() if facts.name not in _LEFT_OUT)
 
 
 class NoLiveCluster(Exception):
@@ -83,10 +83,10 @@ async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Mis
         try:
             objects += await _list(client, facts)
         except ApiError as error:
-            if error.code not in (_NOT_FOUND, _FORBIDDEN) or facts.kind in _NEEDED:
+            if error.code not in (_NOT_FOUND, _FORBIDDEN) or facts.name in _NEEDED:
                 raise NoLiveCluster(f"{server}: {facts.plural} cannot be listed: {error.message}") from None
             why = "there is no such kind on the server" if error.code == _NOT_FOUND else error.message
-            missing.append(Missing(facts.kind, why))
+            missing.append(Missing(facts.name, why))
         except Unreachable as error:
             why = str(error).removeprefix(f"{server}: ")
             raise NoLiveCluster(f"{server}: the API server cannot be reached: {why}") from None
@@ -96,4 +96,4 @@ async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Mis
 async def _list(client: Client, facts: Kind) -> list[Raw]:
     """In lists objects do not say of what kind they are."""
     listing = await client.list_all(facts)
-    return [{"apiVersion": facts.api_version, "kind": facts.kind, **item.raw} for item in listing.items]
+    return [{"apiVersion": facts.api_version, "kind": facts.name, **item.raw} for item in listing.items]

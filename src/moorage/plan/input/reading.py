@@ -102,7 +102,7 @@ class Reader:
     def _add(self, document: Document) -> None:
         raw, place = document.raw, Place(document.source, document.start())
         facts = kind_of(raw)
-        if facts is None or facts.kind in _WITHOUT_PLACEMENT:
+        if facts is None or facts.name in _WITHOUT_PLACEMENT:
             self._pass_over(document, place)
             return
         name, namespace = _text(raw, "name"), ""
@@ -110,7 +110,7 @@ class Reader:
             namespace = _text(raw, "namespace")
             if not namespace:
                 raw, namespace = self._in_namespace(raw), self.inventory.namespace
-        key = Key(facts.kind, namespace, name)
+        key = Key(facts.name, namespace, name)
         old = self.inventory.items.get(key) if name else None
         existing = _exists(raw, facts)
         result = self._admit(raw, old, facts, key, existing=existing)
@@ -233,7 +233,7 @@ def _exists(raw: Raw, facts: Kind) -> bool:
     if isinstance(metadata, dict) and any(metadata.get(name) for name in _MADE_BY_A_SERVER):
         return True
     status = raw.get("status")
-    return facts.kind in _WITH_PHASE and isinstance(status, dict) and bool(status.get("phase"))
+    return facts.name in _WITH_PHASE and isinstance(status, dict) and bool(status.get("phase"))
 
 
 def _text(raw: Raw, name: str) -> str:

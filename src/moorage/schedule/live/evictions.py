@@ -51,22 +51,22 @@ class Evictions:
         namespace, _, name = victim.key.partition("/")
         text = f"{action.pod.scheduler}: preempting to accommodate a higher priority pod"
         target = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler", message=text)
-        facts = {"preemptor": preemptor.key, "victim": victim.key, "node": action.nominated}
+        kind = {"preemptor": preemptor.key, "victim": victim.key, "node": action.nominated}
         try:
             await self._status.say_now(victim.key, pod, target)
             await self._client.delete(POD, name, namespace, uid=pod.metadata.uid)
         except ApiError as error:
             if error.code == 404 or error.reason == "Conflict":
-                _LOG.debug(2, "Victim Pod is already deleted", **facts)
+                _LOG.debug(2, "Victim Pod is already deleted", **kind)
             else:
-                self._failed(victim.key, preemptor.key, error.message, facts)
+                self._failed(victim.key, preemptor.key, error.message, kind)
             return
         except Unreachable as error:
-            self._failed(victim.key, preemptor.key, str(error), facts)
+            self._failed(victim.key, preemptor.key, str(error), kind)
             return
-        _LOG.debug(2, "Preemptor Pod preempted victim Pod", **facts)
+        _LOG.debug(2, "Preemptor Pod preempted victim Pod", **kind)
         self._reporter.preempted(victim.key, pod, preemptor.key, preemptor.pod, action.nominated)
 
-    def _failed(self, victim: str, preemptor: str, why: str, facts: dict[str, str]) -> None:
-        _LOG.error("Tried to preempted pod", err=why, **facts)
+    def _failed(self, victim: str, preemptor: str, why: str, kind: dict[str, str]) -> None:
+        _LOG.error("Tried to preempted pod", err=why, **kind)
         self._scheduler.eviction_failed(victim, preemptor)

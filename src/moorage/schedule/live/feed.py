@@ -48,12 +48,12 @@ class Feed:
         self._pods = pods
         self._surroundings = surroundings
         self._wake = wake
-        self._inboxes: dict[Kind, deque[Difference]] = {facts: deque() for facts in WATCHED_KINDS}
+        self._inboxes: dict[Kind, deque[Difference]] = {kind: deque() for kind in WATCHED_KINDS}
         self._arrived = 0
 
-    def handler(self, facts: Kind) -> Callable[[list[Difference]], None]:
+    def handler(self, kind: Kind) -> Callable[[list[Difference]], None]:
         """What an informer of this kind is to call."""
-        inbox = self._inboxes[facts]
+        inbox = self._inboxes[kind]
 
         def arrived(differences: list[Difference]) -> None:
             inbox.extend(differences)
@@ -69,36 +69,36 @@ class Feed:
     def take(self, clock: Callable[[], float], until: float) -> int:
         """Look at what arrived until the time is up, at least at one thing; how many there were."""
         taken = 0
-        for facts, inbox in self._inboxes.items():
+        for kind, inbox in self._inboxes.items():
             while inbox:
                 if taken and not taken & 7 and clock() >= until:
                     self._arrived -= taken
                     return taken
                 taken += 1
-                self._tell(facts, inbox.popleft(), clock())
+                self._tell(kind, inbox.popleft(), clock())
         self._arrived -= taken
         return taken
 
-    def _tell(self, facts: Kind, difference: Difference, now: float) -> None:
+    def _tell(self, kind: Kind, difference: Difference, now: float) -> None:
         old, new = difference
         try:
-            if facts is _POD:
+            if kind is _POD:
                 self._tell_pod(old, new, now)
-            elif facts is _NODE:
+            elif kind is _NODE:
                 if new is not None:
                     self._pods.node_changed(new.view, now)
                 elif old is not None:
                     self._pods.node_gone(old.name, now)
             elif new is not None:
-                self._surroundings.changed(facts.kind, _view(old), new.view, now)
+                self._surroundings.changed(kind.name, _view(old), new.view, now)
             elif old is not None:
-                self._surroundings.gone(facts.kind, old.view, now)
+                self._surroundings.gone(kind.name, old.view, now)
         except ConversionError as error:
             # Only a foreign API server has such objects. What it was before still holds.
-            _LOG.error("An object that cannot be read", kind=facts.kind, key=_key(difference), err=str(error))
+            _LOG.error("An object that cannot be read", kind=kind.name, key=_key(difference), err=str(error))
         except Exception:
             # A mistake of ours, about one object: the others must not suffer for it.
-            _LOG.exception("An object could not be taken in", kind=facts.kind, key=_key(difference))
+            _LOG.exception("An object could not be taken in", kind=kind.name, key=_key(difference))
 
     def _tell_pod(self, old: Object | None, new: Object | None, now: float) -> None:
         if new is not None:

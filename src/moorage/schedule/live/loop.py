@@ -69,8 +69,8 @@ class LiveScheduler:
         )
         self._metrics = SchedulerMetrics(metrics or Metrics(), self.scheduler, self.assumptions)
         self._warnings = TaintWarnings(self.scheduler, gates)
-        self.informers = [Informer(client, facts, self.feed.handler(facts)) for facts in WATCHED_KINDS]
-        watched_pods = next(informer for informer in self.informers if informer.facts is POD)
+        self.informers = [Informer(client, kind, self.feed.handler(kind)) for kind in WATCHED_KINDS]
+        watched_pods = next(informer for informer in self.informers if informer.kind is POD)
         self.binder = Binder(
             client,
             self.scheduler,

@@ -82,14 +82,14 @@ class TaintWarnings:
         slots = np.flatnonzero((nodes.taints == code) & nodes.alive).tolist()
         if not slots or not self._is_new("taint", taint.key, taint.value, taint.effect, operator):
             return
-        facts: dict[str, Any] = {"node": nodes.node(slots[0]).metadata.name}
+        kind: dict[str, Any] = {"node": nodes.node(slots[0]).metadata.name}
         if len(slots) > 1:
-            facts["moreNodes"] = len(slots) - 1
-        facts |= {"taint": f"{describe_taint(taint)}:{taint.effect}", "pod": record.key, "err": why}
+            kind["moreNodes"] = len(slots) - 1
+        kind |= {"taint": f"{describe_taint(taint)}:{taint.effect}", "pod": record.key, "err": why}
         if operator in NUMERIC_OPERATORS:
-            _LOG.warning("failed to parse taint value as integer for numeric comparison", **facts)
+            _LOG.warning("failed to parse taint value as integer for numeric comparison", **kind)
         else:
-            _LOG.error("failed to parse taint value as semantic version", **facts)
+            _LOG.error("failed to parse taint value as semantic version", **kind)
 
     def _expression_failed(self, expression: str, taint: Taint, error: str) -> None:
         if self._is_new("expression", expression, taint.key, taint.value, taint.effect):

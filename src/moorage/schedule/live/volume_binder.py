@@ -115,9 +115,9 @@ class VolumeBinder:
         if annotations:
             metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
         document = {**found.raw, "metadata": metadata, "spec": {**(found.raw.get("spec") or {}), **spec}}
-        document.setdefault("apiVersion", found.facts.api_version)
-        document.setdefault("kind", found.facts.kind)
-        await self._client.update(found.facts, document)
+        document.setdefault("apiVersion", found.kind.api_version)
+        document.setdefault("kind", found.kind.name)
+        await self._client.update(found.kind, document)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 

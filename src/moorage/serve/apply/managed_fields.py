@@ -43,31 +43,31 @@ Raw = dict[str, Any]
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
-def created_fields(new: Raw, facts: Kind) -> Fields:
+def created_fields(new: Raw, kind: Kind) -> Fields:
     """What the creator of this object owns; the same for all objects made from one template. Raises ValueError."""
-    return written_fields(ownable_part(new, facts), grain_of(facts), new=False)
+    return written_fields(ownable_part(new, kind), grain_of(kind), new=False)
 
 
-def entry_for(fields: Fields, facts: Kind, manager: str, time: str) -> list[Raw]:
+def entry_for(fields: Fields, kind: Kind, manager: str, time: str) -> list[Raw]:
     """The managedFields of an object that was just created, given `created_fields`."""
     if not fields:
         return []
-    return [write_entry(writer_of(manager, UPDATE, facts.api_version, ""), Entry(fields, facts.api_version, time))]
+    return [write_entry(writer_of(manager, UPDATE, kind.api_version, ""), Entry(fields, kind.api_version, time))]
 
 
-def on_create(new: Raw, facts: Kind, manager: str, time: str) -> Raw:
+def on_create(new: Raw, kind: Kind, manager: str, time: str) -> Raw:
     """POST: the writer owns all that it set. Entries that it sent along are kept: the object may come from a backup."""
     metadata = new.setdefault("metadata", {})
     sent = metadata.pop("managedFields", None)
     try:
         if sent:
-            managed = _sent_or_stored(sent, None, facts)
-            changes = Comparison(NOTHING, NOTHING, created_fields(new, facts))
-            writer = writer_of(manager, UPDATE, facts.api_version, "")
-            managed = update_managers(of_version(managed, facts.api_version), changes, writer, facts.api_version, time)
+            managed = _sent_or_stored(sent, None, kind)
+            changes = Comparison(NOTHING, NOTHING, created_fields(new, kind))
+            writer = writer_of(manager, UPDATE, kind.api_version, "")
+            managed = update_managers(of_version(managed, kind.api_version), changes, writer, kind.api_version, time)
             entries = write(managed)
         else:
-            entries = entry_for(created_fields(new, facts), facts, manager, time)
+            entries = entry_for(created_fields(new, kind), kind, manager, time)
     except (ValueError, RecursionError):
         return new  # what cannot be owned in parts (a list with elements that have no name) is owned by nobody
     if entries:
@@ -75,7 +75,7 @@ def on_create(new: Raw, facts: Kind, manager: str, time: str) -> Raw:
     return new
 
 
-def on_update(new: Raw, old: Raw, facts: Kind, manager: str, subresource: str, time: str) -> Raw:
+def on_update(new: Raw, old: Raw, kind: Kind, manager: str, subresource: str, time: str) -> Raw:
     """PUT, and PATCH other than apply: the writer owns what it changed, and others own it no more."""
     metadata = new.setdefault("metadata", {})
     stored = old["metadata"].get("managedFields")
@@ -84,16 +84,16 @@ def on_update(new: Raw, old: Raw, facts: Kind, manager: str, subresource: str, t
     if own and not stored:
         return new
     try:
-        managed = read_own(stored) if own else _sent_or_stored(sent, stored, facts)
+        managed = read_own(stored) if own else _sent_or_stored(sent, stored, kind)
         if not managed:
             return new
         before = {
             **old,
             "metadata": {name: value for name, value in old["metadata"].items() if name != "managedFields"},
         }
-        changes = compare_objects(before, new, grain_of(facts)).without(reset_fields(facts, subresource))
-        writer = writer_of(manager, UPDATE, facts.api_version, subresource)
-        after = update_managers(of_version(managed, facts.api_version), changes, writer, facts.api_version, time)
+        changes = compare_objects(before, new, grain_of(kind)).without(reset_fields(kind, subresource))
+        writer = writer_of(manager, UPDATE, kind.api_version, subresource)
+        after = update_managers(of_version(managed, kind.api_version), changes, writer, kind.api_version, time)
     except (ValueError, RecursionError):
         return new
     entries = stored if own and after is managed else write(after, stored)
@@ -102,7 +102,7 @@ def on_update(new: Raw, old: Raw, facts: Kind, manager: str, subresource: str, t
     return new
 
 
-def _sent_or_stored(sent: Any, stored: Any, facts: Kind) -> Managed:
+def _sent_or_stored(sent: Any, stored: Any, kind: Kind) -> Managed:
     """The entries to go by: clients may edit or reset them, but those that do not know them do not lose them."""
     if sent in ([], [{}]):
         return {}
@@ -112,34 +112,34 @@ def _sent_or_stored(sent: Any, stored: Any, facts: Kind) -> Managed:
         managed = {}
     if not managed:
         return read_own(stored)
-    grain = grain_of(facts)
+    grain = grain_of(kind)
     return {writer: entry._replace(fields=regrained(entry.fields, grain)) for writer, entry in managed.items()}
 
 
 def apply_patch(
-    live: Raw | None, patch: Raw, facts: Kind, manager: str, force: bool, subresource: str, time: str
+    live: Raw | None, patch: Raw, kind: Kind, manager: str, force: bool, subresource: str, time: str
 ) -> Raw:
     """PATCH with application/apply-patch+yaml. `live` is None if the object does not exist yet.
 
     Raises ApplyConflict, or ApiError for what cannot be applied. An apply that changes nothing gives what was there.
     """
-    _check_patch(patch, facts)
-    grain = grain_of(facts)
+    _check_patch(patch, kind)
+    grain = grain_of(kind)
     metadata = (live or {}).get("metadata") or {}
     stored = metadata.get("managedFields")
-    current: Raw = {"apiVersion": facts.api_version, "kind": facts.kind}
+    current: Raw = {"apiVersion": kind.api_version, "kind": kind.name}
     if live is not None:
         current = {**live, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
-    managed = of_version(read_own(stored), facts.api_version)
-    ignored = reset_fields(facts, subresource)
-    writer = writer_of(manager, APPLY, facts.api_version, subresource)
-    applier = Applier(writer, facts.api_version, ignored, time, force)
+    managed = of_version(read_own(stored), kind.api_version)
+    ignored = reset_fields(kind, subresource)
+    writer = writer_of(manager, APPLY, kind.api_version, subresource)
+    applier = Applier(writer, kind.api_version, ignored, time, force)
     try:
         if not managed and live is not None:
             fields = recursive_difference(written_fields(current, grain, new=False), ignored)
-            found = writer_of(_BEFORE_FIRST_APPLY, UPDATE, facts.api_version, subresource)
-            managed = update_managers({}, Comparison(NOTHING, NOTHING, fields), found, facts.api_version, time)
-        applied = _apply_as_kubectl(filled(current, grain), patch, managed, applier, facts)
+            found = writer_of(_BEFORE_FIRST_APPLY, UPDATE, kind.api_version, subresource)
+            managed = update_managers({}, Comparison(NOTHING, NOTHING, fields), found, kind.api_version, time)
+        applied = _apply_as_kubectl(filled(current, grain), patch, managed, applier, kind)
     except ValueError as error:
         raise bad_request(f"failed to create typed live object ({_named(current)}): {error}") from None
     entries = write(applied.managed, stored)
@@ -151,9 +151,9 @@ def apply_patch(
     return _with_entries(document, entries)
 
 
-def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier, facts: Kind) -> Applied:
+def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier, kind: Kind) -> Applied:
     """Apply; values that the same kubectl applied from the client's side are no conflicts."""
-    grain = grain_of(facts)
+    grain = grain_of(kind)
     try:
         return apply(live, patch, managed, applier, grain)
     except ApplyConflict as conflict:
@@ -165,13 +165,13 @@ def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier,
     return apply(live, patch, managed, applier._replace(force=True), grain)
 
 
-def _check_patch(patch: Raw, facts: Kind) -> None:
-    if (patch.get("apiVersion"), patch.get("kind")) != (facts.api_version, facts.kind):
+def _check_patch(patch: Raw, kind: Kind) -> None:
+    if (patch.get("apiVersion"), patch.get("kind")) != (kind.api_version, kind.name):
         raise bad_request(f"invalid object type: {_kind_of(patch)}")
     metadata = patch.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    problems = check(patch, grain_of(facts))
+    problems = check(patch, grain_of(kind))
     if problems:
         raise bad_request(f"failed to create typed patch object ({_named(patch)}): {render_problems(problems)}")
 

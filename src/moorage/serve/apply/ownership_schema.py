@@ -202,6 +202,6 @@ UNKNOWN: Final = FieldOwnershipSchema(UNTYPED)
 
 
 @cache
-def grain_of(facts: Kind) -> FieldOwnershipSchema:
+def grain_of(kind: Kind) -> FieldOwnershipSchema:
     """The grain of a kind's documents."""
-    return grain_of_type(schema_of(facts))
+    return grain_of_type(schema_of(kind))

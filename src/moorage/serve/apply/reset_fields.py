@@ -59,18 +59,18 @@ _WITH_STATUS = frozenset(
 
 
 @cache
-def reset_fields(facts: Kind, subresource: str) -> Fields:
+def reset_fields(kind: Kind, subresource: str) -> Fields:
     """What a write to this resource has no say in."""
-    if facts.kind not in _WITH_STATUS:
+    if kind.name not in _WITH_STATUS:
         return NOTHING
     if subresource == "status":
-        return _ALL_BUT_STATUS.get(facts.kind, _SPEC)
+        return _ALL_BUT_STATUS.get(kind.name, _SPEC)
     return _STATUS
 
 
-def ownable_part(document: Raw, facts: Kind) -> Raw:
+def ownable_part(document: Raw, kind: Kind) -> Raw:
     """What of a new object its creator can own: the same as both sets above say, for a whole document at once."""
-    unset = ("apiVersion", "kind", "status") if facts.kind in _WITH_STATUS else ("apiVersion", "kind")
+    unset = ("apiVersion", "kind", "status") if kind.name in _WITH_STATUS else ("apiVersion", "kind")
     part = {name: value for name, value in document.items() if name not in unset}
     metadata = document.get("metadata")
     if isinstance(metadata, dict):

@@ -43,27 +43,27 @@ class AdmissionLookups:
     ) -> None:
         self.generation = 0
         self._random = random or Random()
-        self._known: dict[str, dict[str, Any]] = {facts.kind: {} for facts in _LOOKED_UP}
+        self._known: dict[str, dict[str, Any]] = {kind.name: {} for kind in _LOOKED_UP}
         self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
 
     async def load(self, store: Store) -> None:
-        for facts in _LOOKED_UP:
-            listing = await store.list(prefix_of(facts))
-            self._known[facts.kind].update({_name(facts, item): _view(facts, item) for item in listing.items})
+        for kind in _LOOKED_UP:
+            listing = await store.list(prefix_of(kind))
+            self._known[kind.name].update({_name(kind, item): _view(kind, item) for item in listing.items})
         self._changed()
 
-    def learn(self, facts: Kind, stored: Stored) -> None:
+    def learn(self, kind: Kind, stored: Stored) -> None:
         """An object was written."""
-        known = self._known.get(facts.kind)
+        known = self._known.get(kind.name)
         if known is not None:
-            known[_name(facts, stored)] = _view(facts, stored)
+            known[_name(kind, stored)] = _view(kind, stored)
             self._changed()
 
-    def forget(self, facts: Kind, stored: Stored) -> None:
+    def forget(self, kind: Kind, stored: Stored) -> None:
         """An object was deleted."""
-        known = self._known.get(facts.kind)
+        known = self._known.get(kind.name)
         if known is not None:
-            known.pop(_name(facts, stored), None)
+            known.pop(_name(kind, stored), None)
             self._changed()
 
     def _changed(self) -> None:
@@ -91,10 +91,10 @@ class AdmissionLookups:
         )
 
 
-def _name(facts: Kind, stored: Stored) -> str:
+def _name(kind: Kind, stored: Stored) -> str:
     """The object's name, with its namespace if it has one."""
-    return stored.key.removeprefix(prefix_of(facts))
+    return stored.key.removeprefix(prefix_of(kind))
 
 
-def _view(facts: Kind, stored: Stored) -> Any:
-    return stored.view if stored.view is not None else convert_view(decode(facts, stored), facts.view)
+def _view(kind: Kind, stored: Stored) -> Any:
+    return stored.view if stored.view is not None else convert_view(decode(kind, stored), kind.view)

@@ -41,8 +41,8 @@ async def bootstrap(api: Api, port: int) -> None:
 
 async def _ensure(api: Api, document: Raw, namespace: str = "") -> None:
     try:
-        facts = KINDS[document["apiVersion"], document["kind"]]
-        await create(api, facts, namespace, document, _OPTIONS)
+        kind = KINDS[document["apiVersion"], document["kind"]]
+        await create(api, kind, namespace, document, _OPTIONS)
     except ApiError as error:
         if error.reason != "AlreadyExists":
             raise

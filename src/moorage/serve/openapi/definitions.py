@@ -51,12 +51,12 @@ class Definitions:
 
     def add_kinds(self, kinds: Iterable[Kind]) -> None:
         """Add kinds and, unless they are questions, which are never stored, the kinds of their lists."""
-        for facts in kinds:
-            self.add_type(facts.view)
-            definition = self.found[definition_name(facts.view)]
-            definition["x-kubernetes-group-version-kind"] = [group_version_kind(facts)]
-            if facts not in VIRTUAL_KINDS:
-                self.found[f"{definition_name(facts.view)}List"] = self._list_of(facts)
+        for kind in kinds:
+            self.add_type(kind.view)
+            definition = self.found[definition_name(kind.view)]
+            definition["x-kubernetes-group-version-kind"] = [group_version_kind(kind)]
+            if kind not in VIRTUAL_KINDS:
+                self.found[f"{definition_name(kind.view)}List"] = self._list_of(kind)
         self.found.setdefault(
             LIST_META, {"description": describe_type("ListMeta"), "properties": _LIST_META_FIELDS, "type": "object"}
         )
@@ -69,7 +69,7 @@ class Definitions:
             self.found[name] = definition  # before its fields, which may lead back here
             schema = schema_of_view(view)
             definition["properties"] = {
-                field: self._property(schema, field, facts) for field, facts in sorted(schema.fields.items())
+                field: self._property(schema, field, kind) for field, kind in sorted(schema.fields.items())
             }
             required = REQUIRED_FIELDS.get(name) or REQUIRED_FIELDS.get(view.__name__)
             if required:
@@ -82,12 +82,12 @@ class Definitions:
     def reference(self, name: str) -> str:
         return f"{self._prefix}{name}"
 
-    def _list_of(self, facts: Kind) -> Raw:
+    def _list_of(self, kind: Kind) -> Raw:
         fields: Raw = {
             "apiVersion": {"description": describe_field("TypeMeta", "apiVersion"), "type": "string"},
             "items": {
-                "description": f"The objects of kind {facts.kind}.",
-                "items": {"$ref": self.reference(definition_name(facts.view))},
+                "description": f"The objects of kind {kind.name}.",
+                "items": {"$ref": self.reference(definition_name(kind.view))},
                 "type": "array",
                 "x-kubernetes-list-type": "atomic",
             },
@@ -95,11 +95,11 @@ class Definitions:
             "metadata": self._with_text(self.reference(LIST_META), "What is true of the list as a whole."),
         }
         return {
-            "description": f"A list of objects of kind {facts.kind}.",
+            "description": f"A list of objects of kind {kind.name}.",
             "properties": fields,
             "required": ["items"],
             "type": "object",
-            "x-kubernetes-group-version-kind": [{**group_version_kind(facts), "kind": f"{facts.kind}List"}],
+            "x-kubernetes-group-version-kind": [{**group_version_kind(kind), "kind": f"{kind.name}List"}],
         }
 
     def _property(self, schema: StructType, name: str, field: Field) -> Raw:
@@ -149,8 +149,8 @@ class Definitions:
         return {"allOf": [{"$ref": reference}], "description": text}
 
 
-def group_version_kind(facts: Kind) -> Raw:
-    return {"group": facts.group, "kind": facts.kind, "version": facts.api_version.rpartition("/")[2]}
+def group_version_kind(kind: Kind) -> Raw:
+    return {"group": kind.group, "kind": kind.name, "version": kind.api_version.rpartition("/")[2]}
 
 
 def _merging(field: Field) -> Raw:

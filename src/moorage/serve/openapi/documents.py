@@ -79,7 +79,7 @@ def _v2_protobuf(kinds: tuple[Kind, ...]) -> bytes:
 @lru_cache(maxsize=2)
 def _v3_index(kinds: tuple[Kind, ...]) -> bytes:
     paths: Raw = {}
-    for group_version in sorted({facts.api_version for facts in kinds}):
+    for group_version in sorted({kind.api_version for kind in kinds}):
         place = f"apis/{group_version}" if "/" in group_version else f"api/{group_version}"
         document = _v3(group_version, kinds) or b""
         paths[place] = {"serverRelativeURL": f"/openapi/v3/{place}?hash={etag_of(document)}"}
@@ -88,7 +88,7 @@ def _v3_index(kinds: tuple[Kind, ...]) -> bytes:
 
 @lru_cache(maxsize=64)
 def _v3(group_version: str, kinds: tuple[Kind, ...]) -> bytes | None:
-    of_group = tuple(facts for facts in kinds if facts.api_version == group_version)
+    of_group = tuple(kind for kind in kinds if kind.api_version == group_version)
     if not of_group:
         return None
     definitions, paths = _contents(of_group, 3)
@@ -100,6 +100,6 @@ def _v3(group_version: str, kinds: tuple[Kind, ...]) -> bytes | None:
 def _contents(kinds: tuple[Kind, ...], version: int) -> tuple[Definitions, dict[str, Raw]]:
     definitions, paths = Definitions(version), dict[str, Raw]()
     definitions.add_kinds(kinds)
-    for facts in kinds:
-        add_paths(paths, definitions, facts)
+    for kind in kinds:
+        add_paths(paths, definitions, kind)
     return definitions, paths

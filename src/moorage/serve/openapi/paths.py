@@ -85,7 +85,7 @@ class _Maker:
 
     def __init__(self, definitions: Definitions, facts: Kind) -> None:
         self.definitions = definitions
-        self.facts = facts
+        self.kind = facts
         self.version = definitions.version
 
     def add(self, paths: dict[str, Raw], path: str, verbs: tuple[str, ...], methods: Raw, view: type[View]) -> None:
@@ -100,8 +100,8 @@ class _Maker:
 
     def _operation(self, path: str, action: str, query: tuple[tuple[str, str, str], ...], view: type[View]) -> Raw:
         shown = self._shown(path, action, view)
-        kind = group_version_kind(self.facts)
-        if view is not self.facts.view:
+        kind = group_version_kind(self.kind)
+        if view is not self.kind.view:
             kind = _kind_of_view(view)
             self.definitions.found[definition_name(view)]["x-kubernetes-group-version-kind"] = [kind]
         made: Raw = {

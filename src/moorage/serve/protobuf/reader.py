@@ -64,7 +64,7 @@ def read_object(body: bytes, facts: Kind) -> Raw:
 
 
 def _table_name(facts: Kind) -> str:
-    return "events.Event" if facts.group == "events.k8s.io" else facts.kind
+    return "events.Event" if facts.group == "events.k8s.io" else facts.name
 
 
 @cache

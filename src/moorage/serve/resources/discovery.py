@@ -106,12 +106,12 @@ def render_resource_list(group: str, version: str) -> Raw | None:
 
 def _plain_resource(resource: ResourceFacts) -> list[Raw]:
     """The resource, then its subresources."""
-    facts = resource.facts
+    facts = resource.kind
     entry: Raw = {
         "name": facts.plural,
         "singularName": resource.singular,
         "namespaced": facts.namespaced,
-        "kind": facts.kind,
+        "kind": facts.name,
         "verbs": list(resource.verbs),
     }
     if resource.short_names:
@@ -122,7 +122,7 @@ def _plain_resource(resource: ResourceFacts) -> list[Raw]:
 
 
 def _plain_subresource(resource: ResourceFacts, sub: Subresource) -> Raw:
-    facts = resource.facts
+    facts = resource.kind
     entry: Raw = {
         "name": f"{facts.plural}/{sub.name}",
         "singularName": "",
@@ -159,10 +159,10 @@ def render_aggregated(core: bool, version: str) -> Raw:
 
 
 def _aggregated_resource(resource: ResourceFacts) -> Raw:
-    facts = resource.facts
+    facts = resource.kind
     entry: Raw = {
         "resource": facts.plural,
-        "responseKind": _response_kind(facts.api_version, facts.kind),
+        "responseKind": _response_kind(facts.api_version, facts.name),
         "scope": "Namespaced" if facts.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),

@@ -41,7 +41,7 @@ class Subresource(NamedTuple):
 class ResourceFacts(NamedTuple):
     """A resource as clients find it. `verbs` are those of the objects themselves."""
 
-    facts: Kind
+    kind: Kind
     singular: str
     short_names: tuple[str, ...]
     categories: tuple[str, ...]
@@ -131,24 +131,24 @@ def _version(api_version: str) -> str:
 
 def _resource(facts: Kind, row: _Row) -> ResourceFacts:
     subresources = tuple(
-        Subresource(sub.name, sub.kind or facts.kind, sub.group_version or facts.api_version, sub.verbs)
+        Subresource(sub.name, sub.kind or facts.name, sub.group_version or facts.api_version, sub.verbs)
         for sub in row.subresources
     )
-    return ResourceFacts(facts, facts.kind.lower(), row.short_names, row.categories, subresources, row.verbs)
+    return ResourceFacts(facts, facts.name.lower(), row.short_names, row.categories, subresources, row.verbs)
 
 
 def _place(resource: ResourceFacts) -> tuple[int, str, str]:
-    group = resource.facts.group
+    group = resource.kind.group
     place = GROUP_ORDER.index(group) if group in GROUP_ORDER else len(GROUP_ORDER)
-    return place, resource.facts.api_version, resource.facts.plural
+    return place, resource.kind.api_version, resource.kind.plural
 
 
 #: (group, version, plural) → resource, in the order in which discovery tells of them.
 RESOURCES: dict[tuple[str, str, str], ResourceFacts] = {
-    (resource.facts.group, _version(resource.facts.api_version), resource.facts.plural): resource
+    (resource.kind.group, _version(resource.kind.api_version), resource.kind.plural): resource
     for resource in sorted(
         [
-            *(_resource(facts, _ROWS.get((facts.api_version, facts.kind), _Row())) for facts in KINDS.values()),
+            *(_resource(facts, _ROWS.get((facts.api_version, facts.name), _Row())) for facts in KINDS.values()),
             *(_resource(facts, _CREATE_ONLY) for facts in VIRTUAL_KINDS),
         ],
         key=_place,

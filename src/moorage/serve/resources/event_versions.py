@@ -36,6 +36,6 @@ def from_core(raw: Raw) -> Raw:
     return renamed | {"apiVersion": REPORTED_EVENT.api_version}
 
 
-def is_renamed(facts: Kind) -> bool:
+def is_renamed(kind: Kind) -> bool:
     """Whether objects of the kind are stored under other names than they are shown."""
-    return facts is REPORTED_EVENT
+    return kind is REPORTED_EVENT

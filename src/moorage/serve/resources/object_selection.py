@@ -41,10 +41,10 @@ class Selection(msgspec.Struct, frozen=True):
 EVERYTHING = Selection()
 
 
-def compile_selection(facts: Kind, labels: str, fields: str) -> Selection:
+def compile_selection(kind: Kind, labels: str, fields: str) -> Selection:
     """Raises ApiError 400 for selectors that do not parse."""
     if not labels and not fields:
         return EVERYTHING
     return Selection(
-        compile_label_selector(labels) if labels else None, compile_field_selector(facts, fields) if fields else None
+        compile_label_selector(labels) if labels else None, compile_field_selector(kind, fields) if fields else None
     )

@@ -21,24 +21,24 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-def prefix_of(facts: Kind, namespace: str = "") -> str:
+def prefix_of(kind: Kind, namespace: str = "") -> str:
     """Where all objects of a kind are kept, or all in one namespace. Both APIs of events are one kind here."""
-    plural = facts.plural
-    root = f"/{facts.group}/{plural}/" if facts.group and plural != "events" else f"/{plural}/"
+    plural = kind.plural
+    root = f"/{kind.group}/{plural}/" if kind.group and plural != "events" else f"/{plural}/"
     return f"{root}{namespace}/" if namespace else root
 
 
-def key_of(facts: Kind, namespace: str, name: str) -> str:
-    return f"{prefix_of(facts, namespace if facts.namespaced else '')}{name}"
+def key_of(kind: Kind, namespace: str, name: str) -> str:
+    return f"{prefix_of(kind, namespace if kind.namespaced else '')}{name}"
 
 
 def name_in(key: str) -> str:
     return key.rpartition("/")[2]
 
 
-def encode(facts: Kind, raw: Raw) -> bytes:
+def encode(kind: Kind, raw: Raw) -> bytes:
     """The value to store. The resourceVersion is left out: only the store knows it."""
-    if is_renamed(facts):
+    if is_renamed(kind):
         raw = to_core(raw)
     metadata = raw["metadata"]
     if "resourceVersion" in metadata:
@@ -47,44 +47,44 @@ def encode(facts: Kind, raw: Raw) -> bytes:
     return _encode({"metadata": metadata, **rest})
 
 
-def encode_admitted(facts: Kind, admitted: Admitted) -> bytes:
+def encode_admitted(kind: Kind, admitted: Admitted) -> bytes:
     """The value to store, of which all but the metadata may have been made before."""
     if not admitted.rest:
-        return encode(facts, admitted.object)
+        return encode(kind, admitted.object)
     return b'{"metadata":' + _encode(admitted.object["metadata"]) + admitted.rest
 
 
-def cached_view(facts: Kind, view: Any) -> Any:
+def cached_view(kind: Kind, view: Any) -> Any:
     """What is kept of a view beside the value: all that somebody in this process reads.
 
     Nobody reads events, nor who owns which field, which is more than half of a view; both are in the value. The view
     is the caller's own.
     """
-    if facts.plural == "events":
+    if kind.plural == "events":
         return None
     if view.metadata.managedFields:
         msgspec.structs.force_setattr(view.metadata, "managedFields", ())
     return view
 
 
-def decode(facts: Kind, stored: Stored) -> Raw:
+def decode(kind: Kind, stored: Stored) -> Raw:
     """A copy of the caller's own, with the resourceVersion if it has one."""
     raw: Raw = _decode(stored.value)
     if stored.revision:
         raw["metadata"]["resourceVersion"] = str(stored.revision)
-    return from_core(raw) if is_renamed(facts) else raw
+    return from_core(raw) if is_renamed(kind) else raw
 
 
-def render(facts: Kind, stored: Stored) -> bytes:
+def render(kind: Kind, stored: Stored) -> bytes:
     """JSON for clients. A value at revision 0 is one that was not stored: it has no resourceVersion."""
-    if is_renamed(facts):
-        return _encode(decode(facts, stored))
+    if is_renamed(kind):
+        return _encode(decode(kind, stored))
     if not stored.revision:
         return stored.value
     return b'{"metadata":{"resourceVersion":"%d",' % stored.revision + stored.value[len(_HEAD) :]
 
 
-def render_list(facts: Kind, items: list[bytes], metadata: Raw) -> bytes:
+def render_list(kind: Kind, items: list[bytes], metadata: Raw) -> bytes:
     """A list document around rendered objects."""
-    head = _encode({"kind": f"{facts.kind}List", "apiVersion": facts.api_version, "metadata": metadata})
+    head = _encode({"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata})
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"

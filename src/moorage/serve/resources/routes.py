@@ -44,10 +44,10 @@ def target_of(method: str, path: str) -> Target | None:
     watching = rest[0] == "watch" and len(rest) > 1
     namespace, plural, rest = _in_namespace(rest[1:] if watching else rest)
     resource = RESOURCES.get((group, version, plural))
-    if resource is None or len(rest) > 2 or (namespace and not resource.facts.namespaced):
+    if resource is None or len(rest) > 2 or (namespace and not resource.kind.namespaced):
         raise no_such_path()
     name, subresource = (*rest, "", "")[:2]
-    everywhere = resource.facts.namespaced and not namespace
+    everywhere = resource.kind.namespaced and not namespace
     if everywhere and name:
         raise no_such_path()
     verb = _verb(method, resource, name, subresource)
@@ -81,7 +81,7 @@ def _verb(method: str, resource: ResourceFacts, name: str, subresource: str) -> 
 def _not_served(resource: ResourceFacts, name: str, subresource: str) -> ApiError:
     """Who wants a container is told that none runs, as who wants its log is."""
     wanted = _OF_CONTAINERS.get(subresource)
-    if resource.facts.kind != "Pod" or wanted is None:
+    if resource.kind.name != "Pod" or wanted is None:
         return no_such_path()
     return bad_request(
         f'pod "{name}" has no container to {wanted}: Moorage simulates nodes, so containers are never run'

@@ -126,11 +126,11 @@ class FieldMatcher(NamedTuple):
         return all((read(raw) == value) is equal for read, value, equal in self.requirements)
 
 
-def compile_field_selector(facts: Kind, text: str) -> FieldMatcher | None:
+def compile_field_selector(kind: Kind, text: str) -> FieldMatcher | None:
     """None for a selector that restricts nothing. Raises ApiError."""
     requirements, name = [], ""
     for field, equal, value in _terms(text):
-        requirements.append(FieldRequirement(_reader(facts, field), value, equal))
+        requirements.append(FieldRequirement(_reader(kind, field), value, equal))
         if field == _NAME and equal:
             name = name or value
     return FieldMatcher(tuple(requirements), name) if requirements else None
@@ -145,15 +145,15 @@ def compile_label_selector(text: str) -> Selector | None:
     return None if selector.everything else selector
 
 
-def _reader(facts: Kind, field: str) -> Reader:
-    fields = _FIELDS.get((facts.api_version, facts.kind))
+def _reader(kind: Kind, field: str) -> Reader:
+    fields = _FIELDS.get((kind.api_version, kind.name))
     read = (_OBJECT if fields is None else fields).get(field)
     if read is not None:
         return read
     if fields is None:
         known = f"{go_quote(_NAME)}, {go_quote(_NAMESPACE)}"
         raise bad_request(f"{go_quote(field)} is not a known field selector: only {known}")
-    if facts.kind == "Job":
+    if kind.name == "Job":
         raise bad_request(f"field label {go_quote(field)} not supported for Job")
     raise bad_request(f"field label not supported: {field}")
 

@@ -52,16 +52,16 @@ async def _evict(api: Api, target: Target, request: Request, manager: str) -> Re
 
 async def _log(api: Api, target: Target, request: Request, manager: str) -> Response:
     """There is none, and saying so is better than an empty one."""
-    await get(api, target.resource.facts, target.namespace, target.name)
+    await get(api, target.resource.kind, target.namespace, target.name)
     raise bad_request(
         f'pod "{target.name}" has no log: Moorage simulates nodes, so containers are never run and write nothing'
     )
 
 
 async def _scale(api: Api, target: Target, request: Request, manager: str) -> Response:
-    facts, where = target.resource.facts, (target.namespace, target.name)
+    kind, where = target.resource.kind, (target.namespace, target.name)
     if target.verb == "get":
-        scale = await get_scale(api, facts, *where)
+        scale = await get_scale(api, kind, *where)
         if negotiate(request.headers.get("accept", "")).shows is As.TABLE:
             revision = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
             return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
@@ -71,21 +71,21 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
         options = write_options(query_of(request), manager, "PatchOptions", applies=language == APPLY)
         if language == APPLY:
             applied_twice(twice, options.validation)
-        return json_response(await patch_scale(api, facts, *where, language, patch, options))
+        return json_response(await patch_scale(api, kind, *where, language, patch, options))
     options = write_options(query_of(request), manager, "UpdateOptions")
     document, warnings = decode_object(request.body, request.headers.get("content-type", ""), SCALE, options.validation)
-    return json_response(await put_scale(api, facts, *where, document, options), headers=warning_headers(warnings))
+    return json_response(await put_scale(api, kind, *where, document, options), headers=warning_headers(warnings))
 
 
 async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
-    facts = target.resource.facts
+    kind = target.resource.kind
     options = write_options(query_of(request), manager, "UpdateOptions")
-    raw, _ = decode_object(request.body, request.headers.get("content-type", ""), facts, options.validation)
+    raw, _ = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
     return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
 
 
-def _body(request: Request, facts: Kind) -> Raw:
-    return decode_body(request.body, request.headers.get("content-type", ""), facts)[0]
+def _body(request: Request, kind: Kind) -> Raw:
+    return decode_body(request.body, request.headers.get("content-type", ""), kind)[0]
 
 
 SUBRESOURCES: dict[str, Subresource] = {

@@ -57,8 +57,8 @@ async def _bind(api: Api, target: Target, raw: Raw, user: User) -> Raw:
 
 
 def _answer(target: Target, metadata: Raw, rest: Raw) -> Raw:
-    facts = target.resource.facts
-    return {"kind": facts.kind, "apiVersion": facts.api_version, "metadata": metadata, **rest}
+    kind = target.resource.kind
+    return {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata, **rest}
 
 
 VIRTUAL: dict[str, Callable[[Api, Target, Raw, User], Awaitable[Raw]]] = {

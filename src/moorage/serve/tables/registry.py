@@ -39,5 +39,5 @@ TABLES: dict[tuple[str, str], TableFacts] = {
 }
 
 
-def table_of(facts: Kind) -> TableFacts:
-    return TABLES.get((facts.api_version, facts.kind), plain.NAME_AND_AGE)
+def table_of(kind: Kind) -> TableFacts:
+    return TABLES.get((kind.api_version, kind.name), plain.NAME_AND_AGE)

@@ -22,13 +22,13 @@ IncludeObject = Literal["None", "Metadata", "Object"]
 _ODD = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
 
 
-def table_columns(facts: Kind) -> list[Raw]:
-    return list(table_of(facts).columns)
+def table_columns(kind: Kind) -> list[Raw]:
+    return list(table_of(kind).columns)
 
 
-def table_cells(facts: Kind, raw: Raw, now: float) -> Cells:
+def table_cells(kind: Kind, raw: Raw, now: float) -> Cells:
     """The cells of one object, as of `now` in seconds since the epoch."""
-    return _cells(table_of(facts), raw, Ages(now))
+    return _cells(table_of(kind), raw, Ages(now))
 
 
 def _cells(table: TableFacts, raw: Raw, ages: Ages) -> Cells:
@@ -42,7 +42,7 @@ def _cells(table: TableFacts, raw: Raw, ages: Ages) -> Cells:
 
 
 def render_table(
-    facts: Kind,
+    kind: Kind,
     objects: Iterable[Raw],
     now: float,
     include_object: IncludeObject = "Metadata",
@@ -52,7 +52,7 @@ def render_table(
     api_version: str = META_API_VERSION,
 ) -> Raw:
     """A Table. Watches send the headers with their first event only."""
-    table, ages = table_of(facts), Ages(now)
+    table, ages = table_of(kind), Ages(now)
     conditions = table.conditions
     rows: list[Raw] = []
     for raw in objects:

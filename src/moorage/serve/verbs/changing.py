@@ -99,13 +99,13 @@ async def replace(
     check_namespace(facts, namespace, metadata)
     check_name(metadata, name)
     is_there = subresource or await api.store.get(key_of(facts, namespace, name)) is not None
-    if not is_there and facts.kind in _CREATED_BY_UPDATE:
+    if not is_there and facts.name in _CREATED_BY_UPDATE:
         refuse_unknown_uid(facts, name, metadata)
         metadata.pop("resourceVersion", None)
         return await create(api, facts, namespace, raw, options, warnings)
     warnings = (*warnings, *name_owners_once(metadata))
     expected = expected_revision(facts, name, raw)
-    if expected is None and not subresource and facts.kind in _ONLY_CONDITIONALLY:
+    if expected is None and not subresource and facts.name in _ONLY_CONDITIONALLY:
         raise _revision_required(facts, name)
 
     def make(old: Raw, old_view: Any) -> Changed:
@@ -176,6 +176,6 @@ def expected_revision(facts: Kind, name: str, raw: Raw) -> int | None:
 def _revision_required(facts: Kind, name: str) -> ApiError:
     text = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     causes = [{"reason": "FieldValueInvalid", "message": text.partition(": ")[2], "field": "metadata.resourceVersion"}]
-    kind = f"{facts.kind}.{facts.group}" if facts.group else facts.kind
-    details = {"name": name, "group": facts.group, "kind": facts.kind, "causes": causes}
+    kind = f"{facts.name}.{facts.group}" if facts.group else facts.name
+    details = {"name": name, "group": facts.group, "kind": facts.name, "causes": causes}
     return failure(422, "Invalid", f'{kind} "{name}" is invalid: {text}', details)

@@ -22,7 +22,7 @@ _NAMES_TRIED = 8
 
 async def create(
     api: Api,
-    facts: Kind,
+    kind: Kind,
     namespace: str,
     raw: Raw,
     options: WriteOptions,
@@ -32,39 +32,39 @@ async def create(
 ) -> Outcome:
     """`raw` is given away; if it `is_owned`, it says already who owns its fields. Raises ApiError."""
     metadata = raw["metadata"]
-    check_namespace(facts, namespace, metadata)
+    check_namespace(kind, namespace, metadata)
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
     warnings = (*warnings, *name_owners_once(metadata))
     is_generated = not metadata.get("name") and metadata.get("generateName")
     for _ in range(_NAMES_TRIED if is_generated else 1):
-        admitted = api.admit_new(facts, raw, namespace, None if is_owned else options.manager)
+        admitted = api.admit_new(kind, raw, namespace, None if is_owned else options.manager)
         name = admitted.object["metadata"]["name"]
-        key = key_of(facts, namespace, name)
+        key = key_of(kind, namespace, name)
         said = (*warnings, *admitted.warnings)
-        value = encode_admitted(facts, admitted)
+        value = encode_admitted(kind, admitted)
         if options.dry_run:
             if await api.store.get(key) is None:
                 return Outcome(Stored(key, value, 0, 0, admitted.view), said, created=True)
             continue
         try:
-            stored = await api.store.create(key, value, cached_view(facts, admitted.view))
+            stored = await api.store.create(key, value, cached_view(kind, admitted.view))
         except KeyExists:
             continue
-        api.directory.learn(facts, stored)
+        api.directory.learn(kind, stored)
         return Outcome(stored, said, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
-        raise failure(409, "AlreadyExists", f'{facts.plural} "{name}" already exists, {why}')
-    raise already_exists(facts, name)
+        raise failure(409, "AlreadyExists", f'{kind.plural} "{name}" already exists, {why}')
+    raise already_exists(kind, name)
 
 
-def check_namespace(facts: Kind, namespace: str, metadata: Raw) -> None:
+def check_namespace(kind: Kind, namespace: str, metadata: Raw) -> None:
     """The document and the path must name the same namespace; the document need not name one.
 
     Of a kind that has no namespaces, the one that the document names is dropped.
     """
-    if not facts.namespaced:
+    if not kind.namespaced:
         metadata.pop("namespace", None)
         return
     said = metadata.get("namespace")

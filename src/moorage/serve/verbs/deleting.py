@@ -28,76 +28,76 @@ _SHOWN_WHEN_DELETED = frozenset({"Pod", "PersistentVolume", "PersistentVolumeCla
 _TRIES = 100
 
 
-async def delete(api: Api, facts: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
+async def delete(api: Api, kind: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
     """Raises ApiError: 404, 409 for preconditions that do not hold, 403 for what may not be deleted."""
-    if facts.kind == "Namespace":
+    if kind.name == "Namespace":
         check_namespace_deletion(name)
-    elif facts.kind == "PriorityClass":
+    elif kind.name == "PriorityClass":
         check_priority_class_deletion(name)
-    return await _delete(api, facts, namespace, name, options)
+    return await _delete(api, kind, namespace, name, options)
 
 
-async def _delete(api: Api, facts: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
-    key = key_of(facts, namespace, name)
+async def _delete(api: Api, kind: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
+    key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
         if stored is None:
-            raise not_found(facts, name)
+            raise not_found(kind, name)
         now = datetime.fromtimestamp(int(api.clock()), UTC)
         deletion = decide_deletion(
-            facts,
-            decode(facts, stored),
+            kind,
+            decode(kind, stored),
             options,
             now,
             str(stored.revision),
             collects_garbage=api.collects_garbage,
         )
         try:
-            return await _carry_out(api, facts, stored, deletion, bool(options.dryRun))
+            return await _carry_out(api, kind, stored, deletion, bool(options.dryRun))
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
-            raise not_found(facts, name) from None
-    raise stale(facts, name)
+            raise not_found(kind, name) from None
+    raise stale(kind, name)
 
 
-async def _carry_out(api: Api, facts: Kind, stored: Stored, deletion: Deletion, dry_run: bool) -> Outcome:
+async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, dry_run: bool) -> Outcome:
     if not deletion.removes:
         if not deletion.changed:
             return Outcome(stored)  # it is being deleted already, and this does not hasten it
-        view = cached_view(facts, convert_view(deletion.object, facts.view))
-        value = encode(facts, deletion.object)
+        view = cached_view(kind, convert_view(deletion.object, kind.view))
+        value = encode(kind, deletion.object)
         if dry_run:
             return Outcome(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
-        api.directory.learn(facts, written)
+        api.directory.learn(kind, written)
         return Outcome(written)
     if not dry_run:
         gone = await api.store.delete(stored.key, stored.revision)
-        api.directory.forget(facts, stored)
+        api.directory.forget(kind, stored)
         stored = stored._replace(revision=gone.revision)
     return Outcome(stored, deleted=True)
 
 
-async def delete_collection(api: Api, facts: Kind, namespace: str, which: ListOptions, options: DeleteOptions) -> Page:
+async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOptions, options: DeleteOptions) -> Page:
     """Everything that the selectors want; what somebody else deletes meanwhile is fine. Answers with what there was."""
-    page = await list_page(api, facts, namespace, which)
+    page = await list_page(api, kind, namespace, which)
     for item in page.items:
-        where = decode(facts, item)["metadata"].get("namespace", "")
+        where = decode(kind, item)["metadata"].get("namespace", "")
         try:
-            await _delete(api, facts, where, name_in(item.key), options)
+            await _delete(api, kind, where, name_in(item.key), options)
         except ApiError as error:
             if error.code != 404:
                 raise
     return page
 
 
-def deleted_status(facts: Kind, stored: Stored) -> Raw | None:
+def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
     """What tells that an object is gone; None if the object itself does."""
-    if facts.kind in _SHOWN_WHEN_DELETED:
+    if kind.name in _SHOWN_WHEN_DELETED:
         return None
-    uid = decode(facts, stored)["metadata"].get("uid", "")
-    details = {"name": name_in(stored.key), "group": facts.group, "kind": facts.plural, "uid": uid}
+    uid = decode(kind, stored)["metadata"].get("uid", "")
+    details = {"name": name_in(stored.key), "group": kind.group, "kind": kind.plural, "uid": uid}
     return {
         "kind": "Status",
         "apiVersion": "v1",

@@ -108,7 +108,7 @@ async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBud
     return [(raw, convert_view(raw, PodDisruptionBudget)) for raw in budgets]
 
 
-async def _store(api: Api, facts: Kind, namespace: str, raw: Raw) -> None:
+async def _store(api: Api, kind: Kind, namespace: str, raw: Raw) -> None:
     metadata = raw["metadata"]
-    key, revision = key_of(facts, namespace, metadata["name"]), int(metadata["resourceVersion"])
-    await api.store.update(key, encode(facts, raw), revision, cached_view(facts, convert_view(raw, facts.view)))
+    key, revision = key_of(kind, namespace, metadata["name"]), int(metadata["resourceVersion"])
+    await api.store.update(key, encode(kind, raw), revision, cached_view(kind, convert_view(raw, kind.view)))

@@ -46,28 +46,28 @@ class _Token(msgspec.Struct, frozen=True, rename={"version": "v", "revision": "r
     after: str
 
 
-async def get(api: Api, facts: Kind, namespace: str, name: str) -> Stored:
-    stored = await api.store.get(key_of(facts, namespace, name))
+async def get(api: Api, kind: Kind, namespace: str, name: str) -> Stored:
+    stored = await api.store.get(key_of(kind, namespace, name))
     if stored is None:
-        raise not_found(facts, name)
+        raise not_found(kind, name)
     return stored
 
 
-async def list_page(api: Api, facts: Kind, namespace: str, options: ListOptions) -> Page:
+async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) -> Page:
     """Raises ApiError: 400 for selectors and tokens that do not parse, 410 for what is too long ago."""
-    selection = compile_selection(facts, options.labels, options.fields)
-    prefix = prefix_of(facts, namespace)
+    selection = compile_selection(kind, options.labels, options.fields)
+    prefix = prefix_of(kind, namespace)
     revision, after = _where(prefix, options)
     if not options.continues:
         check_not_older(api, options.resource_version or 0)
     if selection.name and selection.is_only_name and namespace and not after:
-        stored = await api.store.get(key_of(facts, namespace, selection.name))
+        stored = await api.store.get(key_of(kind, namespace, selection.name))
         return Page([stored] if stored is not None else [], api.store.revision)
     try:
         if selection.is_everything:
             listing = await api.store.list(prefix, revision=revision, limit=options.limit, after=after)
             return _page(prefix, listing, listing.items, listing.remaining, options, counted=True)
-        return await _search(api, facts, prefix, revision, after, selection, options)
+        return await _search(api, kind, prefix, revision, after, selection, options)
     except Compacted as gone:
         if options.continues:
             raise _expired_token(prefix, after) from gone
@@ -77,7 +77,7 @@ async def list_page(api: Api, facts: Kind, namespace: str, options: ListOptions)
 
 
 async def _search(
-    api: Api, facts: Kind, prefix: str, revision: int, after: str, selection: Selection, options: ListOptions
+    api: Api, kind: Kind, prefix: str, revision: int, after: str, selection: Selection, options: ListOptions
 ) -> Page:
     """Objects that a selector wants, until there are enough of them."""
     found: list[Stored] = []
@@ -86,7 +86,7 @@ async def _search(
         listing = await api.store.list(prefix, revision=revision, limit=step, after=after)
         revision = listing.revision
         for number, stored in enumerate(listing.items):
-            if selection.wants(decode(facts, stored)):
+            if selection.wants(decode(kind, stored)):
                 found.append(stored)
                 if len(found) == options.limit:
                     rest = len(listing.items) - number - 1 + listing.remaining

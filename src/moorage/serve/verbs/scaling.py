@@ -25,57 +25,57 @@ Raw = dict[str, Any]
 _SCALE = Kind("autoscaling/v1", "Scale", "scales", True, Scale)
 
 
-async def get_scale(api: Api, facts: Kind, namespace: str, name: str) -> Raw:
-    return render_scale(decode(facts, await get(api, facts, namespace, name)))
+async def get_scale(api: Api, kind: Kind, namespace: str, name: str) -> Raw:
+    return render_scale(decode(kind, await get(api, kind, namespace, name)))
 
 
-async def put_scale(api: Api, facts: Kind, namespace: str, name: str, document: Raw, options: WriteOptions) -> Raw:
-    return await _write(api, facts, namespace, name, lambda old: document, options)
+async def put_scale(api: Api, kind: Kind, namespace: str, name: str, document: Raw, options: WriteOptions) -> Raw:
+    return await _write(api, kind, namespace, name, lambda old: document, options)
 
 
 async def patch_scale(
-    api: Api, facts: Kind, namespace: str, name: str, language: str, patch: Any, options: WriteOptions
+    api: Api, kind: Kind, namespace: str, name: str, language: str, patch: Any, options: WriteOptions
 ) -> Raw:
     if language == APPLY:
-        return await _apply(api, facts, namespace, name, patch, options)
+        return await _apply(api, kind, namespace, name, patch, options)
 
     def make(old: Raw) -> Raw:
         return patched(old, language, patch, schema_of(_SCALE))
 
-    return await _write(api, facts, namespace, name, make, options)
+    return await _write(api, kind, namespace, name, make, options)
 
 
-async def _apply(api: Api, facts: Kind, namespace: str, name: str, patch: Raw, options: WriteOptions) -> Raw:
+async def _apply(api: Api, kind: Kind, namespace: str, name: str, patch: Raw, options: WriteOptions) -> Raw:
     """Apply: what a Scale says of the replicas is applied to the workload, whose entries say who owns them."""
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
     check_applied(patch, _SCALE, namespace, name)
     spec = patch.get("spec")
     said = {"replicas": spec["replicas"]} if isinstance(spec, dict) and "replicas" in spec else {}
-    applied: Raw = {"apiVersion": facts.api_version, "kind": facts.kind, "metadata": patch["metadata"], "spec": said}
+    applied: Raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": patch["metadata"], "spec": said}
 
     def make(old: Raw, old_view: Any) -> Changed:
-        new = apply_patch(old, applied, facts, options.manager, bool(options.force), "scale", api.now_text())
-        apply_scale(facts, old, render_scale(new))  # which complains about what is no Scale
-        expected = expected_revision(facts, name, patch)
-        return admit_change(api, facts, name, new, old, expected, None, "scale")
+        new = apply_patch(old, applied, kind, options.manager, bool(options.force), "scale", api.now_text())
+        apply_scale(kind, old, render_scale(new))  # which complains about what is no Scale
+        expected = expected_revision(kind, name, patch)
+        return admit_change(api, kind, name, new, old, expected, None, "scale")
 
-    outcome = await change(api, facts, namespace, name, make, dry_run=options.dry_run)
-    return render_scale(decode(facts, outcome.stored))
+    outcome = await change(api, kind, namespace, name, make, dry_run=options.dry_run)
+    return render_scale(decode(kind, outcome.stored))
 
 
 async def _write(
-    api: Api, facts: Kind, namespace: str, name: str, make: Callable[[Raw], Raw], options: WriteOptions
+    api: Api, kind: Kind, namespace: str, name: str, make: Callable[[Raw], Raw], options: WriteOptions
 ) -> Raw:
     def change_replicas(old: Raw, old_view: Any) -> Changed:
         scale = dict(make(render_scale(old)))
         check_kind(scale, _SCALE)
         scale["metadata"] = dict(scale["metadata"])
-        check_namespace(facts, namespace, scale["metadata"])
+        check_namespace(kind, namespace, scale["metadata"])
         check_name(scale["metadata"], name)
-        new = apply_scale(facts, old, scale)
-        expected = expected_revision(facts, name, new)
-        return admit_change(api, facts, name, new, old, expected, options.manager, "scale")
+        new = apply_scale(kind, old, scale)
+        expected = expected_revision(kind, name, new)
+        return admit_change(api, kind, name, new, old, expected, options.manager, "scale")
 
-    outcome = await change(api, facts, namespace, name, change_replicas, dry_run=options.dry_run)
-    return render_scale(decode(facts, outcome.stored))
+    outcome = await change(api, kind, namespace, name, change_replicas, dry_run=options.dry_run)
+    return render_scale(decode(kind, outcome.stored))

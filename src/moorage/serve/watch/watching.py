@@ -40,18 +40,18 @@ class Happening(NamedTuple):
 Batches = AsyncGenerator[list[Happening], None]
 
 
-async def watch(api: Api, facts: Kind, namespace: str, options: ListOptions) -> Batches:
+async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> Batches:
     """Raises ApiError before anything is told: 400 for bad selectors, 410 for a revision that is forgotten.
 
     What is returned ends by itself when the time is up.
     """
-    selection = compile_selection(facts, options.labels, options.fields)
-    prefix = prefix_of(facts, namespace)
+    selection = compile_selection(kind, options.labels, options.fields)
+    prefix = prefix_of(kind, namespace)
     check_not_older(api, options.resource_version or 0)
     from_the_start = options.initial_events or (options.initial_events is None and not options.resource_version)
     if from_the_start:
         listing = await api.store.list(prefix)
-        initial, after = [item for item in listing.items if _wants(facts, selection, item)], listing.revision
+        initial, after = [item for item in listing.items if _wants(kind, selection, item)], listing.revision
     else:
         initial, after = [], options.resource_version or api.store.revision
     try:
@@ -61,11 +61,11 @@ async def watch(api: Api, facts: Kind, namespace: str, options: ListOptions) -> 
     announces_end = bool(options.initial_events and options.bookmarks)
     seconds = min(_LONGEST, options.timeout_seconds or _LONGEST)
     deadline = asyncio.get_running_loop().time() + seconds
-    return _tell(facts, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
+    return _tell(kind, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
 
 
 async def _tell(
-    facts: Kind,
+    kind: Kind,
     changes: Watch,
     initial: list[Stored],
     after: int,
@@ -92,7 +92,7 @@ async def _tell(
                 raise expired(f"too old resource version: {changes.at} ({gone.oldest})") from None
             except StoreError:
                 return  # the store is closed: the client will come back
-            told = _happenings(facts, batch, selection)
+            told = _happenings(kind, batch, selection)
             if told:
                 yield told
         if has_bookmarks:
@@ -101,10 +101,10 @@ async def _tell(
         changes.close()
 
 
-def _happenings(facts: Kind, batch: list[Change], selection: Selection) -> list[Happening]:
+def _happenings(kind: Kind, batch: list[Change], selection: Selection) -> list[Happening]:
     if selection.is_everything:
         return [_plain(change) for change in batch]
-    return [told for change in batch if (told := _selected(facts, change, selection)) is not None]
+    return [told for change in batch if (told := _selected(kind, change, selection)) is not None]
 
 
 def _plain(change: Change) -> Happening:
@@ -113,13 +113,13 @@ def _plain(change: Change) -> Happening:
     return Happening(ADDED if change.old is None else MODIFIED, change.new, change.revision)
 
 
-def _selected(facts: Kind, change: Change, selection: Selection) -> Happening | None:
-    was = change.old is not None and _wants(facts, selection, change.old)
-    if change.new is not None and _wants(facts, selection, change.new):
+def _selected(kind: Kind, change: Change, selection: Selection) -> Happening | None:
+    was = change.old is not None and _wants(kind, selection, change.old)
+    if change.new is not None and _wants(kind, selection, change.new):
         return Happening(MODIFIED if was else ADDED, change.new, change.revision)
     # An object that stops matching is shown as it was when it still did.
     return Happening(DELETED, change.old, change.revision) if was else None
 
 
-def _wants(facts: Kind, selection: Selection, stored: Stored) -> bool:
-    return selection.is_everything or selection.wants(decode(facts, stored))
+def _wants(kind: Kind, selection: Selection, stored: Stored) -> bool:
+    return selection.is_everything or selection.wants(decode(kind, stored))

@@ -28,17 +28,17 @@ class _EventServer:
         self.calls: list[str] = []
         self.gate: asyncio.Event | None = None
 
-    async def create(self, facts: Kind, document: dict[str, Any], namespace: str = "") -> None:
+    async def create(self, kind: Kind, document: dict[str, Any], namespace: str = "") -> None:
         await self._begin("create")
         name = document["metadata"]["name"]
         if name in self.events:
-            raise already_exists(facts, name)
+            raise already_exists(kind, name)
         self.events[name] = document
 
-    async def patch(self, facts: Kind, name: str, namespace: str, patch: dict[str, Any]) -> None:
+    async def patch(self, kind: Kind, name: str, namespace: str, patch: dict[str, Any]) -> None:
         await self._begin("patch")
         if name not in self.events:
-            raise not_found(facts, name)
+            raise not_found(kind, name)
         self.events[name] = {**self.events[name], **patch}
 
     async def _begin(self, verb: str) -> None:

@@ -24,7 +24,7 @@ def _state() -> EventSeriesState:
 def test_the_first_event_is_created() -> None:
     (action,) = _state().report(START, POD, WARNING, "FailedScheduling", "Scheduling", "0/1 nodes are available")
     assert action.patch is None
-    assert action.facts is KINDS[("events.k8s.io/v1", "Event")]
+    assert action.kind is KINDS[("events.k8s.io/v1", "Event")]
     assert action.document == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",

@@ -119,7 +119,7 @@ def test_a_pod_on_a_node_keeps_its_shape() -> None:
 def test_by_name_a_shape_has_the_claims_of_its_pod() -> None:
     cluster = store(a_cluster(), claim("c"), claim("d"))
     shapes = [cluster.shape_of(user(name), by_name=True) for name in ("c", "d")]
-    assert [facts.use.name for shape in shapes for facts in shape.claims] == ["c", "d"]
+    assert [kind.use.name for shape in shapes for kind in shape.claims] == ["c", "d"]
 
 
 def test_a_claim_is_counted_once_however_often_a_pod_names_it() -> None:

@@ -52,7 +52,7 @@ class Daemons(NamedTuple):
         return made
 
     async def change(self, patch: Raw, name: str = "agent", settle: float = 10) -> None:
-        await self.cluster.client.patch(DAEMON_SET, name, "default", patch, kind=PatchType.STRATEGIC)
+        await self.cluster.client.patch(DAEMON_SET, name, "default", patch, patch_type=PatchType.STRATEGIC)
         await self.cluster.settle(settle)
 
     async def change_image(self, image: str, settle: float = 10) -> None:

@@ -62,7 +62,7 @@ def test_revisions_without_their_label_get_it() -> None:
             await found.create(daemon_set(updateStrategy=ON_DELETE))
             (revision,) = await found.revisions()
             patch = {"metadata": {"labels": {"controller-revision-hash": None}}}
-            await found.cluster.client.patch(revision.facts, revision.name, "default", patch)
+            await found.cluster.client.patch(revision.kind, revision.name, "default", patch)
             await found.cluster.settle(10)
             (revision,) = await found.revisions()
             assert revision.view.metadata.labels["controller-revision-hash"] == revision.name

@@ -104,7 +104,7 @@ def test_revisions_are_counted_kept_and_gone_back_to() -> None:
             assert [one.view.revision for one in revisions] == [2, 3, 4]
             back = revisions[0].raw["data"]
             assert back["spec"]["template"]["$patch"] == "replace"
-            await found.cluster.client.patch(DAEMON_SET, "agent", "default", back, kind=PatchType.STRATEGIC)
+            await found.cluster.client.patch(DAEMON_SET, "agent", "default", back, patch_type=PatchType.STRATEGIC)
             await found.cluster.settle(20)
             assert await found.images() == ["two"]
             again = await found.revisions()
@@ -123,8 +123,8 @@ def test_a_name_that_is_taken_makes_another() -> None:
             await found.cluster.settle(5)
             (left,) = await found.revisions()
             taken = {**left.raw, "metadata": {"name": first.name, "namespace": "default"}, "data": {"other": 1}}
-            await found.cluster.client.delete(left.facts, left.name, "default")
-            await found.cluster.client.create(left.facts, taken, "default")
+            await found.cluster.client.delete(left.kind, left.name, "default")
+            await found.cluster.client.create(left.kind, taken, "default")
             await found.create(daemon_set())
             assert (await found.status())["collisionCount"] == 1
             names = {one.name for one in await found.revisions()}
@@ -142,7 +142,7 @@ def test_equal_revisions_become_one() -> None:
             labels = {**first.raw["metadata"]["labels"], "controller-revision-hash": "other"}
             metadata = {"name": "agent-other", "namespace": "default", "labels": labels}
             twin = {**first.raw, "metadata": {**metadata, "ownerReferences": first.raw["metadata"]["ownerReferences"]}}
-            await found.cluster.client.create(first.facts, {**twin, "revision": 7}, "default")
+            await found.cluster.client.create(first.kind, {**twin, "revision": 7}, "default")
             await found.cluster.settle(10)
             (left,) = await found.revisions()
             assert left.name == "agent-other"

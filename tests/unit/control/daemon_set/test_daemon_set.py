@@ -158,7 +158,7 @@ def test_orphans_are_adopted_and_strangers_let_go() -> None:
             assert adopted.name == "mine"
             assert adopted.view.metadata.ownerReferences[0].uid == made.uid
             patch = {"metadata": {"labels": {"app": "other"}}}
-            await found.cluster.client.patch(POD, "mine", "default", patch, kind=PatchType.MERGE)
+            await found.cluster.client.patch(POD, "mine", "default", patch, patch_type=PatchType.MERGE)
             await found.cluster.settle(5)
             pods = {one.name: one for one in await found.pods()}
             assert len(pods) == 2

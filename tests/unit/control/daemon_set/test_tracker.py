@@ -98,9 +98,9 @@ def test_news_of_one_pod_are_about_one_node(monkeypatch: pytest.MonkeyPatch) -> 
     tracker.refresh(NOW)
     judged: list[Any] = []
 
-    def counted(*facts: Any) -> Any:
-        judged.append(facts)
-        return judge_node(*facts)
+    def counted(*kind: Any) -> Any:
+        judged.append(kind)
+        return judge_node(*kind)
 
     monkeypatch.setattr("moorage.control.daemon_set.tracker.judge_node", counted)
     there = daemon("p", "n7", ready())

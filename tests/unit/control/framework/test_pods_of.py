@@ -16,18 +16,18 @@ from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 class Narrow(World):
     """A world in which nobody may ask for all pods, be it of one namespace."""
 
-    def all(self, facts: Kind) -> "list[Object]":  # type: ignore[override]
-        raise AssertionError(f"all {facts.plural}")
+    def all(self, kind: Kind) -> "list[Object]":  # type: ignore[override]
+        raise AssertionError(f"all {kind.plural}")
 
-    def in_namespace(self, facts: Kind, namespace: str) -> list[Object]:
-        assert facts is not POD
-        return super().in_namespace(facts, namespace)
+    def in_namespace(self, kind: Kind, namespace: str) -> list[Object]:
+        assert kind is not POD
+        return super().in_namespace(kind, namespace)
 
 
 def _world(*objects: Object) -> World:
     world = Narrow()
     for found in objects:
-        world.apply(found.facts, Difference(None, found))
+        world.apply(found.kind, Difference(None, found))
     return world
 
 

@@ -38,7 +38,7 @@ class Numbered(NamedTuple):
         return made
 
     async def change(self, spec: Raw, settle: float = 30) -> None:
-        await self.cluster.client.patch(STATEFUL_SET, "web", "default", {"spec": spec}, kind=PatchType.STRATEGIC)
+        await self.cluster.client.patch(STATEFUL_SET, "web", "default", {"spec": spec}, patch_type=PatchType.STRATEGIC)
         await self.cluster.settle(settle)
 
     async def change_image(self, image: str, settle: float = 30) -> None:

@@ -33,7 +33,7 @@ def test_somebody_else_controls_the_claim() -> None:
             other = owner("ConfigMap", "other")
             references = [{**ours[0], "controller": False}, other]
             patch = {"metadata": {"ownerReferences": references}}
-            await found.cluster.client.patch(CLAIM, claim.name, "default", patch, kind=PatchType.MERGE)
+            await found.cluster.client.patch(CLAIM, claim.name, "default", patch, patch_type=PatchType.MERGE)
             await found.change({"minReadySeconds": 1})
             (claim,) = await found.claims()
             assert [one["name"] for one in claim.raw["metadata"]["ownerReferences"]] == ["other"]
@@ -88,7 +88,7 @@ def test_a_claim_that_is_going_is_waited_for() -> None:
             text = "Create Pod web-0 in StatefulSet web failed error: pvc www-web-0 is being deleted"
             assert set(found.messages("FailedCreate")) == {text}
             patch = {"metadata": {"finalizers": None}}
-            await found.cluster.client.patch(CLAIM, "www-web-0", "default", patch, kind=PatchType.MERGE)
+            await found.cluster.client.patch(CLAIM, "www-web-0", "default", patch, patch_type=PatchType.MERGE)
             await found.cluster.settle(10)
             assert await found.names() == ["web-0"]
 

@@ -74,7 +74,7 @@ def test_the_same_template_written_in_another_way_is_no_new_revision() -> None:
                 {"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": {}},
                 {"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {}},
             ]
-            await found.cluster.client.patch(STATEFUL_SET, "web", "default", again, kind=PatchType.JSON)
+            await found.cluster.client.patch(STATEFUL_SET, "web", "default", again, patch_type=PatchType.JSON)
             await found.cluster.settle(30)
             assert [pod.uid for pod in await found.pods()] == before
             assert [one.view.revision for one in await found.revisions()] == [1]
@@ -94,7 +94,7 @@ def test_back_to_an_earlier_revision() -> None:
             revisions = await found.revisions()
             assert [one.view.revision for one in revisions] == [3, 4]
             back = revisions[0].raw["data"]
-            await found.cluster.client.patch(STATEFUL_SET, "web", "default", back, kind=PatchType.STRATEGIC)
+            await found.cluster.client.patch(STATEFUL_SET, "web", "default", back, patch_type=PatchType.STRATEGIC)
             await found.cluster.settle(30)
             assert await found.images() == ["three"]
             assert [one.view.revision for one in await found.revisions()] == [4, 5]

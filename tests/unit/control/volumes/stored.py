@@ -80,8 +80,8 @@ class Storage(VirtualCluster):
 
     async def make(self, *documents: Raw) -> None:
         for document in documents:
-            facts = KINDS[document["apiVersion"], document["kind"]]
-            await self.client.create(facts, document, document["metadata"].get("namespace", ""))
+            kind = KINDS[document["apiVersion"], document["kind"]]
+            await self.client.create(kind, document, document["metadata"].get("namespace", ""))
 
     async def volume(self, name: str) -> Object:
         return await self.client.get(VOLUME, name)

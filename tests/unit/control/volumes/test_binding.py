@@ -253,10 +253,10 @@ def test_nothing_is_written_when_nothing_changes() -> None:
         await cluster.make(claim("made", storageClassName="s"))
         await cluster.settle(20)
         kinds = (VOLUME, CLAIM, STORAGE_CLASS)
-        before = {(facts, found.key): found.revision for facts in kinds for found in await cluster.all(facts)}
+        before = {(kind, found.key): found.revision for kind in kinds for found in await cluster.all(kind)}
         await cluster.restart()
         await cluster.settle(100)
-        after = {(facts, found.key): found.revision for facts in kinds for found in await cluster.all(facts)}
+        after = {(kind, found.key): found.revision for kind in kinds for found in await cluster.all(kind)}
         assert before == after
 
     play(story)

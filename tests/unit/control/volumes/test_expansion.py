@@ -9,7 +9,7 @@ from moorage.client.protocol import PatchType
 
 async def ask(cluster: Storage, size: str) -> None:
     wanted: dict[str, Any] = {"spec": {"resources": {"requests": {"storage": size}}}}
-    await cluster.client.patch(CLAIM, "c", "default", wanted, kind=PatchType.STRATEGIC)
+    await cluster.client.patch(CLAIM, "c", "default", wanted, patch_type=PatchType.STRATEGIC)
     await cluster.settle(10)
 
 
@@ -41,7 +41,7 @@ def test_a_claim_whose_volume_has_grown_already_is_finished() -> None:
         await cluster.settle()
         await ask(cluster, "5Gi")
         less = {"status": {"capacity": {"storage": "1Gi"}}}
-        await cluster.client.patch(CLAIM, "c", "default", less, subresource="status", kind=PatchType.STRATEGIC)
+        await cluster.client.patch(CLAIM, "c", "default", less, subresource="status", patch_type=PatchType.STRATEGIC)
         await cluster.settle(10)
         assert await sizes(cluster) == ("5Gi", "5Gi")
         assert len(cluster.messages("c", "Resizing")) == 1

@@ -100,7 +100,7 @@ def test_schemas_are_made_once() -> None:
 
 def test_every_row_of_the_table_is_of_a_field_that_some_kind_has() -> None:
     types: dict[str, frozenset[str]] = {}
-    waiting: list[SchemaType] = [schema_of(facts) for facts in KINDS.values()]
+    waiting: list[SchemaType] = [schema_of(kind) for kind in KINDS.values()]
     while waiting:
         found = waiting.pop()
         if isinstance(found, ListType | MapType):

@@ -28,8 +28,8 @@ class _Reserved(LoopbackClient):
         self.refusals = refusals
 
     async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        if facts.kind in self.refusals:
-            raise self.refusals[facts.kind]
+        if facts.name in self.refusals:
+            raise self.refusals[facts.name]
         return await super().list_all(facts, namespace, labels=labels, fields=fields)
 
 

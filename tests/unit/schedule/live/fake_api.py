@@ -174,7 +174,7 @@ class FakeApi:
         patch: Raw | list[Raw],
         *,
         subresource: str = "",
-        kind: PatchType = PatchType.STRATEGIC,
+        patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
         key = f"{namespace}/{name}"
         fate = await self._call("patch", key)

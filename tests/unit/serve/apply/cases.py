@@ -30,20 +30,20 @@ def deployment(spec: Raw, **metadata: Any) -> Raw:
     }
 
 
-def created(document: Raw, facts: Any, manager: str = "creator", time: str = T1) -> Raw:
-    stored = on_create(document, facts, manager, time)
+def created(document: Raw, kind: Any, manager: str = "creator", time: str = T1) -> Raw:
+    stored = on_create(document, kind, manager, time)
     stored["metadata"]["uid"] = "u"
     return stored
 
 
-def updated(old: Raw, facts: Any, manager: str, changes: Raw, subresource: str = "", time: str = T2) -> Raw:
+def updated(old: Raw, kind: Any, manager: str, changes: Raw, subresource: str = "", time: str = T2) -> Raw:
     """An update that replaces top-level fields, metadata member by member."""
     metadata = {**old["metadata"], **changes.get("metadata", {})}
-    return on_update({**old, **changes, "metadata": metadata}, old, facts, manager, subresource, time)
+    return on_update({**old, **changes, "metadata": metadata}, old, kind, manager, subresource, time)
 
 
-def applied(live: Raw | None, patch: Raw, facts: Any, manager: str, *, force: bool = False, time: str = T2) -> Raw:
-    return apply_patch(live, patch, facts, manager, force, "", time)
+def applied(live: Raw | None, patch: Raw, kind: Any, manager: str, *, force: bool = False, time: str = T2) -> Raw:
+    return apply_patch(live, patch, kind, manager, force, "", time)
 
 
 def owned(document: Raw) -> dict[tuple[str, ...], Raw]:

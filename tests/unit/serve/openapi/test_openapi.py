@@ -39,14 +39,14 @@ def test_every_reference_leads_somewhere() -> None:
         assert names <= document["components"]["schemas"].keys()
 
 
-@pytest.mark.parametrize("facts", ALL, ids=lambda facts: f"{facts.api_version}-{facts.kind}")
+@pytest.mark.parametrize("facts", ALL, ids=lambda facts: f"{facts.api_version}-{facts.name}")
 def test_explain_finds_each_kind_by_its_path(facts: Any) -> None:
     document = _v3(facts.api_version)
     base = f"/apis/{facts.api_version}" if facts.group else "/api/v1"
     space = "/namespaces/{namespace}" if facts.namespaced else ""
     operation = document["paths"][f"{base}{space}/{facts.plural}"]["post" if facts in VIRTUAL_KINDS else "get"]
     kind = operation["x-kubernetes-group-version-kind"]
-    assert kind == {"group": facts.group, "version": "v1", "kind": facts.kind}
+    assert kind == {"group": facts.group, "version": "v1", "kind": facts.name}
     schema = document["components"]["schemas"][definition_name(facts.view)]
     assert kind in schema["x-kubernetes-group-version-kind"]
 

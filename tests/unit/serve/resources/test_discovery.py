@@ -31,7 +31,7 @@ def test_the_roots() -> None:
     assert get("/api")["versions"] == ["v1"]
     groups = [group["name"] for group in get("/apis")["groups"]]
     assert groups[0] == "apps"  # before events.k8s.io, as clients try them in this order
-    assert set(groups) == {facts.group for facts, *_ in RESOURCES.values()} - {""}
+    assert set(groups) == {kind.group for kind, *_ in RESOURCES.values()} - {""}
     assert get("/apis/batch") == {
         "kind": "APIGroup",
         "apiVersion": "v1",
@@ -77,13 +77,13 @@ def test_scale_is_of_another_group() -> None:
 
 
 def test_every_kind_is_found() -> None:
-    for facts in KINDS.values():
-        path = f"/apis/{facts.api_version}" if facts.group else f"/api/{facts.api_version}"
-        found = resources(path)[facts.plural]
+    for kind in KINDS.values():
+        path = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.api_version}"
+        found = resources(path)[kind.plural]
         assert (found["kind"], found["namespaced"], found["singularName"]) == (
-            facts.kind,
-            facts.namespaced,
-            facts.kind.lower(),
+            kind.name,
+            kind.namespaced,
+            kind.name.lower(),
         )
 
 

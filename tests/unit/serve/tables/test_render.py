@@ -56,13 +56,13 @@ def test_metadata_alone() -> None:
 
 
 def test_every_kind_has_a_table_of_its_own() -> None:
-    assert {(facts.api_version, facts.kind) for facts in KINDS.values()} <= set(TABLES)
+    assert {(kind.api_version, kind.name) for kind in KINDS.values()} <= set(TABLES)
 
 
 def test_a_kind_without_one_gets_name_and_age() -> None:
-    facts = Kind("example.com/v1", "Boat", "boats", True, View)
-    assert [column["name"] for column in table_columns(facts)] == ["Name", "Age"]
-    assert table_cells(facts, {"metadata": {"name": "b"}}, 0.0) == ["b", "<unknown>"]
+    kind = Kind("example.com/v1", "Boat", "boats", True, View)
+    assert [column["name"] for column in table_columns(kind)] == ["Name", "Age"]
+    assert table_cells(kind, {"metadata": {"name": "b"}}, 0.0) == ["b", "<unknown>"]
 
 
 MEMBERS = [
@@ -101,7 +101,7 @@ JSON = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(["metadata", "spec", "status", "type", "series", "capacity"]), JSON, max_size=5))
 def test_no_object_is_too_odd_for_a_row(raw: dict[str, Any]) -> None:
-    for facts in KINDS.values():
-        table = render_table(facts, [raw], 1e9, metadata={})
+    for kind in KINDS.values():
+        table = render_table(kind, [raw], 1e9, metadata={})
         assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
         json.loads(msgspec.json.encode(table))

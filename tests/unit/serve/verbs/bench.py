@@ -43,11 +43,11 @@ def play(scenario: Callable[[Api], Awaitable[None]], *, suffixes: Iterator[str] 
     asyncio.run(main())
 
 
-def document(facts: Kind, name: str, **rest: Any) -> Raw:
+def document(kind: Kind, name: str, **rest: Any) -> Raw:
     metadata = {"name": name} if name else {}
     return {
-        "apiVersion": facts.api_version,
-        "kind": facts.kind,
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
         "metadata": metadata | rest.pop("metadata", {}),
         **rest,
     }
@@ -64,18 +64,18 @@ def deployment(name: str, replicas: int = 1) -> Raw:
     return document(DEPLOYMENT, name, spec=spec)
 
 
-async def make(api: Api, facts: Kind, raw: Raw) -> Outcome:
-    return await create(api, facts, "default" if facts.namespaced else "", raw, ME)
+async def make(api: Api, kind: Kind, raw: Raw) -> Outcome:
+    return await create(api, kind, "default" if kind.namespaced else "", raw, ME)
 
 
-async def read(api: Api, facts: Kind, name: str) -> Raw | None:
+async def read(api: Api, kind: Kind, name: str) -> Raw | None:
     """The object as it is stored, or nothing."""
-    stored = await api.store.get(key_of(facts, "default" if facts.namespaced else "", name))
-    return None if stored is None else decode(facts, stored)
+    stored = await api.store.get(key_of(kind, "default" if kind.namespaced else "", name))
+    return None if stored is None else decode(kind, stored)
 
 
-def shown(facts: Kind, outcome: Outcome) -> Raw:
-    return decode(facts, outcome.stored)
+def shown(kind: Kind, outcome: Outcome) -> Raw:
+    return decode(kind, outcome.stored)
 
 
 def meddle(api: Api) -> None:

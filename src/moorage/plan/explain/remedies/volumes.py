@@ -37,13 +37,13 @@ def _advice(blockers: Blockers, pod: Pod, volume: Volume) -> str:
     claim = volume.persistentVolumeClaim
     if claim is None:
         return f"volume {volume.name} is all that is in the way: without it the pod fits"
-    facts = blockers.cluster.storage.facts(pod, ClaimUse(claim.claimName, False), True)
+    kind = blockers.cluster.storage.kind(pod, ClaimUse(claim.claimName, False), True)
     named = f"claim {claim.claimName} (volume {volume.name})"
-    if facts.state is ClaimState.MISSING:
+    if kind.state is ClaimState.MISSING:
         return (
             f"create PersistentVolumeClaim {claim.claimName} in namespace {pod.metadata.namespace}: {named} is missing"
         )
-    if facts.state is ClaimState.BOUND and facts.volume is not None:
-        name = facts.volume.metadata.name
+    if kind.state is ClaimState.BOUND and kind.volume is not None:
+        name = kind.volume.metadata.name
         return f"{named} is all that is in the way: PersistentVolume {name} cannot be used on these nodes"
-    return f"{named} is all that is in the way: it is {facts.state.value}"
+    return f"{named} is all that is in the way: it is {kind.state.value}"
