@@ -11,7 +11,7 @@ from typing import Any
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import time_of_day
 
-from moorage.client.informer import Difference, Informer
+from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.pods_of import time_text
 from moorage.model.api_error import ApiError
@@ -60,8 +60,8 @@ class VirtualKubelet:
     async def unready(self, pod: Object) -> None:
         await self._report(pod, {"conditions": [_ready("False")]})
 
-    def _changed(self, differences: list[Difference]) -> None:
-        for _, pod in differences:
+    def _changed(self, deltas: list[Delta]) -> None:
+        for _, pod in deltas:
             if pod is None:
                 continue
             if pod.view.metadata.deletionTimestamp is not None:

@@ -15,7 +15,7 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
 from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
@@ -117,7 +117,7 @@ class World:
             # The last thing that the watch said of the pod is said again.
             said = [e.object for kind, e in api.history[: api.visible] if kind is POD and e.object.key == key]
             if said and api.objects[POD].get(key) is said[-1]:
-                live.feed.handler(POD)([Difference(said[-1], said[-1])])
+                live.feed.handler(POD)([Delta(said[-1], said[-1])])
         await settle(step[1] if what == "time" else 0.0)
 
     async def end(self, live: LiveScheduler) -> None:

@@ -18,7 +18,7 @@ from tests.unit.control.volumes.stored import CLAIM, STORAGE_CLASS, VOLUME, clai
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
-from moorage.client.informer import Difference, Informer
+from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Answers, Plan, Update
 from moorage.control.framework.controller import Controller
@@ -124,7 +124,7 @@ class Witness:
             Informer(cluster.client, VOLUME, lambda changes: self._saw(self.volumes, changes)),
         )
 
-    def _saw(self, known: dict[str, Object], changes: list[Difference]) -> None:
+    def _saw(self, known: dict[str, Object], changes: list[Delta]) -> None:
         for old, new in changes:
             if new is not None:
                 known[new.key] = new

@@ -1,6 +1,6 @@
 """What the server has of one kind, kept up to date: list, watch, watch again from where it broke off, list again.
 
-In: a client and a kind. Out: `cache`, one `Object` per key, and `Difference`s to a handler, in batches and in order: no
+In: a client and a kind. Out: `cache`, one `Object` per key, and `Delta`s to a handler, in batches and in order: no
 change of what is in the cache goes unsaid, and nothing older is ever said after something newer. What happened
 while a watch could not be resumed (410, or a server that started over) is worked out by comparing with a new list; what
 came and went in the meantime is then never heard of, as with Kubernetes.
@@ -27,14 +27,14 @@ MAX_DELAY = 30.0
 _LOG = get_logger("client")
 
 
-class Difference(NamedTuple):
+class Delta(NamedTuple):
     """One change of the cache. Added: no `old`. Deleted: no `new`, and `old` is the last state there was."""
 
     old: Object | None
     new: Object | None
 
 
-Handler = Callable[[list[Difference]], None]
+Handler = Callable[[list[Delta]], None]
 
 
 class _StartOver(Exception):
@@ -109,33 +109,33 @@ class Informer:
 
     async def _list(self) -> None:
         listing = await self._client.list_all(self.kind, self._namespace, labels=self._labels, fields=self._fields)
-        differences = self._compare(listing)
+        deltas = self._compare(listing)
         self.revision = listing.revision
         self._listed = True
         self._before_retry.reset()
         self.problem = ""
-        if differences:
-            self._handler(differences)
+        if deltas:
+            self._handler(deltas)
         self._synced.set()
 
-    def _compare(self, listing: Listing) -> list[Difference]:
+    def _compare(self, listing: Listing) -> list[Delta]:
         """Make the cache what the list says; what is different, deletions first so that their room can be taken."""
         cache = self.cache
         found = {item.key: item for item in listing.items}
-        deleted: list[Difference] = []
-        changed: list[Difference] = []
+        deleted: list[Delta] = []
+        changed: list[Delta] = []
         for key, old in cache.items():
             new = found.get(key)
             if new is None:
-                deleted.append(Difference(old, None))
+                deleted.append(Delta(old, None))
             elif new.uid != old.uid:  # at the same revision too, if the server started over
-                deleted.append(Difference(old, None))
-                changed.append(Difference(None, new))
+                deleted.append(Delta(old, None))
+                changed.append(Delta(None, new))
             elif new.revision == old.revision:
                 found[key] = old  # it may be decoded already
             else:
-                changed.append(Difference(old, new))
-        changed += [Difference(None, new) for key, new in found.items() if key not in cache]
+                changed.append(Delta(old, new))
+        changed += [Delta(None, new) for key, new in found.items() if key not in cache]
         cache.clear()
         cache.update(found)
         return deleted + changed
@@ -151,9 +151,9 @@ class Informer:
                     self.problem = ""
                     self._before_retry.reset()
                     self._before_list.reset()
-                differences = self._take(events)
-                if differences:
-                    self._handler(differences)
+                deltas = self._take(events)
+                if deltas:
+                    self._handler(deltas)
                 if self._gone_back:
                     self._gone_back = False
                     raise _StartOver("the server's revision has gone back")
@@ -161,11 +161,11 @@ class Informer:
             # A server that hangs up at once, again and again, must not be asked in a busy loop.
             raise Unreachable("the watch ended at once, without a word")
 
-    def _take(self, events: list[WatchEvent]) -> list[Difference]:
+    def _take(self, events: list[WatchEvent]) -> list[Delta]:
         """Put the events into the cache; what they changed."""
         cache = self.cache
         revision = self.revision
-        differences: list[Difference] = []
+        deltas: list[Delta] = []
         for kind, new in events:
             ahead = new.revision > revision
             if ahead:
@@ -174,16 +174,16 @@ class Informer:
                 old = cache.get(new.key)
                 if old is not None and old.revision <= new.revision:
                     del cache[new.key]
-                    differences.append(Difference(new, None))
+                    deltas.append(Delta(new, None))
             elif kind is EventType.BOOKMARK:
                 if new.revision < revision:
                     self._gone_back = True
                     break
             elif ahead:
-                differences.append(Difference(cache.get(new.key), new))
+                deltas.append(Delta(cache.get(new.key), new))
                 cache[new.key] = new
         self.revision = revision
-        return differences
+        return deltas
 
 
 def _history_is_lost(error: ApiError) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from moorage.client.background_calls import BackgroundCalls
-from moorage.client.informer import Difference, Informer
+from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
@@ -127,9 +127,9 @@ class Kubelets:
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
-    def _nodes_changed(self, differences: list[Difference]) -> None:
+    def _nodes_changed(self, deltas: list[Delta]) -> None:
         now = self._clock()
-        for old, new in differences:
+        for old, new in deltas:
             if new is not None and self._simulates(new.view):
                 self._hearts.node_changed(new.view)
                 self._state.node_changed(new.view, now)
@@ -138,9 +138,9 @@ class Kubelets:
                 self._state.node_gone(gone.name)
         self._wakened.set()
 
-    def _pods_changed(self, differences: list[Difference]) -> None:
+    def _pods_changed(self, deltas: list[Delta]) -> None:
         changed: dict[str, Pod] = {}
-        for old, new in differences:
+        for old, new in deltas:
             if new is not None:
                 changed[new.key] = new.view
             elif old is not None:
@@ -149,13 +149,13 @@ class Kubelets:
         self._state.pods_changed(changed.items(), self._clock())
         self._wakened.set()
 
-    def _claims_changed(self, differences: list[Difference]) -> None:
-        self._mounts.claims_changed(differences)
+    def _claims_changed(self, deltas: list[Delta]) -> None:
+        self._mounts.claims_changed(deltas)
         self._state.volumes_changed(self._clock())
         self._wakened.set()
 
-    def _volumes_changed(self, differences: list[Difference]) -> None:
-        self._mounts.volumes_changed(differences)
+    def _volumes_changed(self, deltas: list[Delta]) -> None:
+        self._mounts.volumes_changed(deltas)
         self._state.volumes_changed(self._clock())
         self._wakened.set()
 

@@ -9,7 +9,7 @@ nothing else can fail.
 
 from typing import NamedTuple
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.match.node_selector import compile_node_selector
 from moorage.match.volumes.claims import claims_of
 from moorage.model.gates import GateSet
@@ -37,15 +37,15 @@ class Mounts:
         self._claims: dict[str, PersistentVolumeClaim] = {}
         self._volumes: dict[str, PersistentVolume] = {}
 
-    def claims_changed(self, differences: list[Difference]) -> None:
-        for old, new in differences:
+    def claims_changed(self, deltas: list[Delta]) -> None:
+        for old, new in deltas:
             if new is not None:
                 self._claims[new.key] = new.view
             elif old is not None:
                 self._claims.pop(old.key, None)
 
-    def volumes_changed(self, differences: list[Difference]) -> None:
-        for old, new in differences:
+    def volumes_changed(self, deltas: list[Delta]) -> None:
+        for old, new in deltas:
             if new is not None:
                 self._volumes[new.key] = new.view
             elif old is not None:

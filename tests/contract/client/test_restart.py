@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.contract.client.transports import CONFIG_MAPS, LONGEST, config_map
 
 from moorage.client.http.client import HttpClient
-from moorage.client.informer import Difference, Informer
+from moorage.client.informer import Delta, Informer
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
@@ -22,8 +22,8 @@ def test_an_informer_survives_a_restart_of_its_server(tmp_path: Path) -> None:
     said: list[tuple[str, bool]] = []
     changed = asyncio.Event()
 
-    def follow(differences: list[Difference]) -> None:
-        said.extend((new.name, old is None) for old, new in differences if new is not None)
+    def follow(deltas: list[Delta]) -> None:
+        said.extend((new.name, old is None) for old, new in deltas if new is not None)
         changed.set()
 
     async def heard(count: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.client.transports import CONFIG_MAPS, PODS, Using, config_map, pod, take
 
 import moorage.serve.watch.watching
-from moorage.client.informer import Difference, Informer
+from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, EventType, PatchType, WatchEvent
 from moorage.cluster.api_server import ApiServer
 from moorage.model.api_error import ApiError
@@ -127,8 +127,8 @@ def test_an_informer_keeps_up_with_a_real_server(using: Using) -> None:
         held: dict[str, int] = {}
         changed = asyncio.Event()
 
-        def follow(differences: list[Difference]) -> None:
-            for old, new in differences:
+        def follow(deltas: list[Delta]) -> None:
+            for old, new in deltas:
                 if new is None:
                     assert old is not None
                     del held[old.name]

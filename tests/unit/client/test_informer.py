@@ -11,13 +11,13 @@ from tests.laws.falsify import assert_notices
 from tests.unit.client.scripted_server import PODS, ScriptedServer, pod
 from tests.unit.client.virtual_time import run_in_virtual_time
 
-from moorage.client.informer import Difference, Informer
+from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, EventType, Listing, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError, expired, failure, unauthorized
 
 
 class _Follower:
-    """Takes differences as a component would, and checks each against what was said before."""
+    """Takes deltas as a component would, and checks each against what was said before."""
 
     def __init__(self) -> None:
         self.held: dict[str, int] = {}
@@ -25,9 +25,9 @@ class _Follower:
         self.said: list[tuple[str, str, int]] = []
         self.batches = 0
 
-    def __call__(self, differences: list[Difference]) -> None:
+    def __call__(self, deltas: list[Delta]) -> None:
         self.batches += 1
-        for old, new in differences:
+        for old, new in deltas:
             if new is None:
                 assert old is not None
                 assert self.held.pop(old.key) <= old.revision
@@ -247,7 +247,7 @@ def test_what_came_with_a_bad_bookmark_is_not_lost() -> None:
 
 
 def test_an_exception_of_the_handler_ends_the_informer() -> None:
-    def broken(_: list[Difference]) -> None:
+    def broken(_: list[Delta]) -> None:
         raise ZeroDivisionError
 
     async def main() -> None:
@@ -298,21 +298,21 @@ def test_whatever_happens_the_follower_ends_up_with_the_truth(seed: int) -> None
 
 
 class _LosesOne(Informer):
-    def _take(self, events: list[WatchEvent]) -> list[Difference]:
+    def _take(self, events: list[WatchEvent]) -> list[Delta]:
         return super()._take(events[:3])
 
 
 class _ForgetsToDelete(Informer):
-    def _compare(self, listing: Listing) -> list[Difference]:
-        return [difference for difference in super()._compare(listing) if difference.new is not None]
+    def _compare(self, listing: Listing) -> list[Delta]:
+        return [delta for delta in super()._compare(listing) if delta.new is not None]
 
 
 class _GoesOnFromTheList(Informer):
-    def _take(self, events: list[WatchEvent]) -> list[Difference]:
+    def _take(self, events: list[WatchEvent]) -> list[Delta]:
         revision = self.revision
-        differences = super()._take(events)
+        deltas = super()._take(events)
         self.revision = revision
-        return differences
+        return deltas
 
 
 @pytest.mark.parametrize("kind", [_LosesOne, _ForgetsToDelete, _GoesOnFromTheList])

@@ -6,7 +6,7 @@ from typing import Any
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NOTHING
 from moorage.control.framework.world import World
@@ -265,7 +265,7 @@ def test_nothing_is_asked_while_all_owners_are_known() -> None:
         metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "ownerReferences": list(references)}
         raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata}
         found = Object(kind, f"default/{name}", 1, raw=raw)
-        world.apply(kind, Difference(None, found))
+        world.apply(kind, Delta(None, found))
         keys.extend(collector.concerns(kind, None, found, world))
         return found
 

@@ -10,7 +10,7 @@ import random as randomness
 import time
 from collections.abc import Callable, Iterable
 
-from moorage.client.informer import Difference, Informer
+from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client
 from moorage.control.framework.controller import Controller, SpeaksAs
 from moorage.control.framework.metrics import ControllerMetrics
@@ -69,14 +69,14 @@ class ControllerManager:
         informer = self.informers.get(kind)
         return informer.revision if informer is not None else 1 << 63
 
-    def _handler(self, kind: Kind) -> Callable[[list[Difference]], None]:
+    def _handler(self, kind: Kind) -> Callable[[list[Delta]], None]:
         watching = [runner for runner in self.runners if kind in runner.controller.watches]
 
-        def changed(differences: list[Difference]) -> None:
-            for difference in differences:
-                self.world.apply(kind, difference)
+        def changed(deltas: list[Delta]) -> None:
+            for delta in deltas:
+                self.world.apply(kind, delta)
                 for runner in watching:
-                    runner.changed(kind, *difference)
+                    runner.changed(kind, *delta)
 
         return changed
 

@@ -1,6 +1,6 @@
 """What controllers see of the cluster: the caches of all informers, and the ways in which objects are looked up.
 
-In: differences, from informers. Out: objects by key, by the UID of their controlling owner, by namespace, and pods by
+In: deltas, from informers. Out: objects by key, by the UID of their controlling owner, by namespace, and pods by
 node. What is here is as old as the last watch event; `runner` sees to it that a controller does not decide on a world
 without its own writes. Kubernetes: listers and indexers.
 """
@@ -8,7 +8,7 @@ without its own writes. Kubernetes: listers and indexers.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
@@ -78,8 +78,8 @@ class World:
     def pods_on(self, node: str) -> list[Object]:
         return list(self._pods_by_node.get(node, {}).values())
 
-    def apply(self, kind: Kind, difference: Difference) -> None:
-        old, new = difference
+    def apply(self, kind: Kind, delta: Delta) -> None:
+        old, new = delta
         if old is not None:
             self._remove(kind, old)
         if new is not None:

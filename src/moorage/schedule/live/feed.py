@@ -1,6 +1,6 @@
 """Batches of informers → an inbox, emptied in slices, nodes and surroundings before pods.
 
-In: differences of all kinds that scheduling reads, as informers hand them over. Out: the same one by one to `pod_feed`
+In: deltas of all kinds that scheduling reads, as informers hand them over. Out: the same one by one to `pod_feed`
 and `surroundings_feed`, when the scheduler is ready for them and no more at once than it has time for. Between kinds
 nothing is in order anyway, so the most useful one is taken first: a pod is looked at when its node, its claims and its
 Service are known. Kubernetes: eventhandlers.go and the informers' processors.
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, ConversionError, Kind
 from moorage.schedule.live.pod_feed import PodFeed
@@ -48,16 +48,16 @@ class Feed:
         self._pods = pods
         self._surroundings = surroundings
         self._wake = wake
-        self._inboxes: dict[Kind, deque[Difference]] = {kind: deque() for kind in WATCHED_KINDS}
+        self._inboxes: dict[Kind, deque[Delta]] = {kind: deque() for kind in WATCHED_KINDS}
         self._arrived = 0
 
-    def handler(self, kind: Kind) -> Callable[[list[Difference]], None]:
+    def handler(self, kind: Kind) -> Callable[[list[Delta]], None]:
         """What an informer of this kind is to call."""
         inbox = self._inboxes[kind]
 
-        def arrived(differences: list[Difference]) -> None:
-            inbox.extend(differences)
-            self._arrived += len(differences)
+        def arrived(deltas: list[Delta]) -> None:
+            inbox.extend(deltas)
+            self._arrived += len(deltas)
             self._wake()
 
         return arrived
@@ -79,8 +79,8 @@ class Feed:
         self._arrived -= taken
         return taken
 
-    def _tell(self, kind: Kind, difference: Difference, now: float) -> None:
-        old, new = difference
+    def _tell(self, kind: Kind, delta: Delta, now: float) -> None:
+        old, new = delta
         try:
             if kind is _POD:
                 self._tell_pod(old, new, now)
@@ -95,10 +95,10 @@ class Feed:
                 self._surroundings.gone(kind.name, old.view, now)
         except ConversionError as error:
             # Only a foreign API server has such objects. What it was before still holds.
-            _LOG.error("An object that cannot be read", kind=kind.name, key=_key(difference), err=str(error))
+            _LOG.error("An object that cannot be read", kind=kind.name, key=_key(delta), err=str(error))
         except Exception:
             # A mistake of ours, about one object: the others must not suffer for it.
-            _LOG.exception("An object could not be taken in", kind=kind.name, key=_key(difference))
+            _LOG.exception("An object could not be taken in", kind=kind.name, key=_key(delta))
 
     def _tell_pod(self, old: Object | None, new: Object | None, now: float) -> None:
         if new is not None:
@@ -107,8 +107,8 @@ class Feed:
             self._pods.pod_gone(old.key, old.view, now)
 
 
-def _key(difference: Difference) -> str:
-    return next((found.key for found in (difference.new, difference.old) if found is not None), "")
+def _key(delta: Delta) -> str:
+    return next((found.key for found in (delta.new, delta.old) if found is not None), "")
 
 
 def _view(found: Object | None) -> Any:

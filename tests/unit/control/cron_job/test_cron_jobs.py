@@ -7,7 +7,7 @@ from tests.unit.control.cron_job.cron_jobs import cron_job, crons, name_at
 from tests.unit.control.job.jobs import FOREVER, End, job
 from tests.virtual_time import run_virtual
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.control.cron_job.controller import CRON_JOB
 from moorage.control.cron_job.history import SCHEDULED_AT
@@ -249,7 +249,7 @@ def test_what_cannot_be_planned_is_told(change: dict[str, str], reason: str, tex
             world = seen.cluster.manager.world
             (found,) = world.all(CRON_JOB)
             raw = {**found.raw, "spec": {**found.raw["spec"], **change}}
-            world.apply(CRON_JOB, Difference(found, Object(CRON_JOB, found.key, found.revision, raw=raw)))
+            world.apply(CRON_JOB, Delta(found, Object(CRON_JOB, found.key, found.revision, raw=raw)))
             first = controller.reconcile("default/tick", world, 1_767_225_610.0)
             assert [getattr(action, "reason", "") for action in first.actions] == [reason]
             assert text in getattr(first.actions[0], "message", "")
@@ -267,7 +267,7 @@ def test_a_template_that_is_refused_is_told_and_does_not_loop_hot() -> None:
             (found,) = world.all(CRON_JOB)
             template = {"spec": {**found.raw["spec"]["jobTemplate"]["spec"], "parallelism": -1}}
             raw = {**found.raw, "spec": {**found.raw["spec"], "jobTemplate": template}}
-            world.apply(CRON_JOB, Difference(found, Object(CRON_JOB, found.key, found.revision, raw=raw)))
+            world.apply(CRON_JOB, Delta(found, Object(CRON_JOB, found.key, found.revision, raw=raw)))
             await seen.cluster.settle(45)
             tries = seen.messages("FailedCreate")
             assert "spec.parallelism: Invalid value: -1" in tries[0]

@@ -4,7 +4,7 @@ import pytest
 from tests.unit.control.workloads import POD, REPLICA_SET, pod, ready, replica_set, seen
 from tests.virtual_time import BASE
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import available_in, claim, concerned_owners, seconds_of, selects, time_text
 from moorage.control.framework.world import World
@@ -27,7 +27,7 @@ class Narrow(World):
 def _world(*objects: Object) -> World:
     world = Narrow()
     for found in objects:
-        world.apply(found.kind, Difference(None, found))
+        world.apply(found.kind, Delta(None, found))
     return world
 
 
@@ -65,7 +65,7 @@ def test_what_is_claimed() -> None:
     owner = seen(replica_set("a", 1))
     over = seen(pod("over", {"app": "a"}, status={"phase": "Failed"}))
     world = _world(owner, _owned("mine", "a", app="a"), _owned("astray", "a", app="x"), seen(pod("new", {"app": "a"})))
-    world.apply(POD, Difference(None, over))
+    world.apply(POD, Delta(None, over))
     found = claim(owner, owner.view.spec.selector, POD, world, only_active_pods=True)
     assert [one.name for one in found.objects] == ["mine", "new"]
     assert [(patch.name, patch.patch) for patch in found.patches] == [

@@ -2,7 +2,7 @@
 
 from tests.unit.control.workloads import POD, REPLICA_SET, pod, replica_set, seen
 
-from moorage.client.informer import Difference
+from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.control.framework.world import World
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
@@ -21,7 +21,7 @@ def _names(found: list[Object]) -> list[str]:
 def test_objects_are_found_by_what_they_are() -> None:
     world = World()
     for found in (_pod("a", "x", "n1", app="a"), _pod("b", "", "n1", app="a", tier="t"), _pod("c", app="c")):
-        world.apply(POD, Difference(None, found))
+        world.apply(POD, Delta(None, found))
     assert _names(world.owned(POD, "x")) == ["a"]
     assert _names(world.pods_on("n1")) == ["a", "b"]
     assert _names(world.orphans(POD, "default")) == ["b", "c"]
@@ -36,11 +36,11 @@ def test_objects_are_found_by_what_they_are() -> None:
 def test_an_object_that_changes_is_found_where_it_is_now() -> None:
     world = World()
     before, after = _pod("a", "x", app="a"), _pod("a", "", "n1", app="b")
-    world.apply(POD, Difference(None, before))
-    world.apply(POD, Difference(before, after))
+    world.apply(POD, Delta(None, before))
+    world.apply(POD, Delta(before, after))
     assert not world.owned(POD, "x")
     assert _names(world.orphans_for(POD, "default", LabelSelector({"app": "b"}))) == ["a"]
-    world.apply(POD, Difference(after, None))
+    world.apply(POD, Delta(after, None))
     assert not world.orphans(POD, "default")
     assert not world.pods_on("n1")
     assert not world.has_any(POD, "default")
@@ -53,6 +53,6 @@ def test_workloads_are_found_by_the_labels_they_want() -> None:
     by_expression = replica_set("any", 1)
     by_expression["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
     for raw in (replica_set("a", 1), replica_set("b", 1), by_expression):
-        world.apply(REPLICA_SET, Difference(None, seen(raw)))
+        world.apply(REPLICA_SET, Delta(None, seen(raw)))
     assert _names(world.selecting(REPLICA_SET, "default", {"app": "a", "x": "y"})) == ["a", "any"]
     assert _names(world.selecting(REPLICA_SET, "other", {"app": "a"})) == []
