@@ -49,11 +49,9 @@ class _Commands(click.Group):
     """A group that imports a command when it is called, not to list it."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command. Ctrl-C and a reader that has gone end it quietly; click itself would say something."""
+        """Run the command, quietly if its reader goes away: click itself would print something."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise click.exceptions.Exit(_INTERRUPTED) from None
         except BrokenPipeError:
             raise click.exceptions.Exit(_PIPE_CLOSED) from None
 

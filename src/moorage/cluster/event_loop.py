@@ -48,6 +48,7 @@ def _collect_less() -> None:
 async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    at_interrupt = signal.getsignal(signal.SIGINT)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     component = make()
@@ -70,4 +71,5 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+        signal.signal(signal.SIGINT, at_interrupt)  # asyncio would leave Python's own, and with it tracebacks
         await component.stop()

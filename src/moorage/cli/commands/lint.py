@@ -125,10 +125,6 @@ def _lint(
         if isinstance(cause, BrokenPipeError):
             raise cause from None
         raise _CannotWrite(f"cannot write the report: {cause}") from None
-    except KeyboardInterrupt:
-        if progress is not None:
-            progress.clear()
-        raise
     if not counted.number:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     return outcome
