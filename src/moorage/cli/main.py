@@ -49,9 +49,11 @@ class _Commands(click.Group):
     """A group that imports a command when it is called, not to list it."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command, quietly if its reader goes away: click itself would print something."""
+        """Run the command; end quietly after an interrupt and when the reader goes away, where click would print."""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(_INTERRUPTED) from None
         except BrokenPipeError:
             raise click.exceptions.Exit(_PIPE_CLOSED) from None
 
