@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from hypothesis import strategies as st
+from tests.controller_context import controller_context
 from tests.slow_client import SlowClient
 from tests.unit.control.workloads import template
 from tests.virtual_cluster import VirtualCluster
@@ -140,7 +141,7 @@ class Outcome(NamedTuple):
 
 
 def real_controllers() -> Iterable[Controller]:
-    return (DaemonSetController(GATES),)
+    return (DaemonSetController(controller_context(GATES)),)
 
 
 def play(story: Story, make: Callable[[], Iterable[Controller]] = real_controllers) -> Outcome:

@@ -6,12 +6,12 @@ sees every revision of the store, and compares what the Job says with what becam
 
 import asyncio
 import random
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 from hypothesis import strategies as st
+from tests.controller_context import controller_context
 from tests.slow_client import SlowClient
 from tests.unit.control.job.jobs import End, EndingKubelet, job
 from tests.virtual_cluster import VirtualCluster
@@ -125,7 +125,7 @@ class Outcome(NamedTuple):
     stays: bool
 
 
-def play(story: Story, make: Callable[[], JobController] = JobController) -> Outcome:
+def play(story: Story, make: type[JobController] = JobController) -> Outcome:
     return run_virtual(_play(story, make))
 
 
@@ -138,12 +138,12 @@ class _Kubelet(EndingKubelet):
         await super()._stop(pod)
 
 
-async def _play(story: Story, make: Callable[[], JobController]) -> Outcome:
+async def _play(story: Story, make: type[JobController]) -> Outcome:
     witness, chance = Witness(), random.Random(story.seed)
     rate = [story.failures / 10]
     async with (
         VirtualCluster.running(
-            lambda: (make(),),
+            lambda: (make(controller_context()),),
             store=witness,
             seed=story.seed,
             connect=lambda client: SlowClient(client, lambda: story.lag * chance.random()),

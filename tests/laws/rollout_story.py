@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from hypothesis import strategies as st
+from tests.controller_context import controller_context
 from tests.slow_client import SlowClient
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
@@ -153,7 +154,7 @@ class Witness(MemoryStore):
 
 
 def real_controllers() -> Iterable[Controller]:
-    return (ReplicaSetController(), DeploymentController())
+    return (ReplicaSetController(controller_context()), DeploymentController(controller_context()))
 
 
 class Outcome(NamedTuple):

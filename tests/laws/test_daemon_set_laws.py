@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
+from tests.controller_context import controller_context
 from tests.laws.daemon_story import GATES, STORIES, Story, play, real_controllers
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 
@@ -74,7 +75,7 @@ def test_the_law_notices_controllers_that_miss_something(broken: type[DaemonSetC
     @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
-        _one_on_each(story, lambda: (broken(GATES),))
+        _one_on_each(story, lambda: (broken(controller_context(GATES)),))
 
     assert_notices(law)
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.controller_context import controller_context
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
@@ -19,8 +20,8 @@ from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.protocol import Client, Object
 from moorage.control.framework.actions import NOTHING, Plan
+from moorage.control.framework.controller import ControllerContext
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.control.taint_eviction.controller import TaintEvictionController
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.kinds import Kind
@@ -160,7 +161,7 @@ class Stage:
         return time_of_day() + self.offset
 
     def controllers(self) -> list[TaintEvictionController]:
-        return [self._make(ControllerContext(self.gates, Metrics(), lambda: 0.5))]
+        return [self._make(controller_context(self.gates, Metrics()))]
 
     async def taints(self, name: str) -> list[Raw]:
         found = (await self.cluster.client.get(NODE, name)).raw

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.controller_context import controller_context
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 from tests.slow_client import SlowClient
 from tests.virtual_cluster import VirtualCluster
@@ -26,7 +27,7 @@ from moorage.model.kinds import KINDS
 
 MAP, POD = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"]
 POLICIES = ("Background", "Foreground", "Orphan")
-Make = Callable[[], GarbageCollector]
+Make = type[GarbageCollector]
 
 
 class Born(NamedTuple):
@@ -194,7 +195,7 @@ def settled_law(make: Make, often: settings = SETTINGS) -> Callable[[], None]:
     @example(HALF_ORPHAN)
     def law(story: list[Step]) -> None:
         async def main() -> None:
-            async with VirtualCluster.running(lambda: [make()], collects_garbage=True) as cluster:
+            async with VirtualCluster.running(lambda: [make(controller_context())], collects_garbage=True) as cluster:
                 played = Story(cluster)
                 for step in story:
                     await played.play(step)
@@ -224,7 +225,7 @@ def hurried_law(make: Make, often: settings = SETTINGS) -> Callable[[], None]:
 
         async def main() -> None:
             async with VirtualCluster.running(
-                lambda: [make()],
+                lambda: [make(controller_context())],
                 collects_garbage=True,
                 connect=lambda client: SlowClient(client, lambda: 2.0 * chance.random() ** 8),
             ) as cluster:

@@ -29,7 +29,7 @@ _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 _TWIN_SETTINGS = settings(_SETTINGS, max_examples=150, phases=(Phase.generate,))
 
 
-def _ends_with_what_it_wants(story: Story, make: Callable[[], JobController] = JobController) -> None:
+def _ends_with_what_it_wants(story: Story, make: type[JobController] = JobController) -> None:
     outcome = play(story, make)
     status = outcome.status
     assert (status.succeeded, status.active, status.ready, status.terminating) == (story.completions, 0, 0, 0)
@@ -41,7 +41,7 @@ def _ends_with_what_it_wants(story: Story, make: Callable[[], JobController] = J
     assert outcome.stays
 
 
-def _counts_no_more_than_there_is(story: Story, make: Callable[[], JobController] = JobController) -> None:
+def _counts_no_more_than_there_is(story: Story, make: type[JobController] = JobController) -> None:
     assert not play(story, make).complaints
 
 

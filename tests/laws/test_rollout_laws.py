@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import example, given, settings
+from tests.controller_context import controller_context
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 from tests.laws.rollout_story import STORIES, Story, play, real_controllers
 
@@ -75,7 +76,7 @@ def test_the_laws_notice_replica_sets_that_are_wrong(
     @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
-        holds(story, lambda: (broken(), DeploymentController()))
+        holds(story, lambda: (broken(controller_context()), DeploymentController(controller_context())))
 
     assert_notices(law)
 

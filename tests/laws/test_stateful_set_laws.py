@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.controller_context import controller_context
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 from tests.slow_client import SlowClient
 from tests.unit.control.stateful_set.stateful_sets import stateful_set
@@ -127,7 +128,7 @@ class Outcome(NamedTuple):
 
 
 def _real() -> Iterable[Controller]:
-    return (StatefulSetController(),)
+    return (StatefulSetController(controller_context()),)
 
 
 def _play(story: Story, make: Callable[[], Iterable[Controller]]) -> Outcome:
@@ -246,7 +247,7 @@ def test_the_law_notices_who_does_not_hear_of_deletions() -> None:
     @UNTIL_NOTICED
     @given(STORIES)
     def law(story: Story) -> None:
-        _converges(story, lambda: (_Deaf(),))
+        _converges(story, lambda: (_Deaf(controller_context()),))
 
     assert_notices(law)
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.controller_context import controller_context
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.slow_client import SlowClient
 from tests.unit.control.volumes.stored import CLAIM, STORAGE_CLASS, VOLUME, claim, storage_class, volume
@@ -21,16 +22,13 @@ from tests.virtual_time import run_virtual
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Answers, Plan, Update
-from moorage.control.framework.controller import Controller
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.control.volumes.controller import PersistentVolumeBinder
 from moorage.control.volumes.protection import ClaimProtection, VolumeProtection
 from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.api_error import ApiError
-from moorage.model.gates import default_gates
-from moorage.telemetry.metrics import Metrics
 
 SIZES = ("1Gi", "2Gi", "3Gi")
 CLASSES = ("manual", "manual", "manual", "made", "lazy")
@@ -229,9 +227,9 @@ def law_for(make: Make) -> Callable[[], None]:
         story = random_story(chance)
 
         def controllers() -> Iterable[Controller]:
-            yield make(ControllerContext(default_gates(), Metrics(), lambda: 0.5, True))
-            yield ClaimProtection()
-            yield VolumeProtection()
+            yield make(controller_context(simulates_storage=True))
+            yield ClaimProtection(controller_context())
+            yield VolumeProtection(controller_context())
 
         async def main() -> None:
             async with VirtualCluster.running(

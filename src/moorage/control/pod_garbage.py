@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Patch, Plan, Raw
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import time_text
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
@@ -35,18 +35,19 @@ _ORPHANED = {
 }
 
 
-class PodGarbageController:
+class PodGarbageController(Controller):
     """See the module. With a threshold of 0, pods that are over are kept."""
 
     name = "pod-garbage-collector-controller"
     watches = (_NODE, _POD)
 
-    def __init__(self, surroundings: ControllerContext, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
+    def __init__(self, context: ControllerContext, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
+        super().__init__(context)
         self._threshold = threshold
         self._finished: dict[str, None] = {}  # pods that are over
         self._missing: dict[str, float] = {}  # nodes that pods name and that are not there, and since when
         self._reasons: dict[str, list[tuple[str, str]]] = {}  # what is being deleted: namespace and reason
-        metrics, labels = surroundings.metrics, ("namespace", "reason")
+        metrics, labels = context.metrics, ("namespace", "reason")
         self._deleted = metrics.counter(
             "pod_gc_collector_force_delete_pods_total",
             "Number of pods that are being forcefully deleted since the Pod GC Controller started.",
@@ -166,10 +167,6 @@ class PodGarbageController:
             for labels in self._reasons.get(key, ())[:1]:
                 self._failed.labels(*labels).inc()
         return ()
-
-
-def make_pod_garbage(surroundings: ControllerContext) -> PodGarbageController:
-    return PodGarbageController(surroundings)
 
 
 def is_over(pod: Pod) -> bool:

@@ -1,61 +1,48 @@
-"""Which controllers there are: one row each, in the order in which they are listed.
+"""The table of controllers: one row each, in the order in which they are listed.
 
-In: a name. Out: how the controller is made, and whether it runs unless told otherwise. Kubernetes: the controller
-descriptors of kube-controller-manager, `--controllers`.
+Kubernetes: the controller descriptors of kube-controller-manager, `--controllers`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import import_module
 from typing import NamedTuple
 
-from moorage.control.framework.controller import Controller
-from moorage.model.gates import GateSet
-from moorage.telemetry.metrics import Metrics
+from moorage.control.framework.controller import Controller, ControllerContext
 
-
-class ControllerContext(NamedTuple):
-    """What a controller may be made of.
-
-    `simulates_storage`: there is no real storage, so that volumes of every provisioner are simulated.
-    """
-
-    gates: GateSet
-    metrics: Metrics
-    random: Callable[[], float]
-    simulates_storage: bool = False
+__all__ = ["CONTROLLERS", "ControllerContext", "Row", "UnknownController", "chosen"]
 
 
 class Row(NamedTuple):
-    """One controller: its module and class, found when it is made, so that what does not run is not imported."""
+    """One controller. Its module is imported when it is made, so that what does not run is not imported."""
 
     name: str
     module: str
-    factory: str
+    class_name: str
 
-    def make(self, surroundings: ControllerContext) -> Controller:
-        make: Callable[[ControllerContext], Controller] = getattr(import_module(self.module), self.factory)
-        return make(surroundings)
+    def make(self, context: ControllerContext) -> Controller:
+        controller: type[Controller] = getattr(import_module(f"moorage.control.{self.module}"), self.class_name)
+        return controller(context)
 
 
 CONTROLLERS: tuple[Row, ...] = (
-    Row("node-lifecycle-controller", "moorage.control.node_lifecycle.controller", "make_node_lifecycle"),
-    Row("pod-garbage-collector-controller", "moorage.control.pod_garbage", "make_pod_garbage"),
-    Row("taint-eviction-controller", "moorage.control.taint_eviction.controller", "make_taint_eviction"),
-    Row("replicaset-controller", "moorage.control.replica_set.controller", "make_replica_set"),
-    Row("deployment-controller", "moorage.control.deployment.controller", "make_deployment"),
-    Row("daemonset-controller", "moorage.control.daemon_set.controller", "make_daemon_set"),
-    Row("statefulset-controller", "moorage.control.stateful_set.controller", "make_stateful_set"),
-    Row("job-controller", "moorage.control.job.controller", "make_job"),
-    Row("cronjob-controller", "moorage.control.cron_job.controller", "make_cron_job"),
-    Row("ttl-after-finished-controller", "moorage.control.job.time_to_live", "make_time_to_live"),
-    Row("persistentvolume-binder-controller", "moorage.control.volumes.controller", "make_persistent_volume_binder"),
-    Row("ephemeral-volume-controller", "moorage.control.volumes.ephemeral", "make_ephemeral_volumes"),
-    Row("persistentvolumeclaim-protection-controller", "moorage.control.volumes.protection", "make_claim_protection"),
-    Row("persistentvolume-protection-controller", "moorage.control.volumes.protection", "make_volume_protection"),
-    Row("namespace-controller", "moorage.control.namespace.controller", "make_namespace"),
-    Row("garbage-collector-controller", "moorage.control.garbage.controller", "make_garbage_collector"),
-    Row("disruption-controller", "moorage.control.disruption.controller", "make_disruption"),
-    Row("serviceaccount-controller", "moorage.control.service_accounts", "make_service_account"),
+    Row("node-lifecycle-controller", "node_lifecycle.controller", "NodeLifecycleController"),
+    Row("pod-garbage-collector-controller", "pod_garbage", "PodGarbageController"),
+    Row("taint-eviction-controller", "taint_eviction.controller", "TaintEvictionController"),
+    Row("replicaset-controller", "replica_set.controller", "ReplicaSetController"),
+    Row("deployment-controller", "deployment.controller", "DeploymentController"),
+    Row("daemonset-controller", "daemon_set.controller", "DaemonSetController"),
+    Row("statefulset-controller", "stateful_set.controller", "StatefulSetController"),
+    Row("job-controller", "job.controller", "JobController"),
+    Row("cronjob-controller", "cron_job.controller", "CronJobController"),
+    Row("ttl-after-finished-controller", "job.time_to_live", "TimeToLiveController"),
+    Row("persistentvolume-binder-controller", "volumes.controller", "PersistentVolumeBinder"),
+    Row("ephemeral-volume-controller", "volumes.ephemeral", "EphemeralVolumes"),
+    Row("persistentvolumeclaim-protection-controller", "volumes.protection", "ClaimProtection"),
+    Row("persistentvolume-protection-controller", "volumes.protection", "VolumeProtection"),
+    Row("namespace-controller", "namespace.controller", "NamespaceController"),
+    Row("garbage-collector-controller", "garbage.controller", "GarbageCollector"),
+    Row("disruption-controller", "disruption.controller", "DisruptionController"),
+    Row("serviceaccount-controller", "service_accounts", "ServiceAccountController"),
 )
 
 
@@ -64,7 +51,7 @@ class UnknownController(ValueError):
 
 
 def chosen(selection: Iterable[str]) -> tuple[Row, ...]:
-    """The controllers that `--controllers` asks for: `*` for all, `name` for one, `-name` for all but it."""
+    """Return the controllers that `--controllers` asks for: `*` for all, `name` for one, `-name` for all but it."""
     known = {row.name for row in CONTROLLERS}
     wanted: set[str] = set()
     for word in selection:

@@ -4,24 +4,23 @@ In: namespaces and ServiceAccounts. Out: the ones that are missing. Kubernetes: 
 pkg/controller/serviceaccount.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, Action, Create, Plan
+from moorage.control.framework.actions import NOTHING, Create, Plan
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
-from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 
 NAMESPACE, SERVICE_ACCOUNT = KINDS["v1", "Namespace"], KINDS["v1", "ServiceAccount"]
 _NAME = "default"
 
 
-class ServiceAccountController:
+class ServiceAccountController(Controller):
     """See the module. Keys are namespaces."""
 
     name = "serviceaccount-controller"
-    watches: tuple[Kind, ...] = (NAMESPACE, SERVICE_ACCOUNT)
+    watches = (NAMESPACE, SERVICE_ACCOUNT)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is NAMESPACE:
@@ -36,10 +35,3 @@ class ServiceAccountController:
             return NOTHING
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _NAME, "namespace": key}}
         return Plan((Create(SERVICE_ACCOUNT, account, key),))
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
-
-
-def make_service_account(surroundings: ControllerContext) -> ServiceAccountController:
-    return ServiceAccountController()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
@@ -76,7 +77,7 @@ def controlled_by(owner: Object) -> Raw:
 
 
 def disrupting() -> Any:
-    return VirtualCluster.running(lambda: [DisruptionController()])
+    return VirtualCluster.running(lambda: [DisruptionController(controller_context())])
 
 
 @pytest.mark.parametrize(

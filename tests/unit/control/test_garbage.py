@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
@@ -52,7 +53,7 @@ class Family:
 
 
 def collecting() -> Any:
-    return VirtualCluster.running(lambda: [GarbageCollector()], collects_garbage=True)
+    return VirtualCluster.running(lambda: [GarbageCollector(controller_context())], collects_garbage=True)
 
 
 def test_in_the_background_dependents_follow() -> None:
@@ -259,7 +260,7 @@ def test_after_a_restart_everything_follows_from_what_is_there() -> None:
 
 
 def test_nothing_is_asked_while_all_owners_are_known() -> None:
-    world, collector = World(), GarbageCollector()
+    world, collector = World(), GarbageCollector(controller_context())
 
     def see(kind: Kind, name: str, references: Iterable[Raw] = ()) -> Object:
         metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "ownerReferences": list(references)}

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
@@ -36,7 +37,7 @@ async def conditions(cluster: VirtualCluster, name: str) -> dict[str, tuple[str,
 
 def test_everything_in_it_goes_with_it() -> None:
     async def main() -> None:
-        async with VirtualCluster.running(lambda: [NamespaceController()]) as cluster:
+        async with VirtualCluster.running(lambda: [NamespaceController(controller_context())]) as cluster:
             client = cluster.client
             for name in ("going", "staying"):
                 await client.create(NAMESPACE, document("Namespace", name))
@@ -59,7 +60,7 @@ def test_everything_in_it_goes_with_it() -> None:
 
 def test_a_finalizer_keeps_it_and_the_conditions_say_so() -> None:
     async def main() -> None:
-        async with VirtualCluster.running(lambda: [NamespaceController()]) as cluster:
+        async with VirtualCluster.running(lambda: [NamespaceController(controller_context())]) as cluster:
             client = cluster.client
             await client.create(NAMESPACE, document("Namespace", "held"))
             held = document("ConfigMap", "held", metadata={"finalizers": ["example.com/hold"]})
@@ -107,7 +108,7 @@ def test_a_finalizer_keeps_it_and_the_conditions_say_so() -> None:
 
 def test_pods_go_first_and_get_their_time() -> None:
     async def main() -> None:
-        async with VirtualCluster.running(lambda: [NamespaceController()]) as cluster:
+        async with VirtualCluster.running(lambda: [NamespaceController(controller_context())]) as cluster:
             client = cluster.client
             await client.create(NAMESPACE, document("Namespace", "slow"))
             made = await client.create(POD, pod("web", nodeName="n1", terminationGracePeriodSeconds=60), "slow")
@@ -137,7 +138,7 @@ def test_pods_go_first_and_get_their_time() -> None:
 @pytest.mark.parametrize("moment", [0.0, 0.01, 0.1, 1.0])
 def test_it_goes_on_after_a_restart(moment: float) -> None:
     async def main() -> None:
-        async with VirtualCluster.running(lambda: [NamespaceController()]) as cluster:
+        async with VirtualCluster.running(lambda: [NamespaceController(controller_context())]) as cluster:
             await cluster.client.create(NAMESPACE, document("Namespace", "going"))
             for number in range(20):
                 await cluster.client.create(MAP, document("ConfigMap", f"map-{number}"), "going")
@@ -152,7 +153,7 @@ def test_it_goes_on_after_a_restart(moment: float) -> None:
 
 def test_other_finalizers_of_the_namespace_are_not_its_business() -> None:
     async def main() -> None:
-        async with VirtualCluster.running(lambda: [NamespaceController()]) as cluster:
+        async with VirtualCluster.running(lambda: [NamespaceController(controller_context())]) as cluster:
             both = {"finalizers": ["kubernetes", "example.com/mine"]}
             await cluster.client.create(NAMESPACE, document("Namespace", "shared", spec=both))
             await cluster.client.delete(NAMESPACE, "shared")

@@ -4,13 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.control.pod_garbage import PodGarbageController
-from moorage.control.registry import ControllerContext
-from moorage.model.gates import default_gates
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -22,7 +21,7 @@ def play(story: Callable[[VirtualCluster], Awaitable[None]], threshold: int = 12
 
     def make() -> list[PodGarbageController]:
         metrics = kept[0].metrics if kept else Metrics()
-        return [PodGarbageController(ControllerContext(default_gates(), metrics, lambda: 0.5), threshold)]
+        return [PodGarbageController(controller_context(metrics=metrics), threshold)]
 
     async def main() -> None:
         async with VirtualCluster.running(make) as cluster:

@@ -1,17 +1,18 @@
 """Keys that are due within a moment, on the event loop that a cluster runs on: its timers are unlike asyncio's."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import uvloop
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, node
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, Action, Plan
+from moorage.control.framework.actions import NOTHING, Plan
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.manager import ControllerManager
 from moorage.control.framework.world import World
-from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api
@@ -21,13 +22,14 @@ from moorage.store.memory import MemoryStore
 TIMES = 20
 
 
-class Impatient:
+class Impatient(Controller):
     """Wants to look at each of its keys again very soon, and later than that."""
 
     name = "impatient-controller"
     watches = (NODE,)
 
     def __init__(self) -> None:
+        super().__init__(controller_context())
         self.asked: dict[str, int] = {}
         self.finished = asyncio.Event()
 
@@ -41,9 +43,6 @@ class Impatient:
                 self.finished.set()
             return NOTHING
         return Plan(again_after={"a": 0.00001, "b": 0.0007, "c": 0.003}[key])
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
 
 
 class Nobody:

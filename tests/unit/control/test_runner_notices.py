@@ -1,17 +1,18 @@
 """What a controller hears of its plans, whom it wakes, under which name it reports, and whose clock it waits by."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.events.recorders import CountingRecorder, EventSender
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, NOTHING, Action, Patch, Plan, Report
+from moorage.control.framework.actions import NORMAL, NOTHING, Patch, Plan, Report
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.manager import ControllerManager
 from moorage.control.framework.world import World
-from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.api import Api
@@ -20,7 +21,7 @@ from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 
 
-class Labeller:
+class Labeller(Controller):
     """Labels a node, then looks at "other"; notes what it is asked and told."""
 
     name = "labeller-controller"
@@ -28,6 +29,7 @@ class Labeller:
     watches = (NODE,)
 
     def __init__(self) -> None:
+        super().__init__(controller_context())
         self.asked: list[tuple[str, float]] = []
         self.told: list[str] = []
 
@@ -43,9 +45,6 @@ class Labeller:
 
     def done(self, key: str, plan: Plan, now: float) -> None:
         self.told.append(f"{key}: {len(plan.actions)}")
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
 
 
 class Recorders:

@@ -2,24 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, POD, node, pod
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Action, Answers, Plan, Question
+from moorage.control.framework.actions import Answers, Plan, Question
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
-from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 
 
-class Curious:
+class Curious(Controller):
     """Asks about pods, which it does not watch, whenever a node comes."""
 
     name = "curious-controller"
     watches = (NODE,)
 
     def __init__(self) -> None:
+        super().__init__(controller_context())
         self.heard: list[dict[str, list[str]]] = []
         self.reconciled: list[str] = []
 
@@ -40,9 +42,6 @@ class Curious:
         found = {question.name: [item.name for item in items] for question, items in answers.items()}
         self.heard.append(found)
         return Plan()
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
 
 
 def test_questions_are_answered() -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Delete, Patch, Plan, Report
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
@@ -15,13 +17,14 @@ _CONFIG_MAP = KINDS["v1", "ConfigMap"]
 _ABOUT = {"kind": "ConfigMap", "name": "plan", "namespace": "default"}
 
 
-class Scripted:
+class Scripted(Controller):
     """Does what it is told, once there is a config map called "plan"."""
 
     name = "scripted-controller"
     watches = (_CONFIG_MAP,)
 
     def __init__(self, *actions: Action) -> None:
+        super().__init__(controller_context())
         self.actions, self.rounds = actions, 0
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:

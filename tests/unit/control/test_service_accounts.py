@@ -1,5 +1,6 @@
 """Every namespace gets its ServiceAccount, and gets it again."""
 
+from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
@@ -10,7 +11,9 @@ from moorage.serve.cluster.bootstrap import NAMESPACES
 
 def test_every_namespace_has_a_service_account() -> None:
     async def main() -> None:
-        async with VirtualCluster.running(lambda: [ServiceAccountController(), NamespaceController()]) as cluster:
+        async with VirtualCluster.running(
+            lambda: [ServiceAccountController(controller_context()), NamespaceController(controller_context())]
+        ) as cluster:
             document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}}
             await cluster.client.create(NAMESPACE, document)
             await cluster.settle()

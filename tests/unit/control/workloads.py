@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from tests.controller_context import controller_context
+
 from moorage.client.protocol import Object
 from moorage.control.deployment.controller import DEPLOYMENT, DeploymentController
 from moorage.control.framework.controller import Controller
@@ -15,11 +17,11 @@ Raw = dict[str, Any]
 
 
 def both() -> Iterable[Controller]:
-    return (ReplicaSetController(), DeploymentController())
+    return (ReplicaSetController(controller_context()), DeploymentController(controller_context()))
 
 
 def only_replica_sets() -> Iterable[Controller]:
-    return (ReplicaSetController(),)
+    return (ReplicaSetController(controller_context()),)
 
 
 def template(app: str, image: str = "one", **spec: Any) -> Raw:

@@ -14,10 +14,10 @@ from moorage.client.protocol import Object
 from moorage.control.cron_job.history import SCHEDULED_AT, History, job_name, review
 from moorage.control.cron_job.times import last_due, seconds_until_next
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import controller_reference, owner_key, seconds_of
 from moorage.control.framework.world import World
 from moorage.control.job.situation import is_over
-from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
@@ -25,7 +25,7 @@ from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, pars
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.job import CronJobSpec
-from moorage.telemetry.metrics import Metrics, exponential_buckets
+from moorage.telemetry.metrics import exponential_buckets
 
 CRON_JOB, JOB = KINDS["batch/v1", "CronJob"], KINDS["batch/v1", "Job"]
 
@@ -40,14 +40,15 @@ class _Memory:
         self.has_new_schedule = False
 
 
-class CronJobController:
+class CronJobController(Controller):
     """See the module."""
 
     name = "cronjob-controller"
-    watches: tuple[Kind, ...] = (CRON_JOB, JOB)
+    watches = (CRON_JOB, JOB)
 
-    def __init__(self, metrics: Metrics | None = None) -> None:
-        self._skew = (metrics or Metrics()).histogram(
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._skew = context.metrics.histogram(
             "cronjob_controller_job_creation_skew_duration_seconds",
             "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",
             (),
@@ -204,10 +205,6 @@ class CronJobController:
 
     def _memory(self, key: str) -> _Memory:
         return self._memories.setdefault(key, _Memory())
-
-
-def make_cron_job(surroundings: ControllerContext) -> CronJobController:
-    return CronJobController(surroundings.metrics)
 
 
 def _times_of(cron_job: Object) -> tuple[str, str | None]:

@@ -22,6 +22,7 @@ from moorage.control.daemon_set.status import daemon_set_status
 from moorage.control.daemon_set.tracker import Tracker
 from moorage.control.deployment.bounds import ROLLING_UPDATE
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
@@ -33,13 +34,10 @@ from moorage.control.framework.revisions import (
     surplus_history,
 )
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
-from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
-from moorage.telemetry.metrics import Metrics
 
 DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
 NODE = KINDS["v1", "Node"]
@@ -54,14 +52,15 @@ class _Known(NamedTuple):
     tracker: Tracker
 
 
-class DaemonSetController:
+class DaemonSetController(Controller):
     """See the module."""
 
     name = "daemonset-controller"
-    watches: tuple[Kind, ...] = (DAEMON_SET, POD, NODE, CONTROLLER_REVISION)
+    watches = (DAEMON_SET, POD, NODE, CONTROLLER_REVISION)
 
-    def __init__(self, gates: GateSet, metrics: Metrics | None = None) -> None:
-        self._eligibility = Eligibility(gates, metrics or Metrics())
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._eligibility = Eligibility(context.gates, context.metrics)
         self._known: dict[str, _Known] = {}
         self._failed: dict[str, FailedPods] = {}
 
@@ -231,10 +230,6 @@ class DaemonSetController:
         if found is None or found.generation != generation:
             found = self._failed[daemon_set.key] = FailedPods(generation)
         return found
-
-
-def make_daemon_set(surroundings: ControllerContext) -> DaemonSetController:
-    return DaemonSetController(surroundings.gates, surroundings.metrics)
 
 
 def _delete(daemon_set: Object, pod: DaemonPod) -> Delete:

@@ -42,9 +42,9 @@ from moorage.control.framework.actions import (
     Report,
     Update,
 )
-from moorage.control.framework.pods_of import POD, claim, concerned_owners, controller_reference, owner_key
+from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.pods_of import POD, claim, controller_reference, owner_key
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import REPLICA_SET, desired_replicas, namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
@@ -56,22 +56,20 @@ _ALL_HISTORY = 2**31 - 1
 _MAX_NAME_LENGTH = 253
 
 
-class DeploymentController:
+class DeploymentController(Controller):
     """See the module."""
 
     name = "deployment-controller"
-    watches: tuple[Kind, ...] = (DEPLOYMENT, REPLICA_SET, POD)
+    watches = (DEPLOYMENT, REPLICA_SET, POD)
 
-    def __init__(self) -> None:
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
         self._now = 0.0
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is DEPLOYMENT:
-            changed = new or old
-            return (changed.key,) if changed is not None else ()
-        if kind is REPLICA_SET:
-            return concerned_owners(DEPLOYMENT, old, new, world)
-        return _who_waits(old, world) if new is None and old is not None else ()
+        if kind is POD:
+            return _who_waits(old, world) if new is None and old is not None else ()
+        return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         self._now = now
@@ -275,10 +273,6 @@ class _Round:
         self.actions.append(Update(REPLICA_SET, {**raw, "metadata": metadata, "spec": spec}))
         if before != after:
             self.actions.append(self._scaled(found.name, before, after))
-
-
-def make_deployment(surroundings: ControllerContext) -> DeploymentController:
-    return DeploymentController()
 
 
 def _some(update: Update | None) -> tuple[Update, ...]:

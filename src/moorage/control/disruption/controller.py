@@ -14,12 +14,11 @@ from moorage.client.protocol import Object
 from moorage.control.disruption.expected_pods import SCALABLE, CannotExpect, expected_pods
 from moorage.control.disruption.status import budget_status, disrupted_pods, failed_status, healthy_pods
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD, ready_condition, seconds_of, time_text
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
-from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import Pod
@@ -32,12 +31,12 @@ _POD_KEY = "pod:"
 _TERMINAL = ("Succeeded", "Failed")
 
 
-class DisruptionController:
+class DisruptionController(Controller):
     """See the module."""
 
     name = "disruption-controller"
     component = "controllermanager"
-    watches: tuple[Kind, ...] = (BUDGET, POD, *SCALABLE)
+    watches = (BUDGET, POD, *SCALABLE)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         changed = new or old
@@ -84,9 +83,6 @@ class DisruptionController:
         if written:
             actions += _shared(budget, pods, world)
         return Plan((*actions, *written), again_after=disrupted.again_after)
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
 
 
 def _selects(budget: Object, labels: Mapping[str, str]) -> bool:
@@ -184,7 +180,3 @@ def _clean_pod(pod: Object | None, now: float) -> Plan:
     status = {"conditions": [{**changed, "reason": None, "message": None}]}
     metadata = {"uid": pod.uid, "resourceVersion": str(pod.revision)}
     return Plan((Patch(POD, pod.namespace, pod.name, {"metadata": metadata, "status": status}, "status"),))
-
-
-def make_disruption(surroundings: ControllerContext) -> DisruptionController:
-    return DisruptionController()

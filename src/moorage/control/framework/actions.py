@@ -1,7 +1,4 @@
-"""What a controller wants done: instructions for whoever can carry them out.
-
-In: a controller's decisions. Out: nothing has happened yet.
-"""
+"""Actions that a controller plans and the runner carries out, and questions it asks the API server."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +12,7 @@ NORMAL, WARNING = "Normal", "Warning"
 
 
 class Report(NamedTuple):
-    """Tell of it in an event about an object."""
+    """Record an event about an object."""
 
     regarding: Raw
     type: str
@@ -24,9 +21,9 @@ class Report(NamedTuple):
 
 
 class Create(NamedTuple):
-    """Make an object. Several creates in a row are carried out together, a few at first and then more and more.
+    """Create an object. Several creates in a row are carried out concurrently, in growing batches.
 
-    `report` is told when it was made; "{name}" in its message becomes the name that the object was given.
+    `report` is recorded once it is created; "{name}" in its message becomes the name that the object was given.
     """
 
     kind: Kind
@@ -36,7 +33,7 @@ class Create(NamedTuple):
 
 
 class Update(NamedTuple):
-    """Replace an object; its resourceVersion, if it has one, must still be the newest."""
+    """Replace an object, if its resourceVersion is absent or still current."""
 
     kind: Kind
     document: Raw
@@ -44,7 +41,7 @@ class Update(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """Change a part of an object."""
+    """Patch an object."""
 
     kind: Kind
     namespace: str
@@ -55,10 +52,9 @@ class Patch(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete an object, if it is still the one with this UID. Several deletes in a row are carried out together.
+    """Delete an object if it has this UID and, if given, this revision. Deletes in a row are carried out concurrently.
 
-    With a `revision`, only if it has not changed since. `report` is told when it was deleted, and not if it was gone
-    already.
+    `report` is recorded once it is deleted, but not if it was gone already.
     """
 
     kind: Kind
@@ -70,15 +66,19 @@ class Delete(NamedTuple):
     report: Report | None = None
     revision: int = 0
 
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
 
 Action = Create | Update | Patch | Delete | Report
 
 
 class Plan(NamedTuple):
-    """What to do for one object, in this order; and when to look again, if not before something changes.
+    """The actions for one key, in order, and when to reconcile it again if nothing changes before.
 
-    `retries` asks to look again after a growing delay, as after a failure. `wakes` are other keys of the same
-    controller that are to be looked at once this is done.
+    `retries`: reconcile again after a growing delay, as after a failure. `wakes`: other keys of the same controller
+    to reconcile once this plan is carried out.
     """
 
     actions: tuple[Action, ...] = ()
@@ -91,12 +91,12 @@ NOTHING = Plan()
 
 
 class Question(NamedTuple):
-    """Something to be looked up at the API server before deciding: one object, or without a name all of a namespace."""
+    """A lookup at the API server before deciding: one object, or without a name all objects of a namespace."""
 
     kind: Kind
     namespace: str = ""
     name: str = ""
 
 
-#: What was found, for each question: nothing if there is no such object.
+#: The objects found for each question; empty if there is none.
 Answers = Mapping[Question, Sequence[Object]]

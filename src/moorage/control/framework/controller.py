@@ -1,77 +1,82 @@
-"""What a controller is: which of its objects a change concerns, and what is to be done about one of them.
+"""The base class of controllers, with a default for everything but `reconcile`.
 
-In: changes of the kinds it watches; then one key at a time, with the world as it is and the time. Out: keys; then a
-`Plan`. It does no I/O and does not sleep: whoever runs it carries plans out, tells it what was refused, and asks
-again. Reconciling twice with nothing changed in between plans nothing the second time: that is what makes crashes and
-lost messages harmless. Kubernetes: the sync functions of pkg/controller.
+A controller says which of its keys a change concerns and returns a `Plan` for one key at a time. It does no I/O and
+never sleeps: `runner` carries plans out, reports refusals to it, and asks again. Reconciling twice with no change in
+between plans nothing the second time, so crashes and lost watch events are harmless. Kubernetes: the sync functions of
+pkg/controller.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
+from moorage.control.framework.pods_of import concerned_owners
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
+from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
+from moorage.telemetry.metrics import Metrics
 
 
-class Controller(Protocol):
-    """See the module. `name` is the one by which it is enabled and disabled, and which its metrics have."""
+class ControllerContext(NamedTuple):
+    """What every controller is constructed with.
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def watches(self) -> tuple[Kind, ...]: ...
-
-    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        """The keys to be looked at because of a change. The world has the change already."""
-        ...
-
-    def reconcile(self, key: str, world: World, now: float) -> Plan:
-        """What to do about one object. `now` is the time of day in seconds."""
-        ...
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        """What to say about an action that the API server refused; the key is tried again after a while anyway.
-
-        If more than one is refused at a time, everything that is to be reported is, and only for the first of them
-        anything else is done, such as writing it into a status.
-        """
-        ...
-
-
-@runtime_checkable
-class HearsOfSuccess(Protocol):
-    """A controller that wants to know when all that it planned has been done: to count it."""
-
-    def done(self, key: str, plan: Plan, now: float) -> None: ...
-
-
-@runtime_checkable
-class ManyHands(Protocol):
-    """A controller whose keys are many and small, each a request or two: more of them are worked on at a time."""
-
-    @property
-    def workers(self) -> int: ...
-
-
-@runtime_checkable
-class SpeaksAs(Protocol):
-    """A controller whose events come from somebody who is not called as it is: Kubernetes has a few."""
-
-    @property
-    def component(self) -> str: ...
-
-
-@runtime_checkable
-class Inquires(Protocol):
-    """A controller that decides some things only on what the API server has now, and not on what was heard of it.
-
-    If there are `questions`, `decide` is asked with the answers, and `reconcile` is not.
+    `simulates_storage`: there is no real storage, so volumes of every provisioner are simulated.
     """
 
-    def questions(self, key: str, world: World, now: float) -> Sequence[Question]: ...
+    gates: GateSet
+    metrics: Metrics
+    random: Callable[[], float]
+    simulates_storage: bool = False
 
-    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan: ...
+
+class Controller(ABC):
+    """One controller. A subclass sets `name` and `watches` and defines `reconcile`; the rest has defaults."""
+
+    #: The name for `--controllers`, metrics and logs.
+    name: ClassVar[str]
+    #: The kinds whose changes it is told of. Its own kind, whose keys it reconciles by default, comes first.
+    watches: ClassVar[tuple[Kind, ...]]
+    #: How many keys are reconciled at a time.
+    workers: ClassVar[int] = 8
+    #: The reporting component in events, where Kubernetes has another name than the controller's.
+    component: ClassVar[str] = ""
+
+    def __init__(self, context: ControllerContext) -> None:
+        self.context = context
+
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        """Return the keys to reconcile because of a change, which the world has already.
+
+        By default an object of the controller's own kind concerns itself, any other its owner of that kind.
+        """
+        own_kind = self.watches[0]
+        if kind is not own_kind:
+            return concerned_owners(own_kind, old, new, world)
+        changed = new or old
+        return (changed.key,) if changed is not None else ()
+
+    @abstractmethod
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        """Return what to do about one object. `now` is the time of day in seconds."""
+
+    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
+        """Return what to do about an action that the API server refused. The key is retried in any case.
+
+        If several actions are refused at a time, all returned `Report`s are sent, but other actions, such as writing
+        a status, are carried out for the first refusal only.
+        """
+        return ()
+
+    def done(self, key: str, plan: Plan, now: float) -> None:  # noqa: B027
+        """Count what happened, once all actions of a plan have been carried out."""
+
+    def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
+        """Return what must be looked up at the API server first, because the caches may be behind."""
+        return ()
+
+    def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
+        """Reconcile with the answers. Called instead of `reconcile` if there were questions."""
+        return self.reconcile(key, world, now)

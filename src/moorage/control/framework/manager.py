@@ -1,7 +1,6 @@
-"""All controllers on one set of informers.
+"""Run all controllers on one set of informers.
 
-In: a client and the controllers to run. Out: a cluster that takes care of itself, until cancelled. Each kind is
-watched once, however many controllers look at it; nobody decides anything before everything has been listed.
+Each kind is watched once, however many controllers watch it; no key is reconciled before every kind has been listed.
 Kubernetes: kube-controller-manager.
 """
 
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client
-from moorage.control.framework.controller import Controller, SpeaksAs
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.metrics import ControllerMetrics
 from moorage.control.framework.runner import NamedRecorders, Recorder, Runner, loop_time
 from moorage.control.framework.world import World
@@ -24,7 +23,7 @@ _LOG = get_logger("controller-manager")
 
 
 class ControllerManager:
-    """See the module. `clock` is the time of day: timers are counted from what objects say."""
+    """Informers, the world they fill, and a runner for each controller. `clock` is the time of day."""
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class ControllerManager:
         self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         async with asyncio.TaskGroup() as group:
             for informer in self.informers.values():
                 group.create_task(informer.run())
@@ -62,7 +61,6 @@ class ControllerManager:
 
     @property
     def has_synced(self) -> bool:
-        """Whether everything has been listed once."""
         return all(informer.has_synced for informer in self.informers.values())
 
     def _seen(self, kind: Kind) -> int:
@@ -82,7 +80,7 @@ class ControllerManager:
 
 
 def _recorder_of(controller: Controller, recorder: Recorder) -> Recorder:
-    """Events tell who reports: the controller, and not the process that it is part of."""
+    """Return a recorder whose events name the controller as their source, not the process."""
     if not isinstance(recorder, NamedRecorders):
         return recorder
-    return recorder.named(controller.component if isinstance(controller, SpeaksAs) else controller.name)
+    return recorder.named(controller.component or controller.name)

@@ -1,10 +1,8 @@
-"""One controller at work: keys from its queue, plans from its decisions, requests to the API server.
+"""Run one controller: take keys from its queue, ask it for plans, send the requests to the API server.
 
-In: a controller, a client, a world that others keep up to date. Out: what was planned, done. Workers take one key
-each, so that an object is never worked on twice at a time. A key whose writes have not been seen in the world yet
-waits for them, so that nothing is made twice; if they do not come in time, it goes on without. What is refused is
-tried again, later each time. Controllers are told the time of day; waiting goes by the event loop's clock, which
-nobody sets. Kubernetes: the workers of pkg/controller, with expectations.
+A worker takes one key at a time, and no two workers have the same key. A key whose writes are not in the world yet
+waits for them (`expectations`). Refused requests are retried with growing delays. Controllers are given the time of
+day; waiting goes by the event loop's clock. Kubernetes: the workers of pkg/controller.
 """
 
 import asyncio
@@ -15,7 +13,8 @@ from typing import Protocol, runtime_checkable
 
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
-from moorage.control.framework.controller import Controller, HearsOfSuccess, Inquires, ManyHands
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.expectations import Expectations
 from moorage.control.framework.metrics import ControllerMetrics
 from moorage.control.framework.uncertain_writes import UncertainWrites
 from moorage.control.framework.work_queue import WorkQueue
@@ -25,17 +24,14 @@ from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("controller-manager")
-#: How long the world may lag behind what a key has written; and behind what was found after the server was away,
-#: when it takes a while until everything is watched again.
-_PATIENCE, _LONG_PATIENCE = 10.0, 60.0
 _MAX_DELAY_UNREACHED = 10.0
-#: What is done together if it is planned in a row, and how many at first.
-_TOGETHER: dict[type[Action], int] = {Create: 1, Delete: 64}
-_LARGEST_BATCH = 256
+#: Actions that are carried out concurrently if planned in a row, and the size of the first batch.
+_FIRST_BATCH: dict[type[Action], int] = {Create: 1, Delete: 64}
+_MAX_BATCH = 256
 
 
 def loop_time() -> float:
-    """The event loop's clock, by which waiting goes; whoever reads metrics from elsewhere gets the one like it."""
+    """Return the event loop's time; outside of a loop, where metrics may be read, the monotonic clock's."""
     try:
         return asyncio.get_running_loop().time()
     except RuntimeError:
@@ -50,24 +46,13 @@ class Recorder(Protocol):
 
 @runtime_checkable
 class NamedRecorders(Protocol):
-    """A recorder that has others like it, one for each component that reports."""
+    """A recorder that makes recorders for other reporting components."""
 
     def named(self, component: str) -> Recorder: ...
 
 
-class _Expected:
-    """What a key has written and the world has not shown yet."""
-
-    __slots__ = ("deleted", "revisions", "until")
-
-    def __init__(self, until: float) -> None:
-        self.until = until
-        self.revisions: dict[Kind, int] = {}
-        self.deleted: list[tuple[Kind, str, str]] = []
-
-
 class Runner:
-    """See the module. `seen` gives the revision up to which the world knows a kind."""
+    """Workers for one controller. `seen` returns the revision up to which the world knows a kind."""
 
     def __init__(
         self,
@@ -79,33 +64,29 @@ class Runner:
         metrics: ControllerMetrics,
         random: Callable[[], float],
         clock: Callable[[], float],
-        workers: int = 8,
     ) -> None:
         self.controller, self.queue = controller, WorkQueue(random)
-        self._client, self._world, self._recorder, self._seen = client, world, recorder, seen
+        self._client, self._world, self._recorder = client, world, recorder
         self._metrics, self._clock = metrics, clock
-        self._workers = controller.workers if isinstance(controller, ManyHands) else workers
-        self._hears = controller if isinstance(controller, HearsOfSuccess) else None
-        self._inquires = controller if isinstance(controller, Inquires) else None
-        self._expected: dict[str, _Expected] = {}
-        self._doubts = UncertainWrites(client)
+        self._expectations = Expectations(world, seen)
+        self._uncertain = UncertainWrites(client)
         self._unreached: set[str] = set()  # keys whose last request did not reach the server
         self._loop: asyncio.AbstractEventLoop | None = None
         self._at_work: set[asyncio.Task[None]] = set()
         self._timer: asyncio.Handle | None = None
         self._rings_at = float("inf")  # kept here: uvloop's handle of what is due at once does not know its time
 
-    def changed(self, facts: Kind, old: Object | None, new: Object | None) -> None:
-        """Something happened to an object of a kind that the controller watches."""
+    def changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        """Queue the keys that a change concerns."""
         now: float | None = None
-        for key in self.controller.concerns(facts, old, new, self._world):
+        for key in self.controller.concerns(kind, old, new, self._world):
             now = loop_time() if now is None else now
             self.queue.add(key, now)
         if now is not None:
             self._wake()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Work until cancelled."""
         self._loop = asyncio.get_running_loop()
         self._wake()
         try:
@@ -121,15 +102,15 @@ class Runner:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is ready and nobody works."""
+        """True if no key is ready and none is being worked on."""
         return not len(self.queue) and not self.queue.longest_running(loop_time() + 1)
 
     def _wake(self) -> None:
-        """As many workers as there are keys, up to the limit; and one look at the clock for what is due later."""
+        """Start workers for the keys that are ready, up to the limit, and a timer for the next that is due."""
         if self._loop is None:
             return
         self.queue.take_due(self._loop.time())
-        for _ in range(min(len(self.queue), self._workers - len(self._at_work))):
+        for _ in range(min(len(self.queue), self.controller.workers - len(self._at_work))):
             task = self._loop.create_task(self._work())
             self._at_work.add(task)
             task.add_done_callback(self._rested)
@@ -149,7 +130,7 @@ class Runner:
         self._wake()
 
     async def _work(self) -> None:
-        """One key after another, until none is ready."""
+        """Reconcile one key after another until none is ready."""
         while (key := self.queue.pop(loop_time())) is not None:
             began = loop_time()
             self._metrics.waited(self.controller.name, self.queue.waited(key, began))
@@ -163,34 +144,31 @@ class Runner:
                 self.queue.done(key)
 
     async def _reconcile(self, key: str) -> None:
-        if key in self._doubts and not await self._clear_doubts(key):
+        if key in self._uncertain and not await self._resolve_uncertain(key):
             self._retry(key)
             return
         now = loop_time()
-        if self._is_early(key, now):
+        if self._expectations.is_waiting(key, now):
             self.queue.add_after(key, 0.05, now)
             return
         plan = await self._plan(key)
-        if plan is None or not await self._carry_out(key, plan):
-            self._retry(key)
-            return
-        if plan.retries:
+        if plan is None or not await self._carry_out(key, plan) or plan.retries:
             self._retry(key)
             return
         self.queue.forget(key)
         now = loop_time()
-        if plan.actions and self._hears is not None:
-            self._hears.done(key, plan, self._clock())
+        if plan.actions:
+            self.controller.done(key, plan, self._clock())
         if plan.again_after is not None:
             self.queue.add_after(key, plan.again_after, now)
         for other in plan.wakes:
             self.queue.add(other, now)
 
     async def _plan(self, key: str) -> Plan | None:
-        """None if a question could not be answered."""
+        """Return the plan for a key; None if a question could not be answered."""
         now = self._clock()
-        questions = self._inquires.questions(key, self._world, now) if self._inquires is not None else ()
-        if not questions or self._inquires is None:
+        questions = self.controller.questions(key, self._world, now)
+        if not questions:
             return self.controller.reconcile(key, self._world, now)
         try:
             answers = {question: await self._look_up(question) for question in questions}
@@ -198,74 +176,50 @@ class Runner:
             _LOG.warning("Looking something up failed", controller=self.controller.name, key=key, err=str(error))
             self._note_unreached(key, error)
             return None
-        return self._inquires.decide(key, self._world, answers, self._clock())
+        return self.controller.decide(key, self._world, answers, self._clock())
 
     async def _look_up(self, question: Question) -> Sequence[Object]:
-        facts, namespace, name = question
+        kind, namespace, name = question
         if not name:
-            return (await self._client.list_all(facts, namespace)).items
+            return (await self._client.list_all(kind, namespace)).items
         try:
-            return (await self._client.get(facts, name, namespace),)
+            return (await self._client.get(kind, name, namespace),)
         except ApiError as error:
             if error.code != 404:
                 raise
             return ()
 
     def _retry(self, key: str) -> None:
-        """Later each time, but soon after a server that was away is back."""
-        most_delay = _MAX_DELAY_UNREACHED if key in self._unreached else None
+        """Queue a key with a growing delay, which stays short while the API server is unreachable."""
+        max_delay = _MAX_DELAY_UNREACHED if key in self._unreached else None
         self._unreached.discard(key)
-        self.queue.add_failed(key, loop_time(), most_delay)
+        self.queue.add_failed(key, loop_time(), max_delay)
 
     def _note_unreached(self, key: str, error: Exception) -> None:
         if isinstance(error, Unreachable):
             self._unreached.add(key)
 
-    async def _clear_doubts(self, key: str) -> bool:
-        """Find out what became of writes that were not answered; whether that was possible."""
+    async def _resolve_uncertain(self, key: str) -> bool:
+        """Look up what became of writes without an answer. Return whether that was possible."""
         try:
-            found = await self._doubts.look(key)
+            found = await self._uncertain.look(key)
         except (ApiError, Unreachable) as error:
             _LOG.debug(2, "Looking something up failed", controller=self.controller.name, key=key, err=str(error))
             self._note_unreached(key, error)
             return False
-        for facts, revision in found.revisions:
-            self._expect(key, facts, revision)
-        expected = self._expecting(key)
-        expected.deleted += found.deleted
-        expected.until = loop_time() + _LONG_PATIENCE
+        self._expectations.expect_found(key, found, loop_time())
         return True
-
-    def _is_early(self, key: str, now: float) -> bool:
-        """Whether the world does not show yet what this key has written."""
-        expected = self._expected.get(key)
-        if expected is None:
-            return False
-        waits = now < expected.until and (
-            any(self._seen(facts) < revision for facts, revision in expected.revisions.items())
-            or any(self._is_there(*deleted) for deleted in expected.deleted)
-        )
-        if not waits:
-            del self._expected[key]
-        return waits
-
-    def _is_there(self, facts: Kind, key: str, uid: str) -> bool:
-        found = self._world.get(facts, key)
-        if found is None:
-            return False
-        metadata = found.view.metadata
-        return metadata.uid == uid and metadata.deletionTimestamp is None
 
     # -- carrying out -------------------------------------------------------------------------------------------------
 
     async def _carry_out(self, key: str, plan: Plan) -> bool:
-        """Whether everything was done. The first refusal ends it; creates in a row, and deletes, are done together."""
+        """Carry out a plan up to the first refusal. Return whether everything was done."""
         waiting = deque(plan.actions)
         refusals: list[Action] = []
         while waiting:
             together = [waiting.popleft()]
-            kind = type(together[0])
-            while kind in _TOGETHER and waiting and type(waiting[0]) is kind:
+            action_type = type(together[0])
+            while action_type in _FIRST_BATCH and waiting and type(waiting[0]) is action_type:
                 together.append(waiting.popleft())
             if not await self._do_all(key, together, refusals):
                 for action in refusals:
@@ -274,20 +228,20 @@ class Runner:
         return True
 
     async def _do_all(self, key: str, actions: Sequence[Action], refusals: list[Action]) -> bool:
-        """A few creates at first: a template that is refused is refused once, and not once per replica."""
+        """Carry out actions in growing batches: an invalid template is refused once, not once per replica."""
         if len(actions) == 1:
             return await self._do(key, actions[0], refusals)
-        start, size = 0, _TOGETHER[type(actions[0])]
+        start, size = 0, _FIRST_BATCH[type(actions[0])]
         while start < len(actions):
             batch = actions[start : start + size]
             done = await asyncio.gather(*(self._do(key, action, refusals) for action in batch))
             if not all(done):
                 return False
-            start, size = start + size, min(size * 2, _LARGEST_BATCH)
+            start, size = start + size, min(size * 2, _MAX_BATCH)
         return True
 
     async def _do(self, key: str, action: Action, refusals: list[Action] | None) -> bool:
-        """`refusals` gets what is to be done about the first refusal; without it nobody is asked."""
+        """Carry out one action. `refusals` collects what to do if it is refused; None to do nothing then."""
         if isinstance(action, Report):
             self._report(action)
             return True
@@ -299,7 +253,7 @@ class Runner:
             _LOG.warning("The API server cannot be reached", controller=self.controller.name, err=str(error))
             self._note_unreached(key, error)
             if isinstance(action, Create | Delete) and not isinstance(error, NotSent):
-                self._doubts.add(key, action)
+                self._uncertain.add(key, action)
             return False
         return True
 
@@ -309,25 +263,7 @@ class Runner:
 
     async def _request(self, key: str, action: Action) -> None:
         client = self._client
-        if isinstance(action, Create):
-            made = await client.create(action.kind, action.document, action.namespace)
-            self._expect(key, action.kind, made.revision)
-            if action.report is not None:
-                self._report(action.report, made.name)
-        elif isinstance(action, Update):
-            made = await client.update(action.kind, action.document, subresource=action.subresource)
-            self._expect(key, action.kind, made.revision)
-        elif isinstance(action, Patch):
-            made = await client.patch(
-                action.kind,
-                action.name,
-                action.namespace,
-                action.patch,
-                subresource=action.subresource,
-                patch_type=action.patch_type,
-            )
-            self._expect(key, action.kind, made.revision)
-        elif isinstance(action, Delete):
+        if isinstance(action, Delete):
             await client.delete(
                 action.kind,
                 action.name,
@@ -337,43 +273,40 @@ class Runner:
                 propagation=action.propagation,
                 revision=action.revision,
             )
-            where = f"{action.namespace}/{action.name}" if action.namespace else action.name
-            self._expecting(key).deleted.append((action.kind, where, action.uid))
+            self._expectations.expect_deletion(key, action.kind, action.key, action.uid, loop_time())
             if action.report is not None:
                 self._report(action.report)
+            return
+        if isinstance(action, Create):
+            written = await client.create(action.kind, action.document, action.namespace)
+        elif isinstance(action, Update):
+            written = await client.update(action.kind, action.document, subresource=action.subresource)
+        else:
+            assert isinstance(action, Patch)
+            written = await client.patch(
+                action.kind,
+                action.name,
+                action.namespace,
+                action.patch,
+                subresource=action.subresource,
+                patch_type=action.patch_type,
+            )
+        self._expectations.expect_revision(key, action.kind, written.revision, loop_time())
+        if isinstance(action, Create) and action.report is not None:
+            self._report(action.report, written.name)
 
     def _refused(self, key: str, action: Action, error: ApiError, refusals: list[Action] | None) -> bool:
-        """What is gone already need not be deleted; everything else is worth another look at the world."""
+        """Ask the controller what to do about a refusal. Deleting what is gone already counts as done."""
         if isinstance(action, Delete) and error.code == 404:
             return True
         self._metrics.refused(self.controller.name)
         if refusals is not None:
             is_first = not refusals
-            for said in self.controller.refused(key, action, error, self._world):
-                if isinstance(said, Report):
-                    self._report(said)
+            for answer in self.controller.refused(key, action, error, self._world):
+                if isinstance(answer, Report):
+                    self._report(answer)
                 elif is_first:
-                    refusals.append(said)
+                    refusals.append(answer)
         if error.reason != "Conflict":
             _LOG.debug(2, "Refused", controller=self.controller.name, key=key, err=error.message)
         return False
-
-    def _expect(self, key: str, facts: Kind, revision: int) -> None:
-        revisions = self._expecting(key).revisions
-        revisions[facts] = max(revision, revisions.get(facts, 0))
-
-    def _expecting(self, key: str) -> _Expected:
-        expected = self._expected.get(key)
-        if expected is None:
-            now = loop_time()
-            self._forget_expired(now)
-            expected = self._expected[key] = _Expected(now + _PATIENCE)
-        return expected
-
-    def _forget_expired(self, now: float) -> None:
-        """The oldest come first. A key that is never looked at again, its object being gone, must not be kept."""
-        while self._expected:
-            key, oldest = next(iter(self._expected.items()))
-            if now < oldest.until:
-                return
-            del self._expected[key]

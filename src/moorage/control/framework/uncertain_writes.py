@@ -1,8 +1,8 @@
-"""Writes of which nobody knows whether they happened: the connection broke off before there was an answer.
+"""Creates and deletes whose outcome is unknown because the connection broke before the answer.
 
-In: such creates and deletes, by the key that they were for. Out, once the server can be asked again: what there is of
-them, which the world must show before that key is looked at again; else a pod might be made twice, or one too many be
-deleted. Kubernetes has nothing like it: a ReplicaSet may have a pod too many for a moment.
+Once the server can be reached, look up what became of them: the world must show that before the key is reconciled
+again, else a pod might be created twice or one too many deleted. Differs: Kubernetes has nothing like it; a ReplicaSet
+may have a pod too many for a moment.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from moorage.model.kinds import Kind
 
 
 class Found(NamedTuple):
-    """Up to which revision a kind must be known, and what must be known to be gone or going."""
+    """Revisions that the world must reach, and objects that must be gone or terminating in it."""
 
     revisions: list[tuple[Kind, int]]
     deleted: list[tuple[Kind, str, str]]
 
 
 class UncertainWrites:
-    """See the module."""
+    """Unanswered writes by key."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class UncertainWrites:
         self._of.setdefault(key, []).append(action)
 
     async def look(self, key: str) -> Found:
-        """What became of them; then there are no doubts any more. Raises ApiError, Unreachable."""
+        """Look up what became of a key's writes and forget them. Raises ApiError, Unreachable."""
         found = Found([], [])
         for action in self._of[key]:
             if isinstance(action, Create):
@@ -43,13 +43,12 @@ class UncertainWrites:
                 if there:
                     found.revisions.append((action.kind, max(one.revision for one in there)))
             elif await self._is_going(action):
-                where = f"{action.namespace}/{action.name}" if action.namespace else action.name
-                found.deleted.append((action.kind, where, action.uid))
+                found.deleted.append((action.kind, action.key, action.uid))
         del self._of[key]
         return found
 
     async def _made(self, action: Create) -> Sequence[Object]:
-        """What it may have made, and others like it if the server was to choose the name."""
+        """Return what it may have created: with a generated name, all objects that have its labels."""
         metadata = action.document.get("metadata") or {}
         if metadata.get("name"):
             return await self._get(action.kind, metadata["name"], action.namespace)

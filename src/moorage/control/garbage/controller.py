@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
 from moorage.control.garbage.graph import OwnerGraph, Place
 from moorage.control.garbage.owners import (
@@ -29,22 +30,21 @@ from moorage.control.garbage.owners import (
     waits_for_dependents,
     waits_for_orphans,
 )
-from moorage.control.registry import ControllerContext
-from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import OwnerReference
 
 States = Mapping[OwnerReference, OwnerState]
 
 
-class GarbageCollector:
+class GarbageCollector(Controller):
     """See the module."""
 
     name = "garbage-collector-controller"
     workers = 64
-    watches: tuple[Kind, ...] = tuple(kind for kind in KINDS.values() if kind.name != "Event")
+    watches = tuple(kind for kind in KINDS.values() if kind.name != "Event")
 
-    def __init__(self) -> None:
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
         self._graph, self._absent = OwnerGraph(), AbsentOwners()
 
     # -- what a change concerns ---------------------------------------------------------------------------------------
@@ -189,9 +189,6 @@ class GarbageCollector:
             return Plan(patches, again_after=0.0)
         return Plan((_without_finalizer(owner, ORPHAN),))
 
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
-
 
 def _delete(item: Object, policy: str) -> Delete:
     return Delete(item.kind, item.namespace, item.name, item.uid, propagation=policy, revision=item.revision)
@@ -220,7 +217,3 @@ def _invalid_namespace(owner: OwnerReference, item: Object) -> Report:
     what = f"{owner.apiVersion}/{owner.kind}, namespace: {item.namespace}, name: {owner.name}, uid: {owner.uid}"
     text = f'ownerRef [{what}] does not exist in namespace "{item.namespace}"'
     return Report(reference_to(item), WARNING, "OwnerRefInvalidNamespace", text)
-
-
-def make_garbage_collector(surroundings: ControllerContext) -> GarbageCollector:
-    return GarbageCollector()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, seconds_of, time_text
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, keep_books
@@ -21,28 +22,27 @@ from moorage.control.job.pods import TRACKING, is_tracked, release
 from moorage.control.job.situation import OWN_NAME, Situation, is_over
 from moorage.control.job.sizing import Sizing, size
 from moorage.control.job.suspension import tell_suspension
-from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.job import JobStatus
-from moorage.telemetry.metrics import Metrics
 
 JOB = KINDS["batch/v1", "Job"]
 #: Keys of pods whose Job is gone; Jobs' keys have no colon.
 _POD_KEY = "pod:"
 
 
-class JobController:
+class JobController(Controller):
     """See the module. What it remembers is only how long to wait after failures, and what is still to be counted."""
 
     name = "job-controller"
-    watches: tuple[Kind, ...] = (JOB, POD)
+    watches = (JOB, POD)
 
-    def __init__(self, metrics: Metrics | None = None) -> None:
-        self._metrics = JobMetrics(metrics or Metrics())
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._metrics = JobMetrics(context.metrics)
         self._failures: dict[str, Failures] = {}
         self._outcomes: dict[str, Outcome] = {}
 
@@ -155,10 +155,6 @@ class JobController:
             last = None if index is None else seen.last_failed.get(index)
             actions.append(Create(POD, new_pod(job, index, last), job.namespace, report))
         return actions
-
-
-def make_job(surroundings: ControllerContext) -> JobController:
-    return JobController(surroundings.metrics)
 
 
 def _is_managed_elsewhere(job: Object) -> bool:

@@ -3,29 +3,29 @@
 In: Jobs. Out: deletions. Kubernetes: pkg/controller/ttlafterfinished, a controller of its own.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, Action, Delete, Plan
+from moorage.control.framework.actions import NOTHING, Delete, Plan
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import seconds_of
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
-from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.job import Job
-from moorage.telemetry.metrics import Metrics, exponential_buckets
+from moorage.telemetry.metrics import exponential_buckets
 
 JOB = KINDS["batch/v1", "Job"]
 
 
-class TimeToLiveController:
+class TimeToLiveController(Controller):
     """See the module."""
 
     name = "ttl-after-finished-controller"
-    watches: tuple[Kind, ...] = (JOB,)
+    watches = (JOB,)
 
-    def __init__(self, metrics: Metrics | None = None) -> None:
-        self._lateness = (metrics or Metrics()).histogram(
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._lateness = context.metrics.histogram(
             "ttl_after_finished_controller_job_deletion_duration_seconds",
             "The time it took to delete the job since it became eligible for deletion",
             (),
@@ -49,17 +49,10 @@ class TimeToLiveController:
         delete = Delete(JOB, job.namespace, job.name, job.uid, propagation="Foreground", revision=job.revision)
         return Plan((delete,))
 
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
-
     def done(self, key: str, plan: Plan, now: float) -> None:
         expired = self._expired.pop(key, None)
         if expired is not None:
             self._lateness.labels().observe(max(0.0, now - expired))
-
-
-def make_time_to_live(surroundings: ControllerContext) -> TimeToLiveController:
-    return TimeToLiveController(surroundings.metrics)
 
 
 def _expiry(job: Job) -> float | None:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Update
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
 from moorage.control.namespace.remaining import Remaining, status_of, what_remains
-from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 
@@ -26,13 +26,14 @@ _CONTENT = tuple(kind for kind in KINDS.values() if kind.namespaced and kind.gro
 _UNWATCHED = frozenset({"Event", "Lease"})
 
 
-class NamespaceController:
+class NamespaceController(Controller):
     """See the module."""
 
     name = "namespace-controller"
-    watches: tuple[Kind, ...] = (NAMESPACE, *(kind for kind in _CONTENT if kind.name not in _UNWATCHED))
+    watches = (NAMESPACE, *(kind for kind in _CONTENT if kind.name not in _UNWATCHED))
 
-    def __init__(self) -> None:
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
         self._now = 0.0
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
@@ -102,7 +103,3 @@ def _status(namespace: Object, remaining: Remaining, now: float) -> Update | Non
 def _finalize(namespace: Object) -> Update:
     left = [name for name in namespace.view.spec.finalizers if name != FINALIZER]
     return Update(NAMESPACE, {**namespace.raw, "spec": {**namespace.raw["spec"], "finalizers": left}}, "finalize")
-
-
-def make_namespace(surroundings: ControllerContext) -> NamespaceController:
-    return NamespaceController()

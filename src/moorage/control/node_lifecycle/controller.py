@@ -15,13 +15,13 @@ from typing import Any
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Patch, Plan, Raw, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import ready_condition as pod_ready_condition
 from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.control.framework.world import World
 from moorage.control.node_lifecycle import node_facts
 from moorage.control.node_lifecycle.node_facts import FALSE, NO_EXECUTE, NOT_READY, TRUE, UNKNOWN, UNREACHABLE
 from moorage.control.node_lifecycle.zones import DEFAULT_LIMITS, Change, Limits, Zones
-from moorage.control.registry import ControllerContext
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
@@ -38,14 +38,15 @@ MONITOR_SECONDS, GRACE_SECONDS, STARTUP_GRACE_SECONDS = 5.0, 50.0, 60.0
 _SOON = 0.1
 
 
-class NodeLifecycleController:
+class NodeLifecycleController(Controller):
     """See the module."""
 
     name = "node-lifecycle-controller"
     component = "node-controller"
     watches = (_NODE, _LEASE, _POD)
 
-    def __init__(self, surroundings: ControllerContext, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, context: ControllerContext, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(context)
         self.zones = Zones(limits)
         self._heard: set[str] = set()  # since the last pulse
         self._heard_at: dict[str, float] = {}
@@ -56,7 +57,7 @@ class NodeLifecycleController:
         self._tainting: set[str] = set()
         self._last_pulse: float | None = None
         self._decides_after = 0.0
-        self._add_metrics(surroundings.metrics)
+        self._add_metrics(context.metrics)
 
     # -- whom a change concerns ---------------------------------------------------------------------------------------
 
@@ -261,10 +262,6 @@ class NodeLifecycleController:
             "Number of Node evictions that happened since current instance of NodeController started.",
             labels,
         )
-
-
-def make_node_lifecycle(surroundings: ControllerContext) -> NodeLifecycleController:
-    return NodeLifecycleController(surroundings)
 
 
 def _renewed(lease: Object) -> str | None:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import (
     POD,
     claim,
-    concerned_owners,
     is_active,
     is_terminating,
     pod_from_template,
@@ -23,26 +23,26 @@ from moorage.control.framework.pods_of import (
     selects,
 )
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.deletion_order import pods_to_delete
 from moorage.control.replica_set.status import Failure, replica_set_status, update_of_status
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, Kind
-from moorage.telemetry.metrics import Metrics, exponential_buckets
+from moorage.model.kinds import KINDS
+from moorage.telemetry.metrics import exponential_buckets
 
 REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
 #: No more than so many pods are made or deleted before the world is looked at again.
 BURST = 500
 
 
-class ReplicaSetController:
+class ReplicaSetController(Controller):
     """See the module."""
 
     name = "replicaset-controller"
-    watches: tuple[Kind, ...] = (REPLICA_SET, POD)
+    watches = (REPLICA_SET, POD)
 
-    def __init__(self, metrics: Metrics | None = None) -> None:
-        self._age_ratio = (metrics or Metrics()).histogram(
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._age_ratio = context.metrics.histogram(
             "replicaset_controller_sorting_deletion_age_ratio",
             "The ratio of chosen deleted pod's ages to the current youngest pod's age (at the time). Should be <2. "
             "The intent of this metric is to measure the rough efficacy of the LogarithmicScaleDown feature gate's "
@@ -52,12 +52,6 @@ class ReplicaSetController:
             exponential_buckets(0.25, 2, 6),
         )
         self._now = 0.0
-
-    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is REPLICA_SET:
-            changed = new or old
-            return (changed.key,) if changed is not None else ()
-        return concerned_owners(REPLICA_SET, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         self._now = now
@@ -127,10 +121,6 @@ class ReplicaSetController:
         for pod in chosen:
             if pod.uid in ages:
                 self._age_ratio.labels().observe(ages[pod.uid] / youngest)
-
-
-def make_replica_set(surroundings: ControllerContext) -> ReplicaSetController:
-    return ReplicaSetController(surroundings.metrics)
 
 
 def desired_replicas(found: Object) -> int:

@@ -22,7 +22,8 @@ from moorage.control.framework.actions import (
     Report,
     Update,
 )
-from moorage.control.framework.pods_of import POD, claim, concerned_owners
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.pods_of import POD, claim
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     History,
@@ -33,7 +34,6 @@ from moorage.control.framework.revisions import (
     template_of,
 )
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.control.replica_set.controller import namespace_is_terminating
 from moorage.control.replica_set.status import update_of_status
 from moorage.control.stateful_set.claims import (
@@ -67,19 +67,16 @@ STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
 _REVISION_HASH = "controller.kubernetes.io/hash"
 
 
-class StatefulSetController:
+class StatefulSetController(Controller):
     """See the module."""
 
     name = "statefulset-controller"
-    watches: tuple[Kind, ...] = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
+    watches = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is CLAIM:
             return _who_waits_for(old, world) if new is None and old is not None else ()
-        if kind is not STATEFUL_SET:
-            return concerned_owners(STATEFUL_SET, old, new, world)
-        changed = new or old
-        return (changed.key,) if changed is not None else ()
+        return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         found = world.get(STATEFUL_SET, key)
@@ -291,10 +288,6 @@ class _Round:
         limit = self.view.spec.revisionHistoryLimit
         if limit is None or limit >= 0:
             self.actions += surplus_history(unused, limit, ())
-
-
-def make_stateful_set(surroundings: ControllerContext) -> StatefulSetController:
-    return StatefulSetController()
 
 
 def _who_waits_for(claim: Object, world: World) -> list[str]:

@@ -9,18 +9,17 @@ restart; a deadline follows the taints and tolerations there are, each taint wit
 first it had; a pod that is being deleted already is left alone.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import time_text
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.control.taint_eviction.decider import EvictionDecider, Taints
 from moorage.control.taint_eviction.timers import added_at, countdown, noticed_text, placed_at
 from moorage.match.taint_eviction import NO_EXECUTE, When
-from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -44,16 +43,17 @@ class _Waiting(NamedTuple):
     begun: dict[str, float]
 
 
-class TaintEvictionController:
+class TaintEvictionController(Controller):
     """See the module."""
 
     name = "taint-eviction-controller"
     workers = 64
     watches = (_NODE, _POD)
 
-    def __init__(self, surroundings: ControllerContext) -> None:
-        metrics = surroundings.metrics
-        self._judge = EvictionDecider(surroundings.gates, metrics)
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        metrics = context.metrics
+        self._judge = EvictionDecider(context.gates, metrics)
         self._tainted: dict[str, Taints] = {}
         self._noticed: dict[str, float] = {}  # when a node's taints were seen as they are
         self._changed: dict[str, dict[str, str]] = {}  # by node and key: a timeAdded from before the value changed
@@ -206,13 +206,6 @@ class TaintEvictionController:
         if isinstance(plan.actions[-1], Delete):
             self._deletions.inc()
             self._latency.observe(max(0.0, now - self._evicted.get(key, now)))
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
-
-
-def make_taint_eviction(surroundings: ControllerContext) -> TaintEvictionController:
-    return TaintEvictionController(surroundings)
 
 
 def no_execute(node: Node) -> Taints:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.control.volumes.claims import ClaimSync
 from moorage.control.volumes.pod_uses import PodUses
 from moorage.control.volumes.provisioning import NODE, STORAGE_CLASS, Provisioner
@@ -36,20 +36,21 @@ _PLUGINS = {
 _Counts = Mapping[tuple[str, ...], float]
 
 
-class PersistentVolumeBinder:
+class PersistentVolumeBinder(Controller):
     """See the module. What it remembers follows from objects, but for what it said last about a claim."""
 
     name = "persistentvolume-binder-controller"
     component = "persistentvolume-controller"
     watches = (VOLUME, CLAIM, STORAGE_CLASS, NODE, _POD)
 
-    def __init__(self, surroundings: ControllerContext) -> None:
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
         self._shelf, self._uses = VolumeIndex(), PodUses()
-        provisioner = Provisioner(surroundings.simulates_storage)
+        provisioner = Provisioner(context.simulates_storage)
         self._claims = ClaimSync(self._shelf, self._uses, provisioner)
         self._volumes = VolumeSync(provisioner)
         self._world: World | None = None
-        metrics = surroundings.metrics
+        metrics = context.metrics
         for name, count, labels, what in (
             ("total_pv_count", self._all_volumes, ("plugin_name", "volume_mode"), "total number of persistent volumes"),
             ("bound_pv_count", self._bound_volumes, ("storage_class",), "number of persistent volume currently bound"),
@@ -186,10 +187,6 @@ class PersistentVolumeBinder:
             for view in views
             if (view.status.phase == BOUND) == bound
         )
-
-
-def make_persistent_volume_binder(surroundings: ControllerContext) -> PersistentVolumeBinder:
-    return PersistentVolumeBinder(surroundings)
 
 
 def _plugin(volume: PersistentVolume) -> str:

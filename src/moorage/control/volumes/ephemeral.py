@@ -11,9 +11,9 @@ from typing import Any
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, WARNING, Action, Create, Plan, Raw, Report
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import controller_reference
 from moorage.control.framework.world import World, controller_of
-from moorage.control.registry import ControllerContext
 from moorage.control.volumes.claims import FAILED_BINDING
 from moorage.control.volumes.written import CLAIM
 from moorage.model.api_error import ApiError
@@ -22,17 +22,18 @@ from moorage.model.kinds import KINDS, Kind
 _POD = KINDS["v1", "Pod"]
 
 
-class EphemeralVolumes:
+class EphemeralVolumes(Controller):
     """See the module."""
 
     name = "ephemeral-volume-controller"
     component = "ephemeral_volume"
     watches = (_POD, CLAIM)
 
-    def __init__(self, surroundings: ControllerContext) -> None:
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
         prefix, text = "ephemeral_volume_controller_create", "Number of PersistentVolumeClaim creation requests"
-        self._attempts = surroundings.metrics.counter(f"{prefix}_total", text)
-        self._failures = surroundings.metrics.counter(f"{prefix}_failures_total", text)
+        self._attempts = context.metrics.counter(f"{prefix}_total", text)
+        self._failures = context.metrics.counter(f"{prefix}_failures_total", text)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is _POD:
@@ -72,10 +73,6 @@ class EphemeralVolumes:
             return ()
         name = action.document["metadata"]["name"]
         return (_said(pod, name.removeprefix(f"{pod.name}-"), f"create PVC {name}: {error.message}"),)
-
-
-def make_ephemeral_volumes(surroundings: ControllerContext) -> EphemeralVolumes:
-    return EphemeralVolumes(surroundings)
 
 
 def _is_concerned(pod: Object) -> bool:

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
-from moorage.control.registry import ControllerContext
 from moorage.control.volumes.pod_uses import PodUses, is_over, keeps
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
-from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import ObjectMeta
 
@@ -23,13 +22,14 @@ _POD = KINDS["v1", "Pod"]
 CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
 
-class ClaimProtection:
+class ClaimProtection(Controller):
     """See the module."""
 
     name = "persistentvolumeclaim-protection-controller"
     watches = (CLAIM, _POD)
 
-    def __init__(self) -> None:
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
         self._uses = PodUses()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
@@ -84,11 +84,8 @@ class ClaimProtection:
             if _lacks(claim.view.metadata, CLAIM_FINALIZER):
                 yield _with(claim, CLAIM_FINALIZER)
 
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
 
-
-class VolumeProtection:
+class VolumeProtection(Controller):
     """See the module."""
 
     name = "persistentvolume-protection-controller"
@@ -110,17 +107,6 @@ class VolumeProtection:
         if _is_to_go(metadata, VOLUME_FINALIZER) and volume.view.status.phase != BOUND:
             return Plan((_without(volume, VOLUME_FINALIZER),))
         return NOTHING
-
-    def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        return ()
-
-
-def make_claim_protection(surroundings: ControllerContext) -> ClaimProtection:
-    return ClaimProtection()
-
-
-def make_volume_protection(surroundings: ControllerContext) -> VolumeProtection:
-    return VolumeProtection()
 
 
 def _is_to_go(metadata: ObjectMeta, finalizer: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from tests.controller_context import controller_context
 from tests.unit.control.job.jobs import End, EndingKubelet, job
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE
@@ -69,7 +70,9 @@ async def crons(ends: Callable[[Object], End] = lambda pod: End()) -> AsyncItera
 
     def make() -> tuple[CronJobController, JobController]:
         books.append(Metrics())
-        return CronJobController(books[-1]), JobController(books[-1])
+        return CronJobController(controller_context(metrics=books[-1])), JobController(
+            controller_context(metrics=books[-1])
+        )
 
     async with VirtualCluster.running(make) as cluster, EndingKubelet.running(cluster) as kubelet:
         assert isinstance(kubelet, EndingKubelet)

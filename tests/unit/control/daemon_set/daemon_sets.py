@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from tests.controller_context import controller_context
 from tests.unit.control.workloads import template
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_nodes import VirtualNodes, add_node
@@ -20,7 +21,7 @@ ON_DELETE = {"type": "OnDelete"}
 
 
 def only_daemon_sets(gates: GateSet | None = None) -> Iterable[Controller]:
-    return (DaemonSetController(gates or default_gates()),)
+    return (DaemonSetController(controller_context(gates or default_gates())),)
 
 
 def daemon_set(name: str = "agent", image: str = "one", pod_spec: Raw | None = None, **spec: Any) -> Raw:

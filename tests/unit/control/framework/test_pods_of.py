@@ -1,6 +1,7 @@
 """Whom a change concerns, what is claimed, and that nobody looks at everybody's pods."""
 
 import pytest
+from tests.controller_context import controller_context
 from tests.unit.control.workloads import POD, REPLICA_SET, pod, ready, replica_set, seen
 from tests.virtual_time import BASE
 
@@ -97,7 +98,7 @@ def test_reconciling_does_not_look_at_the_pods_of_others() -> None:
     world = _world(seen(replica_set("a", 1)), seen(replica_set("b", 50)), *others)
     for other in others:
         other._view = None
-    plan = ReplicaSetController().reconcile("default/a", world, BASE)
+    plan = ReplicaSetController(controller_context()).reconcile("default/a", world, BASE)
     assert len(plan.actions) == 1
     assert all(other._view is None for other in others)
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from tests.controller_context import controller_context
 from tests.unit.control.workloads import template
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
@@ -133,7 +134,9 @@ async def jobs(
 
     def make() -> tuple[JobController, TimeToLiveController]:
         books.append(Metrics())
-        return controller(books[-1]), TimeToLiveController(books[-1])
+        return controller(controller_context(metrics=books[-1])), TimeToLiveController(
+            controller_context(metrics=books[-1])
+        )
 
     async with (
         VirtualCluster.running(make) as cluster,

@@ -5,14 +5,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import pytest
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import LEASE, NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.control.framework.pods_of import time_text
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
-from moorage.control.registry import ControllerContext
-from moorage.model.gates import default_gates
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -79,7 +78,7 @@ def play(story: Callable[[Nodes], Awaitable[None]]) -> VirtualCluster:
 
     def make() -> list[NodeLifecycleController]:
         metrics = kept[0].metrics if kept else Metrics()
-        return [NodeLifecycleController(ControllerContext(default_gates(), metrics, lambda: 0.5))]
+        return [NodeLifecycleController(controller_context(metrics=metrics))]
 
     async def main() -> None:
         async with VirtualCluster.running(make) as cluster:

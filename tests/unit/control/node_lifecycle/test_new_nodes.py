@@ -3,17 +3,16 @@
 import asyncio
 
 import pytest
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.control.framework.manager import ControllerManager
-from moorage.control.node_lifecycle.controller import make_node_lifecycle
-from moorage.control.registry import ControllerContext
+from moorage.control.node_lifecycle.controller import NodeLifecycleController
 from moorage.model.gates import default_gates
 from moorage.serve.api import Api
 from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
-from moorage.telemetry.metrics import Metrics
 
 
 class Nobody:
@@ -35,8 +34,8 @@ def test_the_taint_comes_at_creation_and_goes_when_the_node_is_ready(taints_new_
         not_ready = {"conditions": [{"type": "Ready", "status": "False"}]}
         await client.create(NODE, node("n", status=not_ready))
         seen = [await taints()]
-        surroundings = ControllerContext(default_gates(), Metrics(), lambda: 0.5)
-        manager = ControllerManager(client, Nobody(), [make_node_lifecycle(surroundings)], clock=time_of_day)
+        surroundings = controller_context()
+        manager = ControllerManager(client, Nobody(), [NodeLifecycleController(surroundings)], clock=time_of_day)
         task = asyncio.create_task(manager.run())
         await asyncio.sleep(1)
         seen.append(await taints())

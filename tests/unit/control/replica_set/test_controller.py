@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.controller_context import controller_context
 from tests.unit.control.workloads import POD, REPLICA_SET, only_replica_sets, pod, replica_set
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
@@ -197,7 +198,7 @@ def test_nothing_happens_when_nothing_changes_and_a_restart_changes_nothing() ->
 
 def test_many_pods_are_deleted_in_pieces_and_their_ages_are_observed() -> None:
     async def story() -> None:
-        controller = ReplicaSetController()
+        controller = ReplicaSetController(controller_context())
         async with VirtualCluster.running(lambda: (controller,)) as cluster, VirtualKubelet.running(cluster):
             await cluster.client.create(REPLICA_SET, replica_set("web", 620))
             await cluster.settle(10)

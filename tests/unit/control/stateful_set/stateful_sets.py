@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from tests.controller_context import controller_context
 from tests.unit.control.workloads import workload
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
@@ -73,7 +74,9 @@ class Numbered(NamedTuple):
 @asynccontextmanager
 async def numbered(*, collects_garbage: bool = False, **times: Any) -> AsyncIterator[Numbered]:
     async with (
-        VirtualCluster.running(lambda: (StatefulSetController(),), collects_garbage=collects_garbage) as cluster,
+        VirtualCluster.running(
+            lambda: (StatefulSetController(controller_context()),), collects_garbage=collects_garbage
+        ) as cluster,
         VirtualKubelet.running(cluster, **times) as kubelet,
     ):
         yield Numbered(cluster, kubelet)

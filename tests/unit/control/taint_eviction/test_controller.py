@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
-from moorage.control.registry import ControllerContext
 from moorage.control.taint_eviction.controller import TaintEvictionController
 from moorage.model.gates import GateSet, default_gates, gates_from, parse_feature_gates
 from moorage.telemetry.metrics import Metrics
@@ -30,7 +30,7 @@ def play(
 
     def make() -> list[TaintEvictionController]:
         metrics = kept[0].metrics if kept else Metrics()
-        return [TaintEvictionController(ControllerContext(own, metrics, lambda: 0.5))]
+        return [TaintEvictionController(controller_context(own, metrics))]
 
     async def main() -> None:
         async with VirtualCluster.running(make, gates=gates_of(gates)) as cluster:

@@ -3,15 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
 from moorage.control.framework.controller import Controller
-from moorage.control.registry import ControllerContext
 from moorage.control.volumes.controller import PersistentVolumeBinder
 from moorage.control.volumes.protection import ClaimProtection, VolumeProtection
-from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
@@ -114,8 +113,12 @@ def play(story: Callable[[Storage], Awaitable[None]], *, simulates: bool = False
 
     def make() -> list[Controller]:
         metrics = kept[0].metrics if kept else Metrics()
-        binder = PersistentVolumeBinder(ControllerContext(default_gates(), metrics, lambda: 0.5, simulates))
-        return [binder, ClaimProtection(), VolumeProtection()] if protects else [binder]
+        binder = PersistentVolumeBinder(controller_context(metrics=metrics, simulates_storage=simulates))
+        return (
+            [binder, ClaimProtection(controller_context()), VolumeProtection(controller_context())]
+            if protects
+            else [binder]
+        )
 
     async def main() -> None:
         async with Storage.running(make) as cluster:

@@ -1,12 +1,11 @@
 """Claims for the ephemeral volumes of pods; in virtual time with the real API server."""
 
+from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import POD
 from tests.unit.control.volumes.stored import CLAIM, Raw, Storage, claim, pod
 from tests.virtual_time import run_virtual
 
-from moorage.control.registry import ControllerContext
 from moorage.control.volumes.ephemeral import EphemeralVolumes
-from moorage.model.gates import default_gates
 
 
 def scratchy(name: str, **metadata: Raw) -> Raw:
@@ -20,7 +19,7 @@ def test_a_claim_is_made_of_the_template_and_made_again_but_never_taken_from_oth
     kept: list[Storage] = []
 
     def make() -> list[EphemeralVolumes]:
-        return [EphemeralVolumes(ControllerContext(default_gates(), kept[0].metrics, lambda: 0.5))] if kept else []
+        return [EphemeralVolumes(controller_context(metrics=kept[0].metrics))] if kept else []
 
     async def main() -> None:
         async with Storage.running(make) as cluster:
