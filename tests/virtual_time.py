@@ -1,18 +1,52 @@
-"""Time that waits for nobody: an event loop whose clock jumps to the next timer when nothing is ready.
+"""Virtual time: an event loop whose clock jumps to the next timer when nothing is ready, so that waiting is free.
 
-`run_virtual(main())` runs a coroutine in it, `time_of_day` is the clock to pass to whatever asks for one: it starts at
-`BASE` and moves with the loop. `virtual_cluster` is an API server in memory with controllers, in such a loop.
+Tests that are `async def` run in it (see `tests/conftest.py`). `run_virtual(main())` runs a coroutine in one of its
+own. `time_of_day` is the clock to pass to components: it starts at `BASE` and moves with the loop. `virtual_cluster`
+is an API server in memory with controllers, in such a loop.
 """
 
 import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
-from tests.unit.client.virtual_time import VirtualTimeLoop
-from tests.unit.client.virtual_time import run_in_virtual_time as run_virtual
-
-__all__ = ["BASE", "VirtualTimeLoop", "run_virtual", "time_of_day"]
+T = TypeVar("T")
 
 #: 2026-01-01T00:00:00Z
 BASE = 1_767_225_600.0
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """A selector that never waits and adds up how long it was asked to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slept = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready and timeout is None:
+            raise RuntimeError("every task waits for something that will never happen")
+        if not ready and timeout is not None and timeout > 0:
+            self.slept += timeout
+        return ready
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """An event loop whose `time` starts at 0 and moves only when no callback is ready."""
+
+    def __init__(self) -> None:
+        self._jumping = _JumpingSelector()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        return self._jumping.slept
+
+
+def run_virtual(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine as asyncio.run does, with a clock that jumps."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(main)
 
 
 def time_of_day() -> float:

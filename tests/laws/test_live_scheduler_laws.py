@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
-from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
+from tests.unit.schedule.live.running import run_virtual, running, settle
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Unreachable
@@ -170,7 +170,7 @@ def _play(story: Story, binder: type[Binder] | None = None, is_alone: bool = Tru
             rest.pop(0)
             await asyncio.sleep(0)
 
-    run_in_virtual_time(whole())
+    run_virtual(whole())
 
 
 @LAW_SETTINGS

@@ -2,14 +2,14 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import cast
 
 import pytest
 from tests.laws.falsify import assert_notices
 from tests.unit.client.scripted_server import PODS, ScriptedServer, pod
-from tests.unit.client.virtual_time import run_in_virtual_time
+from tests.virtual_time import run_virtual
 
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, EventType, Listing, Unreachable, WatchEvent
@@ -44,220 +44,210 @@ class _Follower:
             self.uids[new.key] = new.uid
 
 
-def _follow(
-    story: Callable[[ScriptedServer, Informer, _Follower], Awaitable[None]], kind: type[Informer] = Informer
+@asynccontextmanager
+async def following(
+    server: ScriptedServer, follower: _Follower, kind: type[Informer] = Informer
+) -> AsyncIterator[Informer]:
+    """Run an informer; at the end it and its follower must know what the server has."""
+    loop = asyncio.get_running_loop()
+    informer = kind(cast(Client, server), PODS, follower, now=loop.time, random=lambda: 0.5)
+    task = asyncio.create_task(informer.run())
+    yield informer
+    await asyncio.sleep(60)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert follower.held == {key: obj.revision for key, obj in server.objects.items()}
+    assert {key: obj.revision for key, obj in informer.cache.items()} == follower.held
+
+
+@pytest.fixture
+def server() -> ScriptedServer:
+    return ScriptedServer()
+
+
+@pytest.fixture
+def follower() -> _Follower:
+    return _Follower()
+
+
+@pytest.fixture
+def informer(server: ScriptedServer, follower: _Follower) -> AbstractAsyncContextManager[Informer]:
+    return following(server, follower)
+
+
+async def test_the_list_comes_first_and_as_one_batch(
+    server: ScriptedServer, informer: Informer, follower: _Follower
 ) -> None:
-    """Run the story with an informer beside it, in virtual time; at its end both must know the same."""
-
-    async def main() -> None:
-        server, follower = ScriptedServer(), _Follower()
-        loop = asyncio.get_running_loop()
-        informer = kind(cast(Client, server), PODS, follower, now=loop.time, random=lambda: 0.5)
-        task = asyncio.create_task(informer.run())
-        await story(server, informer, follower)
-        await asyncio.sleep(60)
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        assert follower.held == {key: obj.revision for key, obj in server.objects.items()}
-        assert {key: obj.revision for key, obj in informer.cache.items()} == follower.held
-
-    run_in_virtual_time(main())
+    server.put("a")
+    server.put("b")
+    assert not informer.has_synced
+    await informer.synced()
+    assert follower.said == [("added", "a", 2), ("added", "b", 3)]
+    assert follower.batches == 1
 
 
-def test_the_list_comes_first_and_as_one_batch() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        server.put("a")
-        server.put("b")
-        assert not informer.has_synced
-        await informer.synced()
-        assert follower.said == [("added", "a", 2), ("added", "b", 3)]
-        assert follower.batches == 1
-
-    _follow(story)
-
-
-def test_changes_that_come_together_are_handled_together() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        for index in range(1000):
-            server.put(f"p{index}")
-        server.remove("p7")
-        await asyncio.sleep(1)
-        assert follower.batches == 1
-        assert len(follower.said) == 1001
-        assert follower.said[-1] == ("deleted", "p7", 1002)
-
-    _follow(story)
+async def test_changes_that_come_together_are_handled_together(
+    server: ScriptedServer, informer: Informer, follower: _Follower
+) -> None:
+    await informer.synced()
+    for index in range(1000):
+        server.put(f"p{index}")
+    server.remove("p7")
+    await asyncio.sleep(1)
+    assert follower.batches == 1
+    assert len(follower.said) == 1001
+    assert follower.said[-1] == ("deleted", "p7", 1002)
 
 
-def test_a_watch_that_ends_goes_on_from_the_last_revision() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        server.put("a")
-        await asyncio.sleep(2)
-        server.end_watches()
-        server.put("b")
-        server.put("a")
-        await asyncio.sleep(10)
-        assert server.watches == [1, 2]
-        assert server.lists == 1
-        assert follower.said == [("added", "a", 2), ("added", "b", 3), ("updated", "a", 4)]
-
-    _follow(story)
-
-
-def test_bookmarks_advance_where_the_next_watch_begins() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        server.revision = 70
-        server.bookmark()
-        await asyncio.sleep(2)
-        server.end_watches()
-        await asyncio.sleep(10)
-        assert server.watches == [1, 70]
-
-    _follow(story)
+async def test_a_watch_that_ends_goes_on_from_the_last_revision(
+    server: ScriptedServer, informer: Informer, follower: _Follower
+) -> None:
+    await informer.synced()
+    server.put("a")
+    await asyncio.sleep(2)
+    server.end_watches()
+    server.put("b")
+    server.put("a")
+    await asyncio.sleep(10)
+    assert server.watches == [1, 2]
+    assert server.lists == 1
+    assert follower.said == [("added", "a", 2), ("added", "b", 3), ("updated", "a", 4)]
 
 
-def test_after_410_a_new_list_says_what_changed_meanwhile() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        for name in ("stays", "changes", "goes", "is replaced"):
-            server.put(name)
-        await informer.synced()
-        kept = informer.cache["default/stays"]
-        del follower.said[:]
-        server.end_watches(Unreachable("gone fishing"))
-        server.put("changes")
-        server.remove("goes")
-        server.remove("is replaced")
-        server.put("is replaced", uid="another")
-        server.put("comes")
-        server.put("comes and goes")
-        server.remove("comes and goes")
-        server.forget()
-        await asyncio.sleep(10)
-        assert server.lists == 2
-        assert sorted(follower.said) == [
-            ("added", "comes", 10),
-            ("added", "is replaced", 9),
-            ("deleted", "goes", 4),
-            ("deleted", "is replaced", 5),
-            ("updated", "changes", 6),
-        ]
-        assert informer.cache["default/stays"] is kept
-
-    _follow(story)
+async def test_bookmarks_advance_where_the_next_watch_begins(server: ScriptedServer, informer: Informer) -> None:
+    await informer.synced()
+    server.revision = 70
+    server.bookmark()
+    await asyncio.sleep(2)
+    server.end_watches()
+    await asyncio.sleep(10)
+    assert server.watches == [1, 70]
 
 
-def test_an_error_in_the_stream_that_says_410_lists_again() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        server.end_watches(expired("The resourceVersion for the provided watch is too old."))
-        await asyncio.sleep(10)
-        assert server.lists == 2
+async def test_after_410_a_new_list_says_what_changed_meanwhile(
+    server: ScriptedServer, informer: Informer, follower: _Follower
+) -> None:
+    for name in ("stays", "changes", "goes", "is replaced"):
+        server.put(name)
+    await informer.synced()
+    kept = informer.cache["default/stays"]
+    del follower.said[:]
+    server.end_watches(Unreachable("gone fishing"))
+    server.put("changes")
+    server.remove("goes")
+    server.remove("is replaced")
+    server.put("is replaced", uid="another")
+    server.put("comes")
+    server.put("comes and goes")
+    server.remove("comes and goes")
+    server.forget()
+    await asyncio.sleep(10)
+    assert server.lists == 2
+    assert sorted(follower.said) == [
+        ("added", "comes", 10),
+        ("added", "is replaced", 9),
+        ("deleted", "goes", 4),
+        ("deleted", "is replaced", 5),
+        ("updated", "changes", 6),
+    ]
+    assert informer.cache["default/stays"] is kept
 
-    _follow(story)
+
+async def test_an_error_in_the_stream_that_says_410_lists_again(server: ScriptedServer, informer: Informer) -> None:
+    await informer.synced()
+    server.end_watches(expired("The resourceVersion for the provided watch is too old."))
+    await asyncio.sleep(10)
+    assert server.lists == 2
 
 
-def test_a_server_that_started_over_is_noticed() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        for name in ("a", "b", "c"):
-            server.put(name)
-        await informer.synced()
-        server.start_over()
-        server.put("a", uid="in the new world")
-        await asyncio.sleep(1)
-        server.bookmark()
-        await asyncio.sleep(10)
-        assert server.lists == 2
-        assert follower.said[-1] == ("added", "a", 2)
+async def test_a_server_that_started_over_is_noticed(
+    server: ScriptedServer, informer: Informer, follower: _Follower
+) -> None:
+    for name in ("a", "b", "c"):
+        server.put(name)
+    await informer.synced()
+    server.start_over()
+    server.put("a", uid="in the new world")
+    await asyncio.sleep(1)
+    server.bookmark()
+    await asyncio.sleep(10)
+    assert server.lists == 2
+    assert follower.said[-1] == ("added", "a", 2)
 
-    _follow(story)
 
-
-def test_a_revision_that_the_server_never_had_lists_again() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-        server.end_watches(failure(504, "Timeout", "Too large resource version: 9, current: 1", {"causes": causes}))
-        await asyncio.sleep(10)
-        assert server.lists == 2
-
-    _follow(story)
+async def test_a_revision_that_the_server_never_had_lists_again(server: ScriptedServer, informer: Informer) -> None:
+    await informer.synced()
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    server.end_watches(failure(504, "Timeout", "Too large resource version: 9, current: 1", {"causes": causes}))
+    await asyncio.sleep(10)
+    assert server.lists == 2
 
 
 @pytest.mark.parametrize("refusal", [Unreachable("connection refused"), unauthorized()])
-def test_waiting_for_a_server_gets_longer_and_longer_up_to_a_limit(refusal: Exception) -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        server.refusals = [refusal] * 12
-        loop = asyncio.get_running_loop()
+async def test_waiting_for_a_server_gets_longer_and_longer_up_to_a_limit(
+    refusal: Exception, server: ScriptedServer, informer: Informer
+) -> None:
+    server.refusals = [refusal] * 12
+    loop = asyncio.get_running_loop()
+    await asyncio.sleep(0.01)
+    assert informer.problem
+    await informer.synced()
+    waits = [0.2 * 2**n * 1.5 for n in range(8)] + [30 * 1.5] * 4
+    assert loop.time() == pytest.approx(sum(waits), rel=1e-3)
+    assert server.lists == 13
+
+
+async def test_a_server_that_hangs_up_at_once_is_not_asked_in_a_busy_loop(
+    server: ScriptedServer, informer: Informer
+) -> None:
+    await informer.synced()
+    loop = asyncio.get_running_loop()
+    until = loop.time() + 60
+    while loop.time() < until:
+        server.end_watches()
         await asyncio.sleep(0.01)
-        assert informer.problem
-        await informer.synced()
-        waits = [0.2 * 2**n * 1.5 for n in range(8)] + [30 * 1.5] * 4
-        assert loop.time() == pytest.approx(sum(waits), rel=1e-3)
-        assert server.lists == 13
-
-    _follow(story)
+    assert len(server.watches) < 12
 
 
-def test_a_server_that_hangs_up_at_once_is_not_asked_in_a_busy_loop() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        loop = asyncio.get_running_loop()
-        until = loop.time() + 60
-        while loop.time() < until:
-            server.end_watches()
-            await asyncio.sleep(0.01)
-        assert len(server.watches) < 12
-
-    _follow(story)
-
-
-def test_repeated_and_late_events_are_ignored() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        server.put("a")
-        server.put("a")
-        server.remove("a")
-        server.put("a", uid="second")
-        said = list(server.history)
-        for event in reversed(said):
-            server.repeat(event)
-        server.repeat(WatchEvent(EventType.DELETED, pod("never seen", 3)))
-        await asyncio.sleep(1)
-        assert follower.said == [("added", "a", 2), ("updated", "a", 3), ("deleted", "a", 4), ("added", "a", 5)]
-        del server.history[len(said) :]
-
-    _follow(story)
+async def test_repeated_and_late_events_are_ignored(
+    server: ScriptedServer, informer: Informer, follower: _Follower
+) -> None:
+    await informer.synced()
+    server.put("a")
+    server.put("a")
+    server.remove("a")
+    server.put("a", uid="second")
+    said = list(server.history)
+    for event in reversed(said):
+        server.repeat(event)
+    server.repeat(WatchEvent(EventType.DELETED, pod("never seen", 3)))
+    await asyncio.sleep(1)
+    assert follower.said == [("added", "a", 2), ("updated", "a", 3), ("deleted", "a", 4), ("added", "a", 5)]
+    del server.history[len(said) :]
 
 
-def test_what_came_with_a_bad_bookmark_is_not_lost() -> None:
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
-        await informer.synced()
-        server.put("a")
-        server.bookmark(1)
-        await asyncio.sleep(10)
-        del server.history[1:]
-        assert follower.said == [("added", "a", 2)]
-        assert server.lists >= 2
+async def test_what_came_with_a_bad_bookmark_is_not_lost(
+    server: ScriptedServer, informer: Informer, follower: _Follower
+) -> None:
+    await informer.synced()
+    server.put("a")
+    server.bookmark(1)
+    await asyncio.sleep(10)
+    del server.history[1:]
+    assert follower.said == [("added", "a", 2)]
+    assert server.lists >= 2
 
-    _follow(story)
 
-
-def test_an_exception_of_the_handler_ends_the_informer() -> None:
+async def test_an_exception_of_the_handler_ends_the_informer() -> None:
     def broken(_: list[Delta]) -> None:
         raise ZeroDivisionError
 
-    async def main() -> None:
-        server = ScriptedServer()
-        server.put("a")
-        informer = Informer(cast(Client, server), PODS, broken)
-        with pytest.raises(ZeroDivisionError):
-            await informer.run()
-
-    run_in_virtual_time(main())
+    server = ScriptedServer()
+    server.put("a")
+    informer = Informer(cast(Client, server), PODS, broken)
+    with pytest.raises(ZeroDivisionError):
+        await informer.run()
 
 
 def _live_through_anything(seed: int, kind: type[Informer]) -> None:
@@ -267,7 +257,7 @@ def _live_through_anything(seed: int, kind: type[Informer]) -> None:
     def misfortune(server: ScriptedServer) -> Exception | None:
         return dice.choice([None, Unreachable("reset"), expired("too old"), ApiError(unauthorized().status)])
 
-    async def story(server: ScriptedServer, informer: Informer, follower: _Follower) -> None:
+    async def live(server: ScriptedServer) -> None:
         for _ in range(300):
             name = dice.choice(names)
             match dice.randrange(12):
@@ -289,7 +279,12 @@ def _live_through_anything(seed: int, kind: type[Informer]) -> None:
                     uid = str(server.revision) if fresh else server.objects[f"default/{name}"].uid
                     server.put(name, uid)
 
-    _follow(story, kind)
+    async def follow() -> None:
+        server = ScriptedServer()
+        async with following(server, _Follower(), kind):
+            await live(server)
+
+    run_virtual(follow())
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -18,6 +18,8 @@ from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
+pytestmark = pytest.mark.real_time
+
 NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 ROOT = Path(__file__).parents[3]
 EXAMPLES, MAKEFILE = ROOT / "examples", ROOT / "Makefile"
@@ -46,71 +48,58 @@ async def _names(plane: ControlPlane) -> list[str]:
         await client.close()
 
 
-def test_nodes_stay_when_fewer_are_asked_for_and_come_when_more_are(tmp_path: Path) -> None:
-    async def story() -> None:
-        for asked, there in ((3, 3), (1, 3), (5, 5)):
-            plane = ControlPlane(_settings(tmp_path / "data", nodes=asked))
-            await plane.start()
-            try:
-                assert plane.node_count == there
-                assert await _names(plane) == [f"node-{number}" for number in range(1, there + 1)]
-                assert plane.kubeconfig_path == tmp_path / "data" / "kubeconfig"
-                assert stat.S_IMODE(plane.kubeconfig_path.stat().st_mode) == 0o600
-            finally:
-                await plane.stop()
-
-    asyncio.run(story())
-
-
-def test_a_cluster_that_is_not_kept_takes_its_kubeconfig_along() -> None:
-    async def story() -> None:
-        plane = ControlPlane(_settings(None, nodes=1))
+async def test_nodes_stay_when_fewer_are_asked_for_and_come_when_more_are(tmp_path: Path) -> None:
+    for asked, there in ((3, 3), (1, 3), (5, 5)):
+        plane = ControlPlane(_settings(tmp_path / "data", nodes=asked))
         await plane.start()
-        assert await _names(plane) == ["node-1"]
+        try:
+            assert plane.node_count == there
+            assert await _names(plane) == [f"node-{number}" for number in range(1, there + 1)]
+            assert plane.kubeconfig_path == tmp_path / "data" / "kubeconfig"
+            assert stat.S_IMODE(plane.kubeconfig_path.stat().st_mode) == 0o600
+        finally:
+            await plane.stop()
+
+
+async def test_a_cluster_that_is_not_kept_takes_its_kubeconfig_along() -> None:
+    plane = ControlPlane(_settings(None, nodes=1))
+    await plane.start()
+    assert await _names(plane) == ["node-1"]
+    await plane.stop()
+    assert not plane.kubeconfig_path.exists()
+    assert not plane.kubeconfig_path.parent.exists()
+
+
+async def test_without_simulation_nodes_are_somebody_elses(tmp_path: Path) -> None:
+    plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", simulates=False))
+    await plane.start()
+    try:
+        assert plane.node_count == 0
+        client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+        await client.create(NODE, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "mine"}})
+        await asyncio.sleep(0)
+        assert not (await client.get(NODE, "mine")).raw.get("status", {}).get("conditions")
+        await client.close()
+    finally:
         await plane.stop()
-        assert not plane.kubeconfig_path.exists()
-        assert not plane.kubeconfig_path.parent.exists()
-
-    asyncio.run(story())
 
 
-def test_without_simulation_nodes_are_somebody_elses(tmp_path: Path) -> None:
-    async def story() -> None:
-        plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", simulates=False))
-        await plane.start()
-        try:
-            assert plane.node_count == 0
-            client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
-            await client.create(NODE, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "mine"}})
-            await asyncio.sleep(0)
-            assert not (await client.get(NODE, "mine")).raw.get("status", {}).get("conditions")
-            await client.close()
-        finally:
-            await plane.stop()
-
-    asyncio.run(story())
-
-
-def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
+async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
     gates = dict.fromkeys(Component, gates_from({"AllAlpha": True}))
-
-    async def story() -> None:
-        settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
-        plane = ControlPlane(settings)
-        await plane.start()
-        try:
-            client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
-            pods = {pod.key for pod in (await client.list_all(POD)).items}
-            assert {"default/tolerant-pod", "default/pinned-pod"} <= pods
-            assert plane.node_count == len((await client.list_all(NODE)).items) > 20
-            await client.close()
-        finally:
-            await plane.stop()
-
-    asyncio.run(story())
+    settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
+    plane = ControlPlane(settings)
+    await plane.start()
+    try:
+        client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+        pods = {pod.key for pod in (await client.list_all(POD)).items}
+        assert {"default/tolerant-pod", "default/pinned-pod"} <= pods
+        assert plane.node_count == len((await client.list_all(NODE)).items) > 20
+        await client.close()
+    finally:
+        await plane.stop()
 
 
-def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
+async def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
     """The examples all at once, and the taint that the Makefile says to try."""
     gates = dict.fromkeys(Component, gates_from({"AllAlpha": True}))
     suggestion = re.search(r"kubectl taint nodes (\S+) (\S+)=(\S+):(\S+) --overwrite", MAKEFILE.read_text())
@@ -127,22 +116,19 @@ def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
             if pod["spec"].get("nodeName") == node and "deletionTimestamp" not in pod["metadata"]
         }
 
-    async def story() -> None:
-        settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
-        plane = ControlPlane(settings)
-        await plane.start()
-        try:
-            client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
-            for expected in ({"900", "950", "970"}, {"900", "950"}):
-                async with asyncio.timeout(30):
-                    while await waiting(client) != expected:
-                        await asyncio.sleep(0.05)
-                await client.patch(NODE, node, "", patch, patch_type=PatchType.MERGE)
-            await client.close()
-        finally:
-            await plane.stop()
-
-    asyncio.run(story())
+    settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
+    plane = ControlPlane(settings)
+    await plane.start()
+    try:
+        client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+        for expected in ({"900", "950", "970"}, {"900", "950"}):
+            async with asyncio.timeout(30):
+                while await waiting(client) != expected:
+                    await asyncio.sleep(0.05)
+            await client.patch(NODE, node, "", patch, patch_type=PatchType.MERGE)
+        await client.close()
+    finally:
+        await plane.stop()
 
 
 @pytest.mark.parametrize(
@@ -163,20 +149,16 @@ def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_manifest_that_is_refused_ends_the_start(manifest: str, said: str, tmp_path: Path) -> None:
+async def test_a_manifest_that_is_refused_ends_the_start(manifest: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(manifest)
-
-    async def story() -> None:
-        plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", manifests=(str(path),)))
-        with pytest.raises(CannotStart) as caught:
-            await plane.start()
-        assert str(caught.value).startswith("--load: ")
-        assert said in str(caught.value)
-        await plane.stop()
-        assert not (tmp_path / "kubeconfig").exists()
-
-    asyncio.run(story())
+    plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", manifests=(str(path),)))
+    with pytest.raises(CannotStart) as caught:
+        await plane.start()
+    assert str(caught.value).startswith("--load: ")
+    assert said in str(caught.value)
+    await plane.stop()
+    assert not (tmp_path / "kubeconfig").exists()
 
 
 def test_data_is_kept_where_the_user_keeps_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

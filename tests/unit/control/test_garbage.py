@@ -5,7 +5,6 @@ from typing import Any
 
 from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object, PatchType
@@ -56,207 +55,169 @@ def collecting() -> Any:
     return VirtualCluster.running(lambda: [GarbageCollector(controller_context())], collects_garbage=True)
 
 
-def test_in_the_background_dependents_follow() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            top = await family.make("top")
-            middle = await family.make("middle", owner(top))
-            await family.make("leaf", owner(middle))
-            await family.make("other")
-            await family.delete("top", "Background")
-            await cluster.settle()
-            assert await family.names() == {"other"}
-
-    run_virtual(main())
+async def test_in_the_background_dependents_follow() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        top = await family.make("top")
+        middle = await family.make("middle", owner(top))
+        await family.make("leaf", owner(middle))
+        await family.make("other")
+        await family.delete("top", "Background")
+        await cluster.settle()
+        assert await family.names() == {"other"}
 
 
-def test_in_the_foreground_blocking_dependents_go_first() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            top = await family.make("top")
-            await family.make("slow", owner(top, blocks=True), finalizers=["example.com/hold"])
-            await family.make("quick", owner(top, blocks=True))
-            await family.make("unasked", owner(top), finalizers=["example.com/hold"])
-            await family.delete("top", "Foreground")
-            await cluster.settle(30)
-            assert await family.names() == {"top", "slow", "unasked"}
-            assert (await family.get("top")).finalizers == ("foregroundDeletion",)
-            await family.release("slow")
-            await cluster.settle()
-            assert await family.names() == {"unasked"}, "what does not block is not waited for"
-
-    run_virtual(main())
+async def test_in_the_foreground_blocking_dependents_go_first() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        top = await family.make("top")
+        await family.make("slow", owner(top, blocks=True), finalizers=["example.com/hold"])
+        await family.make("quick", owner(top, blocks=True))
+        await family.make("unasked", owner(top), finalizers=["example.com/hold"])
+        await family.delete("top", "Foreground")
+        await cluster.settle(30)
+        assert await family.names() == {"top", "slow", "unasked"}
+        assert (await family.get("top")).finalizers == ("foregroundDeletion",)
+        await family.release("slow")
+        await cluster.settle()
+        assert await family.names() == {"unasked"}, "what does not block is not waited for"
 
 
-def test_in_the_foreground_a_tree_goes_from_its_leaves() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            top = await family.make("top")
-            middle = await family.make("middle", owner(top, blocks=True))
-            await family.make("leaf", owner(middle, blocks=True), finalizers=["example.com/hold"])
-            await family.delete("top", "Foreground")
-            await cluster.settle(10)
-            assert await family.names() == {"top", "middle", "leaf"}
-            assert (await family.get("middle")).finalizers == ("foregroundDeletion",)
-            await family.release("leaf")
-            await cluster.settle()
-            assert await family.names() == set()
-
-    run_virtual(main())
+async def test_in_the_foreground_a_tree_goes_from_its_leaves() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        top = await family.make("top")
+        middle = await family.make("middle", owner(top, blocks=True))
+        await family.make("leaf", owner(middle, blocks=True), finalizers=["example.com/hold"])
+        await family.delete("top", "Foreground")
+        await cluster.settle(10)
+        assert await family.names() == {"top", "middle", "leaf"}
+        assert (await family.get("middle")).finalizers == ("foregroundDeletion",)
+        await family.release("leaf")
+        await cluster.settle()
+        assert await family.names() == set()
 
 
-def test_orphans_stay_and_forget() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            top, other = await family.make("top"), await family.make("other")
-            await family.make("one", owner(top))
-            await family.make("two", owner(top), owner(other))
-            await cluster.settle()
-            await family.delete("top", "Orphan")
-            await cluster.settle()
-            assert await family.names() == {"other", "one", "two"}
-            assert (await family.get("one")).ownerReferences == ()
-            assert [left.uid for left in (await family.get("two")).ownerReferences] == [other.uid]
-
-    run_virtual(main())
+async def test_orphans_stay_and_forget() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        top, other = await family.make("top"), await family.make("other")
+        await family.make("one", owner(top))
+        await family.make("two", owner(top), owner(other))
+        await cluster.settle()
+        await family.delete("top", "Orphan")
+        await cluster.settle()
+        assert await family.names() == {"other", "one", "two"}
+        assert (await family.get("one")).ownerReferences == ()
+        assert [left.uid for left in (await family.get("two")).ownerReferences] == [other.uid]
 
 
-def test_one_owner_is_enough_and_references_to_the_others_go() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            one, two = await family.make("one"), await family.make("two")
-            await family.make("child", owner(one, blocks=True), owner(two, blocks=True))
-            await family.delete("one", "Foreground")
-            await cluster.settle()
-            assert await family.names() == {"two", "child"}
-            assert [left.name for left in (await family.get("child")).ownerReferences] == ["two"]
-            await family.delete("two")
-            await cluster.settle()
-            assert await family.names() == set()
-
-    run_virtual(main())
+async def test_one_owner_is_enough_and_references_to_the_others_go() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        one, two = await family.make("one"), await family.make("two")
+        await family.make("child", owner(one, blocks=True), owner(two, blocks=True))
+        await family.delete("one", "Foreground")
+        await cluster.settle()
+        assert await family.names() == {"two", "child"}
+        assert [left.name for left in (await family.get("child")).ownerReferences] == ["two"]
+        await family.delete("two")
+        await cluster.settle()
+        assert await family.names() == set()
 
 
-def test_circles_do_not_wait_for_each_other() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            one = await family.make("one")
-            two = await family.make("two", owner(one, blocks=True))
-            three = await family.make("three", owner(two, blocks=True))
-            patch = {"metadata": {"ownerReferences": [owner(three, blocks=True)]}}
-            await family.client.patch(MAP, "one", "default", patch)
-            await cluster.settle()
-            await family.delete("one", "Foreground")
-            await cluster.settle(5)
-            assert await family.names() == set()
-
-    run_virtual(main())
+async def test_circles_do_not_wait_for_each_other() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        one = await family.make("one")
+        two = await family.make("two", owner(one, blocks=True))
+        three = await family.make("three", owner(two, blocks=True))
+        patch = {"metadata": {"ownerReferences": [owner(three, blocks=True)]}}
+        await family.client.patch(MAP, "one", "default", patch)
+        await cluster.settle()
+        await family.delete("one", "Foreground")
+        await cluster.settle(5)
+        assert await family.names() == set()
 
 
-def test_what_owns_itself_can_be_deleted() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            one = await family.make("one")
-            await family.client.patch(
-                MAP, "one", "default", {"metadata": {"ownerReferences": [owner(one, blocks=True)]}}
-            )
-            await cluster.settle()
-            assert await family.names() == {"one"}
-            await family.delete("one", "Foreground")
-            await cluster.settle()
-            assert await family.names() == set()
-
-    run_virtual(main())
+async def test_what_owns_itself_can_be_deleted() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        one = await family.make("one")
+        await family.client.patch(MAP, "one", "default", {"metadata": {"ownerReferences": [owner(one, blocks=True)]}})
+        await cluster.settle()
+        assert await family.names() == {"one"}
+        await family.delete("one", "Foreground")
+        await cluster.settle()
+        assert await family.names() == set()
 
 
-def test_an_owner_that_never_was_or_is_another() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            real = await family.make("real")
-            never = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": "no-such-uid"}
-            await family.make("of-nobody", never)
-            await family.make("of-another", owner(real, uid="another-uid"))
-            await family.make("by-another-name", owner(real, name="unreal"))
-            await family.make("child", owner(real))
-            await family.make("both", never, owner(real))
-            await cluster.settle()
-            assert await family.names() == {"real", "child", "both"}
-            assert [left.name for left in (await family.get("both")).ownerReferences] == ["real"]
-
-    run_virtual(main())
+async def test_an_owner_that_never_was_or_is_another() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        real = await family.make("real")
+        never = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": "no-such-uid"}
+        await family.make("of-nobody", never)
+        await family.make("of-another", owner(real, uid="another-uid"))
+        await family.make("by-another-name", owner(real, name="unreal"))
+        await family.make("child", owner(real))
+        await family.make("both", never, owner(real))
+        await cluster.settle()
+        assert await family.names() == {"real", "child", "both"}
+        assert [left.name for left in (await family.get("both")).ownerReferences] == ["real"]
 
 
-def test_kinds_that_do_not_exist_keep_what_they_own() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            unknown = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "w-uid"}
-            never = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": "no-such-uid"}
-            await family.make("child", unknown, never)
-            await cluster.settle(10)
-            assert await family.names() == {"child"}
-
-    run_virtual(main())
+async def test_kinds_that_do_not_exist_keep_what_they_own() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        unknown = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "w-uid"}
+        never = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": "no-such-uid"}
+        await family.make("child", unknown, never)
+        await cluster.settle(10)
+        assert await family.names() == {"child"}
 
 
-def test_an_owner_in_another_namespace_is_none() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            here = await family.make("here")
-            await family.make("there", owner(here), namespace="kube-public")
-            await cluster.settle()
-            assert await family.names("kube-public") == set()
-            (event,) = [event for event in cluster.events if event.reason == "OwnerRefInvalidNamespace"]
-            assert event.message == (
-                f"ownerRef [v1/ConfigMap, namespace: kube-public, name: here, uid: {here.uid}] "
-                'does not exist in namespace "kube-public"'
-            )
-            assert event.involved["name"] == "there"
-
-    run_virtual(main())
+async def test_an_owner_in_another_namespace_is_none() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        here = await family.make("here")
+        await family.make("there", owner(here), namespace="kube-public")
+        await cluster.settle()
+        assert await family.names("kube-public") == set()
+        (event,) = [event for event in cluster.events if event.reason == "OwnerRefInvalidNamespace"]
+        assert event.message == (
+            f"ownerRef [v1/ConfigMap, namespace: kube-public, name: here, uid: {here.uid}] "
+            'does not exist in namespace "kube-public"'
+        )
+        assert event.involved["name"] == "there"
 
 
-def test_owners_without_a_namespace_own_everywhere_but_not_the_other_way_round() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            document = {"apiVersion": CLASS.api_version, "kind": CLASS.name, "value": 1}
-            top = await family.client.create(CLASS, {**document, "metadata": {"name": "top"}})
-            child = await family.make("child", owner(top))
-            upside_down = {"name": "upside-down", "ownerReferences": [owner(child)]}
-            await family.client.create(CLASS, {**document, "metadata": upside_down})
-            await family.client.delete(CLASS, "top")
-            await cluster.settle()
-            assert await family.names() == set()
-            assert "upside-down" in {item.name for item in await cluster.all(CLASS)}
-
-    run_virtual(main())
+async def test_owners_without_a_namespace_own_everywhere_but_not_the_other_way_round() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        document = {"apiVersion": CLASS.api_version, "kind": CLASS.name, "value": 1}
+        top = await family.client.create(CLASS, {**document, "metadata": {"name": "top"}})
+        child = await family.make("child", owner(top))
+        upside_down = {"name": "upside-down", "ownerReferences": [owner(child)]}
+        await family.client.create(CLASS, {**document, "metadata": upside_down})
+        await family.client.delete(CLASS, "top")
+        await cluster.settle()
+        assert await family.names() == set()
+        assert "upside-down" in {item.name for item in await cluster.all(CLASS)}
 
 
-def test_after_a_restart_everything_follows_from_what_is_there() -> None:
-    async def main() -> None:
-        async with collecting() as cluster:
-            family = Family(cluster)
-            tops = [await family.make(f"top-{policy.lower()}") for policy in ("Background", "Foreground", "Orphan")]
-            for top in tops:
-                await family.make(f"of-{top.name}", owner(top, blocks=True))
-            await cluster.stop()
-            for policy in ("Background", "Foreground", "Orphan"):
-                await family.delete(f"top-{policy.lower()}", policy)
-            await cluster.start()
-            await cluster.settle()
-            assert await family.names() == {"of-top-orphan"}
-
-    run_virtual(main())
+async def test_after_a_restart_everything_follows_from_what_is_there() -> None:
+    async with collecting() as cluster:
+        family = Family(cluster)
+        tops = [await family.make(f"top-{policy.lower()}") for policy in ("Background", "Foreground", "Orphan")]
+        for top in tops:
+            await family.make(f"of-{top.name}", owner(top, blocks=True))
+        await cluster.stop()
+        for policy in ("Background", "Foreground", "Orphan"):
+            await family.delete(f"top-{policy.lower()}", policy)
+        await cluster.start()
+        await cluster.settle()
+        assert await family.names() == {"of-top-orphan"}
 
 
 def test_nothing_is_asked_while_all_owners_are_known() -> None:

@@ -1,13 +1,13 @@
 """Pods that nobody else would remove; in virtual time with the real API server."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
 from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual
 
 from moorage.control.pod_garbage import PodGarbageController
 from moorage.telemetry.metrics import Metrics
@@ -16,21 +16,23 @@ Raw = dict[str, Any]
 WAITS: Raw = {"finalizers": ["example.com/wait"]}
 
 
-def play(story: Callable[[VirtualCluster], Awaitable[None]], threshold: int = 12_500) -> VirtualCluster:
+@asynccontextmanager
+async def running(threshold: int = 12_500) -> AsyncIterator[VirtualCluster]:
     kept: list[VirtualCluster] = []
 
     def make() -> list[PodGarbageController]:
         metrics = kept[0].metrics if kept else Metrics()
         return [PodGarbageController(controller_context(metrics=metrics), threshold)]
 
-    async def main() -> None:
-        async with VirtualCluster.running(make) as cluster:
-            kept.append(cluster)
-            await cluster.restart()
-            await story(cluster)
+    async with VirtualCluster.running(make) as cluster:
+        kept.append(cluster)
+        await cluster.restart()
+        yield cluster
 
-    run_virtual(main())
-    return kept[0]
+
+@pytest.fixture
+def cluster() -> AbstractAsyncContextManager[VirtualCluster]:
+    return running()
 
 
 async def names(cluster: VirtualCluster) -> set[str]:
@@ -46,27 +48,23 @@ def counted(cluster: VirtualCluster, reason: str) -> bool:
     return line in cluster.metrics.render()[0].decode()
 
 
-def test_pods_of_a_node_that_is_gone_go_after_the_quarantine() -> None:
+async def test_pods_of_a_node_that_is_gone_go_after_the_quarantine(cluster: VirtualCluster) -> None:
     seen: list[Raw] = []
-
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n"))
-        await cluster.client.create(POD, pod("p", "n", metadata=WAITS))
-        await cluster.client.create(POD, pod("elsewhere", "other"))
-        await cluster.client.create(NODE, node("other"))
-        await cluster.settle(100)
-        await cluster.client.delete(NODE, "n")
-        await cluster.settle(39)
-        assert (await cluster.client.get(POD, "p", "default")).view.metadata.deletionTimestamp is None
-        await cluster.settle(2)
-        seen.append((await cluster.client.get(POD, "p", "default")).raw)
-        await cluster.settle(1000)
-        assert await names(cluster) == {"p", "elsewhere"}
-        await cluster.client.patch(POD, "p", "default", {"metadata": {"finalizers": None}})
-        await cluster.settle(1)
-        assert await names(cluster) == {"elsewhere"}
-
-    cluster = play(story)
+    await cluster.client.create(NODE, node("n"))
+    await cluster.client.create(POD, pod("p", "n", metadata=WAITS))
+    await cluster.client.create(POD, pod("elsewhere", "other"))
+    await cluster.client.create(NODE, node("other"))
+    await cluster.settle(100)
+    await cluster.client.delete(NODE, "n")
+    await cluster.settle(39)
+    assert (await cluster.client.get(POD, "p", "default")).view.metadata.deletionTimestamp is None
+    await cluster.settle(2)
+    seen.append((await cluster.client.get(POD, "p", "default")).raw)
+    await cluster.settle(1000)
+    assert await names(cluster) == {"p", "elsewhere"}
+    await cluster.client.patch(POD, "p", "default", {"metadata": {"finalizers": None}})
+    await cluster.settle(1)
+    assert await names(cluster) == {"elsewhere"}
     assert seen[0]["status"]["phase"] == "Failed"
     condition = next(one for one in seen[0]["status"]["conditions"] if one["type"] == "DisruptionTarget")
     assert (condition["status"], condition["reason"]) == ("True", "DeletionByPodGC")
@@ -74,54 +72,47 @@ def test_pods_of_a_node_that_is_gone_go_after_the_quarantine() -> None:
     assert counted(cluster, "orphaned")
 
 
-def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(POD, pod("p", "n"))
-        await cluster.settle(30)
-        await cluster.client.create(NODE, node("n"))
-        await cluster.settle(1)
-        await cluster.client.delete(NODE, "n")
-        await cluster.settle(39)
-        assert await names(cluster) == {"p"}
-        await cluster.settle(2)
-        assert await names(cluster) == set()
-
-    play(story)
+async def test_a_node_that_comes_back_in_time_keeps_its_pods(cluster: VirtualCluster) -> None:
+    await cluster.client.create(POD, pod("p", "n"))
+    await cluster.settle(30)
+    await cluster.client.create(NODE, node("n"))
+    await cluster.settle(1)
+    await cluster.client.delete(NODE, "n")
+    await cluster.settle(39)
+    assert await names(cluster) == {"p"}
+    await cluster.settle(2)
+    assert await names(cluster) == set()
 
 
-def test_unscheduled_pods_that_are_deleted_fail() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        for name in ("p", "stays"):
-            await cluster.client.create(POD, pod(name, "", metadata=WAITS))
-        await cluster.client.delete(POD, "p", "default")
-        await cluster.settle(100)
-        assert (await cluster.client.get(POD, "p", "default")).view.status.phase == "Failed"
-        assert (await cluster.client.get(POD, "stays", "default")).view.status.phase == "Pending"
-
-    assert counted(play(story), "unscheduled")
+async def test_unscheduled_pods_that_are_deleted_fail(cluster: VirtualCluster) -> None:
+    for name in ("p", "stays"):
+        await cluster.client.create(POD, pod(name, "", metadata=WAITS))
+    await cluster.client.delete(POD, "p", "default")
+    await cluster.settle(100)
+    assert (await cluster.client.get(POD, "p", "default")).view.status.phase == "Failed"
+    assert (await cluster.client.get(POD, "stays", "default")).view.status.phase == "Pending"
+    assert counted(cluster, "unscheduled")
 
 
 @pytest.mark.parametrize("ready", ["False", "True"])
-def test_pods_that_are_deleted_on_a_node_out_of_service(ready: str) -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        status = {"conditions": [{"type": "Ready", "status": ready}]}
-        await cluster.client.create(NODE, node("n", status=status))
-        slow = {"terminationGracePeriodSeconds": 300}
-        await cluster.client.create(POD, pod("deleted", "n", **slow))
-        await cluster.client.create(POD, pod("stays", "n", **slow))
-        await cluster.client.delete(POD, "deleted", "default")
-        await cluster.settle(1)
-        assert await names(cluster) == {"deleted", "stays"}
-        out = taint("node.kubernetes.io/out-of-service", "nodeshutdown")
-        await cluster.client.patch(NODE, "n", "", {"spec": {"taints": [out]}})
-        await cluster.settle(1)
-        assert await names(cluster) == ({"stays"} if ready == "False" else {"deleted", "stays"})
-
-    assert counted(play(story), "out-of-service") is (ready == "False")
+async def test_pods_that_are_deleted_on_a_node_out_of_service(ready: str, cluster: VirtualCluster) -> None:
+    status = {"conditions": [{"type": "Ready", "status": ready}]}
+    await cluster.client.create(NODE, node("n", status=status))
+    slow = {"terminationGracePeriodSeconds": 300}
+    await cluster.client.create(POD, pod("deleted", "n", **slow))
+    await cluster.client.create(POD, pod("stays", "n", **slow))
+    await cluster.client.delete(POD, "deleted", "default")
+    await cluster.settle(1)
+    assert await names(cluster) == {"deleted", "stays"}
+    out = taint("node.kubernetes.io/out-of-service", "nodeshutdown")
+    await cluster.client.patch(NODE, "n", "", {"spec": {"taints": [out]}})
+    await cluster.settle(1)
+    assert await names(cluster) == ({"stays"} if ready == "False" else {"deleted", "stays"})
+    assert counted(cluster, "out-of-service") is (ready == "False")
 
 
-def test_only_so_many_pods_that_are_over_are_kept_and_evicted_ones_go_first() -> None:
-    async def story(cluster: VirtualCluster) -> None:
+async def test_only_so_many_pods_that_are_over_are_kept_and_evicted_ones_go_first() -> None:
+    async with running(threshold=3) as cluster:
         await cluster.client.create(NODE, node("n"))
         for index in range(6):
             await cluster.client.create(POD, pod(f"p{index}", "n"))
@@ -132,11 +123,9 @@ def test_only_so_many_pods_that_are_over_are_kept_and_evicted_ones_go_first() ->
             await cluster.settle(1)
         assert await names(cluster) == {"p1", "p2", "p3", "p5"}
 
-    play(story, threshold=3)
 
-
-def test_many_at_once() -> None:
-    async def story(cluster: VirtualCluster) -> None:
+async def test_many_at_once() -> None:
+    async with running(threshold=10) as cluster:
         await cluster.client.create(NODE, node("n"))
         await cluster.stop()
         for index in range(1300):
@@ -146,16 +135,12 @@ def test_many_at_once() -> None:
         await cluster.settle(10)
         assert await names(cluster) == {f"p{index:04}" for index in range(1290, 1300)}
 
-    play(story, threshold=10)
 
-
-def test_without_a_threshold_all_are_kept() -> None:
-    async def story(cluster: VirtualCluster) -> None:
+async def test_without_a_threshold_all_are_kept() -> None:
+    async with running(threshold=0) as cluster:
         await cluster.client.create(NODE, node("n"))
         for index in range(3):
             await cluster.client.create(POD, pod(f"p{index}", "n"))
             await set_phase(cluster, f"p{index}", "Succeeded")
         await cluster.settle(100)
         assert len(await names(cluster)) == 3
-
-    play(story, threshold=0)

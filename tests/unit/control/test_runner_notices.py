@@ -61,23 +61,19 @@ class Recorders:
         self.said.append(f"{self.component}: {reason}")
 
 
-def test_success_is_told_others_are_woken_and_a_clock_that_is_set_does_not_stop_timers() -> None:
+async def test_success_is_told_others_are_woken_and_a_clock_that_is_set_does_not_stop_timers() -> None:
     controller, recorder, offset = Labeller(), Recorders(), [0.0]
-
-    async def main() -> None:
-        api = Api(MemoryStore(), default_gates(), clock=time_of_day)
-        await api.start()
-        client = LoopbackClient(api)
-        manager = ControllerManager(client, recorder, [controller], clock=lambda: time_of_day() + offset[0])
-        task = asyncio.create_task(manager.run())
-        await client.create(NODE, node("n"))
-        await asyncio.sleep(1)
-        offset[0] = -3600.0
-        await asyncio.sleep(61)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    run_virtual(main())
+    api = Api(MemoryStore(), default_gates(), clock=time_of_day)
+    await api.start()
+    client = LoopbackClient(api)
+    manager = ControllerManager(client, recorder, [controller], clock=lambda: time_of_day() + offset[0])
+    task = asyncio.create_task(manager.run())
+    await client.create(NODE, node("n"))
+    await asyncio.sleep(1)
+    offset[0] = -3600.0
+    await asyncio.sleep(61)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
     assert [key for key, _ in controller.asked] == ["n", "other", "other"]
     assert controller.asked[2][1] - controller.asked[1][1] == 60 - 3600
     assert controller.told == ["n: 2"]

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, POD, node, pod
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Answers, Plan, Question
@@ -44,32 +43,24 @@ class Curious(Controller):
         return Plan()
 
 
-def test_questions_are_answered() -> None:
+async def test_questions_are_answered() -> None:
     controller = Curious()
-
-    async def main() -> None:
-        async with VirtualCluster.running(lambda: [controller]) as cluster:
-            await cluster.client.create(POD, pod("n1", ""))
-            await cluster.client.create(POD, pod("n2", ""))
-            for name in ("known", "silent"):
-                await cluster.client.create(NODE, node(name))
-            await cluster.settle()
-
-    run_virtual(main())
+    async with VirtualCluster.running(lambda: [controller]) as cluster:
+        await cluster.client.create(POD, pod("n1", ""))
+        await cluster.client.create(POD, pod("n2", ""))
+        for name in ("known", "silent"):
+            await cluster.client.create(NODE, node(name))
+        await cluster.settle()
     assert controller.heard == [{"n1": ["n1"], "nobody": [], "": ["n1", "n2"]}]
     assert controller.reconciled == ["silent"]
 
 
-def test_what_cannot_be_asked_is_tried_again_and_nothing_is_decided_meanwhile() -> None:
+async def test_what_cannot_be_asked_is_tried_again_and_nothing_is_decided_meanwhile() -> None:
     controller = Curious()
-
-    async def main() -> None:
-        async with VirtualCluster.running(lambda: [controller]) as cluster:
-            await cluster.client.create(NODE, node("odd"))
-            await cluster.settle(10)
-            (runner,) = cluster.manager.runners
-            assert runner.queue.failures("odd") > 3
-
-    run_virtual(main())
+    async with VirtualCluster.running(lambda: [controller]) as cluster:
+        await cluster.client.create(NODE, node("odd"))
+        await cluster.settle(10)
+        (runner,) = cluster.manager.runners
+        assert runner.queue.failures("odd") > 3
     assert not controller.heard
     assert not controller.reconciled

@@ -2,29 +2,25 @@
 
 from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual
 
 from moorage.control.namespace.controller import NamespaceController
 from moorage.control.service_accounts import NAMESPACE, SERVICE_ACCOUNT, ServiceAccountController
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
 
-def test_every_namespace_has_a_service_account() -> None:
-    async def main() -> None:
-        async with VirtualCluster.running(
-            lambda: [ServiceAccountController(controller_context()), NamespaceController(controller_context())]
-        ) as cluster:
-            document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}}
-            await cluster.client.create(NAMESPACE, document)
-            await cluster.settle()
-            accounts = {item.key for item in await cluster.all(SERVICE_ACCOUNT)}
-            assert accounts == {f"{name}/default" for name in (*NAMESPACES, "mine")}
-            await cluster.client.delete(SERVICE_ACCOUNT, "default", "mine")
-            await cluster.settle()
-            assert len(await cluster.all(SERVICE_ACCOUNT, "mine")) == 1
-            await cluster.client.delete(NAMESPACE, "mine")
-            await cluster.settle()
-            assert not await cluster.all(SERVICE_ACCOUNT, "mine")
-            assert "mine" not in {item.name for item in await cluster.all(NAMESPACE)}
-
-    run_virtual(main())
+async def test_every_namespace_has_a_service_account() -> None:
+    async with VirtualCluster.running(
+        lambda: [ServiceAccountController(controller_context()), NamespaceController(controller_context())]
+    ) as cluster:
+        document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}}
+        await cluster.client.create(NAMESPACE, document)
+        await cluster.settle()
+        accounts = {item.key for item in await cluster.all(SERVICE_ACCOUNT)}
+        assert accounts == {f"{name}/default" for name in (*NAMESPACES, "mine")}
+        await cluster.client.delete(SERVICE_ACCOUNT, "default", "mine")
+        await cluster.settle()
+        assert len(await cluster.all(SERVICE_ACCOUNT, "mine")) == 1
+        await cluster.client.delete(NAMESPACE, "mine")
+        await cluster.settle()
+        assert not await cluster.all(SERVICE_ACCOUNT, "mine")
+        assert "mine" not in {item.name for item in await cluster.all(NAMESPACE)}

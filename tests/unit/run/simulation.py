@@ -1,11 +1,9 @@
 """Simulated kubelets over a real API server in the same process; waiting takes no time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
-
-from tests.unit.client.virtual_time import run_in_virtual_time
 
 from moorage.client.protocol import Client
 from moorage.model.gates import GateSet, default_gates
@@ -105,21 +103,16 @@ def container(name: str = "c", **more: Any) -> Raw:
     return {"name": name, "image": "web:1", "resources": {"requests": {"cpu": "1"}}, **more}
 
 
-def simulate(
-    story: Callable[[Simulation], Awaitable[None]], gates: GateSet | None = None, *, starts: bool = True, **options: Any
-) -> None:
-    """Play a story; `options` are those of `Kubelets`."""
-
-    async def whole() -> None:
-        simulation = Simulation(gates or default_gates(), options)
-        await simulation.api.start()
-        await bootstrap(simulation.api, 443)
-        try:
-            if starts:
-                await simulation.start()
-            await story(simulation)
-        finally:
-            await simulation.stop()
-            await simulation.api.store.close()
-
-    run_in_virtual_time(whole())
+@asynccontextmanager
+async def simulating(gates: GateSet | None = None, *, starts: bool = True, **options: Any) -> AsyncIterator[Simulation]:
+    """Run simulated kubelets; `options` are those of `Kubelets`."""
+    simulation = Simulation(gates or default_gates(), options)
+    await simulation.api.start()
+    await bootstrap(simulation.api, 443)
+    try:
+        if starts:
+            await simulation.start()
+        yield simulation
+    finally:
+        await simulation.stop()
+        await simulation.api.store.close()

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.run.simulation import NODE, POD, Simulation, container, simulate
+from tests.unit.run.simulation import NODE, POD, Simulation, container, simulating
 
 from moorage.model.gates import gates_from
 
@@ -28,42 +28,37 @@ _SLA = {"key": "sla", "value": "950", "effect": "NoExecute"}
         ({"os": {"name": "windows"}}, "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"),
     ],
 )
-def test_a_pod_that_is_not_taken_has_failed(spec: dict[str, Any], reason: str, message: str) -> None:
-    async def story(world: Simulation) -> None:
-        await world.node()
-        await world.pod(**spec)
-        status = await world.status()
-        assert status["phase"] == "Failed"
-        assert status["observedGeneration"] == 1
-        assert (status["reason"], status["message"]) == (reason, f"Pod was rejected: {message}")
-        assert world.reports == [("p", "Warning", reason, message)]
-        label = reason if reason != "NodeAffinity" else "Other"
-        counted = f'kubelet_admission_rejections_total{{reason="{label}"}} 1'
-        assert world.measured("kubelet_admission_rejections_total") == counted
-        await world.settle(1000)
-        assert await world.phase() == "Failed"
+async def test_a_pod_that_is_not_taken_has_failed(
+    spec: dict[str, Any], reason: str, message: str, simulation: Simulation
+) -> None:
+    await simulation.node()
+    await simulation.pod(**spec)
+    status = await simulation.status()
+    assert status["phase"] == "Failed"
+    assert status["observedGeneration"] == 1
+    assert (status["reason"], status["message"]) == (reason, f"Pod was rejected: {message}")
+    assert simulation.reports == [("p", "Warning", reason, message)]
+    label = reason if reason != "NodeAffinity" else "Other"
+    counted = f'kubelet_admission_rejections_total{{reason="{label}"}} 1'
+    assert simulation.measured("kubelet_admission_rejections_total") == counted
+    await simulation.settle(1000)
+    assert await simulation.phase() == "Failed"
 
-    simulate(story)
 
-
-def test_ports_and_numbers_of_pods_are_counted() -> None:
+async def test_ports_and_numbers_of_pods_are_counted(simulation: Simulation) -> None:
     port = container(ports=[{"containerPort": 80, "hostPort": 80}], resources={})
-
-    async def story(world: Simulation) -> None:
-        await world.node(pods="2")
-        await world.pod("a", containers=[port])
-        await world.pod("b", containers=[port])
-        assert (await world.status("b"))["reason"] == "NodePorts"
-        await world.pod("c")
-        await world.pod("d")
-        said = "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
-        assert (await world.status("d"))["message"] == said
-        await world.client.delete(POD, "a", "default")
-        await world.settle()
-        await world.pod("e", containers=[port])
-        assert await world.phase("e") == "Running"
-
-    simulate(story)
+    await simulation.node(pods="2")
+    await simulation.pod("a", containers=[port])
+    await simulation.pod("b", containers=[port])
+    assert (await simulation.status("b"))["reason"] == "NodePorts"
+    await simulation.pod("c")
+    await simulation.pod("d")
+    said = "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
+    assert (await simulation.status("d"))["message"] == said
+    await simulation.client.delete(POD, "a", "default")
+    await simulation.settle()
+    await simulation.pod("e", containers=[port])
+    assert await simulation.phase("e") == "Running"
 
 
 @pytest.mark.parametrize(
@@ -78,8 +73,8 @@ def test_ports_and_numbers_of_pods_are_counted() -> None:
         ({"expression": "taint.key == 'sla' && int(taint.value) > 999"}, _ALL, False),
     ],
 )
-def test_taints_are_compared_as_the_gates_allow(toleration: dict[str, Any], gates: Any, is_taken: bool) -> None:
-    async def story(world: Simulation) -> None:
+async def test_taints_are_compared_as_the_gates_allow(toleration: dict[str, Any], gates: Any, is_taken: bool) -> None:
+    async with simulating(gates) as world:
         await world.node(taints=[_SLA])
         await world.pod(tolerations=[toleration])
         status = await world.status()
@@ -88,28 +83,23 @@ def test_taints_are_compared_as_the_gates_allow(toleration: dict[str, Any], gate
             why = "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
             assert (status["reason"], status["message"]) == ("TaintToleration", f"Pod was rejected: {why}")
 
-    simulate(story, gates)
-
 
 @pytest.mark.parametrize(
     "toleration",
     [{"key": "sla", "operator": "Gt", "value": "900"}, {"expression": "taint.key == 'sla'"}],
 )
-def test_a_kubelet_whose_gate_is_off_does_not_see_the_toleration(toleration: dict[str, Any]) -> None:
-    async def story(world: Simulation) -> None:
+async def test_a_kubelet_whose_gate_is_off_does_not_see_the_toleration(toleration: dict[str, Any]) -> None:
+    async with simulating(_ALL, starts=False) as world:
         world.gates = _OFF  # the API server's are on
         await world.start()
         await world.node(taints=[_SLA])
         await world.pod(tolerations=[toleration])
         assert (await world.status())["reason"] == "TaintToleration"
 
-    simulate(story, _ALL, starts=False)
 
-
-def test_expressions_are_compiled_once_for_all_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_expressions_are_compiled_once_for_all_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     tolerations = [{"expression": "int(taint.value) > 900"}]
-
-    async def story(world: Simulation) -> None:
+    async with simulating(_ALL) as world:
         await world.node(taints=[_SLA])
         await world.node("n2", taints=[{**_SLA, "value": "gold"}])
         for name in ("a", "b", "c"):
@@ -121,41 +111,31 @@ def test_expressions_are_compiled_once_for_all_nodes(capsys: pytest.CaptureFixtu
         assert world.measured("kubelet_cel_cache_misses_total") == "kubelet_cel_cache_misses_total 1"
         assert world.measured("kubelet_cel_cache_evictions_total") == "kubelet_cel_cache_evictions_total 0"
         assert world.measured("kubelet_cel_evaluation_errors_total") == "kubelet_cel_evaluation_errors_total 1"
-
-    simulate(story, _ALL)
     assert "int(taint.value) > 900" in capsys.readouterr().err
 
 
-def test_a_taint_that_cannot_be_compared_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
-    async def story(world: Simulation) -> None:
+async def test_a_taint_that_cannot_be_compared_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    async with simulating(_ALL) as world:
         await world.node(taints=[{**_SLA, "value": "gold"}])
         await world.pod(tolerations=[{"key": "sla", "operator": "Gt", "value": "1"}])
         assert await world.phase() == "Failed"
-
-    simulate(story, _ALL)
     said = capsys.readouterr().err
     assert 'node="n1"' in said
     assert 'pod="default/p"' in said
     assert "gold" in said
 
 
-def test_static_pods_do_not_mind_taints() -> None:
-    async def story(world: Simulation) -> None:
-        await world.node(taints=[_SLA])
-        await world.pod(annotations={"kubernetes.io/config.source": "file"})
-        assert await world.phase() == "Running"
-
-    simulate(story)
+async def test_static_pods_do_not_mind_taints(simulation: Simulation) -> None:
+    await simulation.node(taints=[_SLA])
+    await simulation.pod(annotations={"kubernetes.io/config.source": "file"})
+    assert await simulation.phase() == "Running"
 
 
-def test_pods_that_came_while_the_node_had_less_are_not_taken_back() -> None:
-    async def story(world: Simulation) -> None:
-        await world.node()
-        for name in ("a", "b"):
-            await world.pod(name)
-        less = {"status": {"allocatable": {"cpu": "1"}, "capacity": {"cpu": "1"}}}
-        await world.client.patch(NODE, "n1", "", less, subresource="status")
-        await world.pod("c")
-        assert [await world.phase(name) for name in "abc"] == ["Running", "Running", "Failed"]
-
-    simulate(story)
+async def test_pods_that_came_while_the_node_had_less_are_not_taken_back(simulation: Simulation) -> None:
+    await simulation.node()
+    for name in ("a", "b"):
+        await simulation.pod(name)
+    less = {"status": {"allocatable": {"cpu": "1"}, "capacity": {"cpu": "1"}}}
+    await simulation.client.patch(NODE, "n1", "", less, subresource="status")
+    await simulation.pod("c")
+    assert [await simulation.phase(name) for name in "abc"] == ["Running", "Running", "Failed"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.run.simulation import NODE, Simulation, simulate
+from tests.unit.run.simulation import NODE, Simulation, simulating
 
 from moorage.model.gates import gates_from, parse_feature_gates
 from moorage.model.kinds import KINDS
@@ -48,8 +48,8 @@ def waiting(status: dict[str, Any]) -> str:
     ("mode", "reason", "what"),
     [("Filesystem", "FailedMount", "MountVolume"), ("Block", "FailedMapVolume", "MapVolume")],
 )
-def test_a_volume_that_cannot_be_reached_from_the_node(mode: str, reason: str, what: str) -> None:
-    async def story(world: Simulation) -> None:
+async def test_a_volume_that_cannot_be_reached_from_the_node(mode: str, reason: str, what: str) -> None:
+    async with simulating(SEMVER) as world:
         await world.node(labels={KERNEL: "5.4.0"})
         await store(world, mode)
         await world.pod(volumes=STORED)
@@ -61,67 +61,52 @@ def test_a_volume_that_cannot_be_reached_from_the_node(mode: str, reason: str, w
         await world.settle()
         assert await world.phase() == "Running"
 
-    simulate(story, SEMVER)
 
-
-def test_a_volume_that_can_be_reached_is_mounted_at_once() -> None:
-    async def story(world: Simulation) -> None:
+async def test_a_volume_that_can_be_reached_is_mounted_at_once() -> None:
+    async with simulating(SEMVER) as world:
         await world.node(labels={KERNEL: "6.1.0"})
         await store(world)
         await world.pod(volumes=STORED)
         assert await world.phase() == "Running"
 
-    simulate(story, SEMVER)
 
-
-def test_a_claim_that_is_not_bound_yet_is_waited_for() -> None:
-    async def story(world: Simulation) -> None:
-        await world.node(labels={KERNEL: "5.10.0"})
-        await world.pod(volumes=STORED)
-        await world.settle(2)
-        await store(world, operator="In", bound=False)
-        await world.settle(2)
-        assert await world.phase() == "Pending"
-        failed = (
-            "Unable to attach or mount volumes: unmounted volumes=[files], unattached volumes=[], failed to process"
+async def test_a_claim_that_is_not_bound_yet_is_waited_for(simulation: Simulation) -> None:
+    await simulation.node(labels={KERNEL: "5.10.0"})
+    await simulation.pod(volumes=STORED)
+    await simulation.settle(2)
+    await store(simulation, operator="In", bound=False)
+    await simulation.settle(2)
+    assert await simulation.phase() == "Pending"
+    failed = "Unable to attach or mount volumes: unmounted volumes=[files], unattached volumes=[], failed to process"
+    assert simulation.said("FailedMount") == [
+        f"{failed} volumes=[files]: error processing PVC default/c: {why}"
+        for why in (
+            'failed to fetch PVC from API server: persistentvolumeclaims "c" not found',
+            "PVC is not bound",
         )
-        assert world.said("FailedMount") == [
-            f"{failed} volumes=[files]: error processing PVC default/c: {why}"
-            for why in (
-                'failed to fetch PVC from API server: persistentvolumeclaims "c" not found',
-                "PVC is not bound",
-            )
-        ]
-        await bind(world)
-        await world.settle()
-        assert await world.phase() == "Running"
-        await world.settle(1000)
-        assert len(world.said("FailedMount")) == 2
-
-    simulate(story)
+    ]
+    await bind(simulation)
+    await simulation.settle()
+    assert await simulation.phase() == "Running"
+    await simulation.settle(1000)
+    assert len(simulation.said("FailedMount")) == 2
 
 
-def test_a_claim_that_is_bound_a_moment_later_is_nothing_to_talk_about() -> None:
-    async def story(world: Simulation) -> None:
-        await world.node(labels={KERNEL: "5.10.0"})
-        await world.pod(volumes=STORED)
-        await store(world, operator="In")
-        await world.settle()
-        assert await world.phase() == "Running"
-        assert world.said("FailedMount") == []
-
-    simulate(story)
+async def test_a_claim_that_is_bound_a_moment_later_is_nothing_to_talk_about(simulation: Simulation) -> None:
+    await simulation.node(labels={KERNEL: "5.10.0"})
+    await simulation.pod(volumes=STORED)
+    await store(simulation, operator="In")
+    await simulation.settle()
+    assert await simulation.phase() == "Running"
+    assert simulation.said("FailedMount") == []
 
 
-def test_a_pod_that_waits_for_its_volumes_can_be_deleted() -> None:
-    async def story(world: Simulation) -> None:
-        await world.node()
-        await world.pod(volumes=STORED)
-        await world.settle(10)
-        await world.client.delete(KINDS["v1", "Pod"], "p", "default")
-        await world.settle(60)
-        assert not await world.exists()
-        await store(world, operator="In")
-        await world.settle(10)
-
-    simulate(story)
+async def test_a_pod_that_waits_for_its_volumes_can_be_deleted(simulation: Simulation) -> None:
+    await simulation.node()
+    await simulation.pod(volumes=STORED)
+    await simulation.settle(10)
+    await simulation.client.delete(KINDS["v1", "Pod"], "p", "default")
+    await simulation.settle(60)
+    assert not await simulation.exists()
+    await store(simulation, operator="In")
+    await simulation.settle(10)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simulate
+from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simulating
 
 from moorage.client.protocol import Object, PatchType, Unreachable
 from moorage.model.api_error import internal
@@ -11,68 +11,58 @@ from moorage.run.pod_status import time_text
 from moorage.serve.loopback import LoopbackClient
 
 
-def test_running_pods_go_on_where_they_were() -> None:
+async def test_running_pods_go_on_where_they_were(simulation: Simulation) -> None:
     probe = {"httpGet": {"port": 80}, "initialDelaySeconds": 50}
-
-    async def story(world: Simulation) -> None:
-        await world.node(cpu="6")
-        await world.pod("forever")
-        await world.pod("job", restartPolicy="Never", simulate={"completes-after": "60s"})
-        await world.pod("crash", simulate={"completes-after": "2s"})
-        await world.pod("slow", containers=[container(readinessProbe=probe)])
-        await world.pod("held", simulate={"stop-delay": "20s"})
-        await world.settle(5)
-        await world.client.delete(POD, "held", "default")
-        await world.settle(1)
-        before = {pod.name: pod.revision for pod in (await world.client.list_all(POD)).items}
-        await world.stop()
-        await world.settle(3)
-        await world.start()
-        assert {pod.name: pod.revision for pod in (await world.client.list_all(POD)).items} == before
-        assert world.measured("kubelet_running_pods") == "kubelet_running_pods 4"
-        await world.pod("new")
-        assert (await world.status("new"))["podIP"] == "10.128.0.6"
-        await world.settle(15)
-        (crash,) = (await world.status("crash"))["containerStatuses"]
-        assert crash["restartCount"] == 2
-        assert crash["state"]["waiting"]["message"].startswith("back-off 20s restarting failed container=c")
-        await world.settle(10)
-        assert not await world.exists("held")
-        await world.settle(60)
-        status = await world.status("job")
-        assert status["phase"] == "Succeeded"
-        assert status["containerStatuses"][0]["state"]["terminated"]["startedAt"] == time_text(MIDNIGHT)
-        assert (await world.conditions("slow"))["Ready"] == "True"
-        assert await world.phase("forever") == "Running"
-
-    simulate(story)
+    await simulation.node(cpu="6")
+    await simulation.pod("forever")
+    await simulation.pod("job", restartPolicy="Never", simulate={"completes-after": "60s"})
+    await simulation.pod("crash", simulate={"completes-after": "2s"})
+    await simulation.pod("slow", containers=[container(readinessProbe=probe)])
+    await simulation.pod("held", simulate={"stop-delay": "20s"})
+    await simulation.settle(5)
+    await simulation.client.delete(POD, "held", "default")
+    await simulation.settle(1)
+    before = {pod.name: pod.revision for pod in (await simulation.client.list_all(POD)).items}
+    await simulation.stop()
+    await simulation.settle(3)
+    await simulation.start()
+    assert {pod.name: pod.revision for pod in (await simulation.client.list_all(POD)).items} == before
+    assert simulation.measured("kubelet_running_pods") == "kubelet_running_pods 4"
+    await simulation.pod("new")
+    assert (await simulation.status("new"))["podIP"] == "10.128.0.6"
+    await simulation.settle(15)
+    (crash,) = (await simulation.status("crash"))["containerStatuses"]
+    assert crash["restartCount"] == 2
+    assert crash["state"]["waiting"]["message"].startswith("back-off 20s restarting failed container=c")
+    await simulation.settle(10)
+    assert not await simulation.exists("held")
+    await simulation.settle(60)
+    status = await simulation.status("job")
+    assert status["phase"] == "Succeeded"
+    assert status["containerStatuses"][0]["state"]["terminated"]["startedAt"] == time_text(MIDNIGHT)
+    assert (await simulation.conditions("slow"))["Ready"] == "True"
+    assert await simulation.phase("forever") == "Running"
 
 
-def test_those_that_run_keep_their_place_before_those_that_wait() -> None:
-    async def story(world: Simulation) -> None:
-        await world.node(cpu="1")
-        await world.pod("z")
-        await world.stop()
-        await world.pod("a")
-        await world.start()
-        assert (await world.phase("z"), await world.phase("a")) == ("Running", "Failed")
-
-    simulate(story)
+async def test_those_that_run_keep_their_place_before_those_that_wait(simulation: Simulation) -> None:
+    await simulation.node(cpu="1")
+    await simulation.pod("z")
+    await simulation.stop()
+    await simulation.pod("a")
+    await simulation.start()
+    assert (await simulation.phase("z"), await simulation.phase("a")) == ("Running", "Failed")
 
 
-def test_what_finished_or_was_refused_stays_so() -> None:
-    async def story(world: Simulation) -> None:
-        await world.node(cpu="1")
-        await world.pod("done", restartPolicy="Never", simulate={"completes-after": "1s"})
-        await world.pod("refused")
-        await world.settle(2)
-        await world.pod("fits")
-        await world.stop()
-        await world.start()
-        await world.settle(100)
-        assert [await world.phase(name) for name in ("done", "refused", "fits")] == ["Succeeded", "Failed", "Running"]
-
-    simulate(story)
+async def test_what_finished_or_was_refused_stays_so(simulation: Simulation) -> None:
+    await simulation.node(cpu="1")
+    await simulation.pod("done", restartPolicy="Never", simulate={"completes-after": "1s"})
+    await simulation.pod("refused")
+    await simulation.settle(2)
+    await simulation.pod("fits")
+    await simulation.stop()
+    await simulation.start()
+    await simulation.settle(100)
+    assert [await simulation.phase(name) for name in ("done", "refused", "fits")] == ["Succeeded", "Failed", "Running"]
 
 
 class _BadLine(LoopbackClient):
@@ -107,8 +97,8 @@ class _BadLine(LoopbackClient):
         await super().delete(kind, name, namespace, **options)
 
 
-def test_nothing_is_lost_while_the_server_is_away() -> None:
-    async def story(world: Simulation) -> None:
+async def test_nothing_is_lost_while_the_server_is_away() -> None:
+    async with simulating(starts=False) as world:
         for conflicts in (False, True):
             client = _BadLine(world.api, "kubelet")
             client.conflicts = conflicts
@@ -132,11 +122,9 @@ def test_nothing_is_lost_while_the_server_is_away() -> None:
             assert len(world.kubelets._writer) == 0
             await world.stop()
 
-    simulate(story, starts=False)
 
-
-def test_a_pod_that_is_gone_is_not_written_to() -> None:
-    async def story(world: Simulation) -> None:
+async def test_a_pod_that_is_gone_is_not_written_to() -> None:
+    async with simulating(starts=False) as world:
         client = _BadLine(world.api, "kubelet")
         await world.start(client)
         await world.node()
@@ -149,10 +137,8 @@ def test_a_pod_that_is_gone_is_not_written_to() -> None:
         assert world.kubelets is not None
         assert len(world.kubelets._writer) == 0
 
-    simulate(story, starts=False)
 
-
-def test_a_change_that_a_kubelet_has_seen_is_said_to_be_seen() -> None:
+async def test_a_change_that_a_kubelet_has_seen_is_said_to_be_seen(simulation: Simulation) -> None:
     toleration = {"key": "k", "operator": "Exists", "effect": "NoSchedule"}
 
     async def add(world: Simulation, number: int) -> None:
@@ -160,16 +146,13 @@ def test_a_change_that_a_kubelet_has_seen_is_said_to_be_seen() -> None:
         await world.client.patch(POD, "p", "default", [more], patch_type=PatchType.JSON)
         await world.settle()
 
-    async def story(world: Simulation) -> None:
-        await world.node()
-        await world.pod()
-        assert (await world.status())["observedGeneration"] == 1
-        await add(world, 1)
-        assert (await world.status())["observedGeneration"] == 2
-        await world.stop()
-        await add(world, 2)
-        assert (await world.status())["observedGeneration"] == 2
-        await world.start()
-        assert (await world.status())["observedGeneration"] == 3
-
-    simulate(story)
+    await simulation.node()
+    await simulation.pod()
+    assert (await simulation.status())["observedGeneration"] == 1
+    await add(simulation, 1)
+    assert (await simulation.status())["observedGeneration"] == 2
+    await simulation.stop()
+    await add(simulation, 2)
+    assert (await simulation.status())["observedGeneration"] == 2
+    await simulation.start()
+    assert (await simulation.status())["observedGeneration"] == 3

@@ -1,7 +1,7 @@
 """Whether a pod is bound at once or the long way, the same is stored."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -57,25 +57,28 @@ class Bench:
         return self.api.bound_pods.bind(await self.stored(name), binding, NOW) is not None
 
 
-def on_the_bench(story: Callable[[Bench], Awaitable[None]], document: dict[str, Any] = SPECS["short"]) -> None:
-    async def run() -> None:
-        api = Api(MemoryStore(), gates_from({}), clock=lambda: AT)
-        await api.start()
-        await bootstrap(api, 443)
-        bench = Bench(api)
-        for number in range(4):
-            raw = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, **document}
-            await create(api, POD, "default", raw, OPTIONS)
-        await bench.bind("p0")
-        await bench.bind("p1")  # the first of the template that came to be by way of the memo
-        await story(bench)
+@asynccontextmanager
+async def bound(document: dict[str, Any] = SPECS["short"]) -> AsyncIterator[Bench]:
+    api = Api(MemoryStore(), gates_from({}), clock=lambda: AT)
+    await api.start()
+    await bootstrap(api, 443)
+    bench = Bench(api)
+    for number in range(4):
+        raw = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, **document}
+        await create(api, POD, "default", raw, OPTIONS)
+    await bench.bind("p0")
+    await bench.bind("p1")  # the first of the template that came to be by way of the memo
+    yield bench
 
-    asyncio.run(run())
+
+@pytest.fixture
+def bench() -> AbstractAsyncContextManager[Bench]:
+    return bound()
 
 
 @pytest.mark.parametrize("document", SPECS.values(), ids=list(SPECS))
-def test_what_is_stored_is_what_the_long_way_gives(document: dict[str, Any]) -> None:
-    async def story(bench: Bench) -> None:
+async def test_what_is_stored_is_what_the_long_way_gives(document: dict[str, Any]) -> None:
+    async with bound(document) as bench:
         before = await bench.stored("p2")
         await bench.bind("p2", 'no"de\\é')
         after = await bench.stored("p2")
@@ -85,35 +88,27 @@ def test_what_is_stored_is_what_the_long_way_gives(document: dict[str, Any]) -> 
         assert decode(POD, after) == expected
         assert after.view == cached_view(POD, convert_view(decode(POD, after._replace(revision=0)), Pod))
 
-    on_the_bench(story, document)
+
+async def test_pods_of_a_template_are_known_once_one_was_bound(bench: Bench) -> None:
+    assert await bench.knows("p2")
+    bench.api.clock = lambda: AT + 1
+    binding = Binding(target=ObjectReference(name="node-1"))
+    assert bench.api.bound_pods.bind(await bench.stored("p2"), binding, bench.api.now_text()) is None
+    await bench.bind("p2")
+    raw = decode(POD, await bench.stored("p2"))
+    assert raw["status"]["conditions"][0]["lastTransitionTime"] == "2026-01-02T03:04:06Z"
+    await bench.bind("p3")
+    assert decode(POD, await bench.stored("p3"))["status"] == raw["status"]
 
 
-def test_pods_of_a_template_are_known_once_one_was_bound() -> None:
-    async def story(bench: Bench) -> None:
-        assert await bench.knows("p2")
-        bench.api.clock = lambda: AT + 1
-        binding = Binding(target=ObjectReference(name="node-1"))
-        assert bench.api.bound_pods.bind(await bench.stored("p2"), binding, bench.api.now_text()) is None
-        await bench.bind("p2")
-        raw = decode(POD, await bench.stored("p2"))
-        assert raw["status"]["conditions"][0]["lastTransitionTime"] == "2026-01-02T03:04:06Z"
-        await bench.bind("p3")
-        assert decode(POD, await bench.stored("p3"))["status"] == raw["status"]
-
-    on_the_bench(story)
-
-
-def test_a_pod_that_was_touched_is_not_taken_for_its_template() -> None:
-    async def story(bench: Bench) -> None:
-        stored = await bench.stored("p2")
-        value = stored.value.replace(b'"image":"i"', b'"image":"j"')
-        await bench.api.store.update(stored.key, value, stored.revision, stored.view)
-        assert not await bench.knows("p2")
-        await bench.bind("p2")
-        bound = decode(POD, await bench.stored("p2"))
-        assert (bound["spec"]["nodeName"], bound["spec"]["containers"][0]["image"]) == ("node-1", "j")
-
-    on_the_bench(story)
+async def test_a_pod_that_was_touched_is_not_taken_for_its_template(bench: Bench) -> None:
+    stored = await bench.stored("p2")
+    value = stored.value.replace(b'"image":"i"', b'"image":"j"')
+    await bench.api.store.update(stored.key, value, stored.revision, stored.view)
+    assert not await bench.knows("p2")
+    await bench.bind("p2")
+    bound = decode(POD, await bench.stored("p2"))
+    assert (bound["spec"]["nodeName"], bound["spec"]["containers"][0]["image"]) == ("node-1", "j")
 
 
 @pytest.mark.parametrize(
@@ -123,41 +118,29 @@ def test_a_pod_that_was_touched_is_not_taken_for_its_template() -> None:
         ({"resourceVersion": "1"}, "Precondition failed: ResourceVersion"),
     ],
 )
-def test_preconditions_hold_on_both_ways(metadata: dict[str, str], said: str) -> None:
-    async def story(bench: Bench) -> None:
-        with pytest.raises(ApiError, match=said):
-            await bench.bind("p2", **metadata)
-        assert "nodeName" not in decode(POD, await bench.stored("p2"))["spec"]
-
-    on_the_bench(story)
+async def test_preconditions_hold_on_both_ways(metadata: dict[str, str], said: str, bench: Bench) -> None:
+    with pytest.raises(ApiError, match=said):
+        await bench.bind("p2", **metadata)
+    assert "nodeName" not in decode(POD, await bench.stored("p2"))["spec"]
 
 
-def test_labels_and_annotations_of_a_binding_are_kept() -> None:
-    async def story(bench: Bench) -> None:
-        await bench.bind("p2", labels={"a": "1"}, annotations={"b": "2"})
-        metadata = decode(POD, await bench.stored("p2"))["metadata"]
-        assert (metadata["labels"], metadata["annotations"]) == ({"a": "1"}, {"b": "2"})
-
-    on_the_bench(story)
+async def test_labels_and_annotations_of_a_binding_are_kept(bench: Bench) -> None:
+    await bench.bind("p2", labels={"a": "1"}, annotations={"b": "2"})
+    metadata = decode(POD, await bench.stored("p2"))["metadata"]
+    assert (metadata["labels"], metadata["annotations"]) == ({"a": "1"}, {"b": "2"})
 
 
-def test_a_pod_that_is_going_is_not_bound() -> None:
-    async def story(bench: Bench) -> None:
-        stored = await bench.stored("p2")
-        value = stored.value.replace(b'{"metadata":{', b'{"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z",', 1)
-        metadata = msgspec.structs.replace(stored.view.metadata, deletionTimestamp=NOW)
-        going = msgspec.structs.replace(stored.view, metadata=metadata)
-        await bench.api.store.update(stored.key, value, stored.revision, going)
-        with pytest.raises(ApiError, match="pod p2 is being deleted, cannot be assigned to a host"):
-            await bench.bind("p2")
-
-    on_the_bench(story)
-
-
-def test_a_pod_is_bound_once() -> None:
-    async def story(bench: Bench) -> None:
+async def test_a_pod_that_is_going_is_not_bound(bench: Bench) -> None:
+    stored = await bench.stored("p2")
+    value = stored.value.replace(b'{"metadata":{', b'{"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z",', 1)
+    metadata = msgspec.structs.replace(stored.view.metadata, deletionTimestamp=NOW)
+    going = msgspec.structs.replace(stored.view, metadata=metadata)
+    await bench.api.store.update(stored.key, value, stored.revision, going)
+    with pytest.raises(ApiError, match="pod p2 is being deleted, cannot be assigned to a host"):
         await bench.bind("p2")
-        with pytest.raises(ApiError, match='pod p2 is already assigned to node "node-1"'):
-            await bench.bind("p2", "node-2")
 
-    on_the_bench(story)
+
+async def test_a_pod_is_bound_once(bench: Bench) -> None:
+    await bench.bind("p2")
+    with pytest.raises(ApiError, match='pod p2 is already assigned to node "node-1"'):
+        await bench.bind("p2", "node-2")

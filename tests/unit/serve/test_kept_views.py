@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.unit.serve.verbs.bench import DEPLOYMENT, POD, deployment, document, make, play, pod
+from tests.unit.serve.verbs.bench import DEPLOYMENT, POD, deployment, document, make, pod
 
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, Kind
@@ -17,26 +17,20 @@ async def _stored(api: Api, kind: Kind, raw: dict[str, Any]) -> tuple[Any, dict[
     return stored.view, decode(kind, stored)
 
 
-def test_owners_of_fields_are_in_the_value_and_not_in_the_view() -> None:
-    async def scenario(api: Api) -> None:
-        for kind, raw in ((POD, pod("p1")), (POD, pod("p2")), (DEPLOYMENT, deployment("d"))):
-            view, stored = await _stored(api, kind, raw)
-            assert stored["metadata"]["managedFields"]
-            assert view.metadata.managedFields == ()
-            assert view.metadata.name == stored["metadata"]["name"]
-
-    play(scenario)
+async def test_owners_of_fields_are_in_the_value_and_not_in_the_view(api: Api) -> None:
+    for kind, raw in ((POD, pod("p1")), (POD, pod("p2")), (DEPLOYMENT, deployment("d"))):
+        view, stored = await _stored(api, kind, raw)
+        assert stored["metadata"]["managedFields"]
+        assert view.metadata.managedFields == ()
+        assert view.metadata.name == stored["metadata"]["name"]
 
 
-def test_of_an_event_there_is_no_view() -> None:
-    async def scenario(api: Api) -> None:
-        about = {"kind": "Pod", "namespace": "default", "name": "p"}
-        event = document(EVENT, "e", involvedObject=about, reason="R", message="m", type="Normal")
-        view, stored = await _stored(api, EVENT, event)
-        assert view is None
-        assert stored["reason"] == "R"
-
-    play(scenario)
+async def test_of_an_event_there_is_no_view(api: Api) -> None:
+    about = {"kind": "Pod", "namespace": "default", "name": "p"}
+    event = document(EVENT, "e", involvedObject=about, reason="R", message="m", type="Normal")
+    view, stored = await _stored(api, EVENT, event)
+    assert view is None
+    assert stored["reason"] == "R"
 
 
 def test_a_client_s_view_has_none_either() -> None:

@@ -1,7 +1,7 @@
 """The in-process transport: what it shares, what it does not decode, and what it says when the store fails."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -27,69 +27,64 @@ class _FullDisk(MemoryStore):
         return await super().create(key, value, view)
 
 
-def _run(story: Callable[[LoopbackClient, _FullDisk], Awaitable[None]]) -> None:
-    async def main() -> None:
-        store = _FullDisk()
-        api = Api(store, default_gates())
-        await api.start()
-        await bootstrap(api, 443)
-        await story(LoopbackClient(api, "test"), store)
-        await store.close()
+@asynccontextmanager
+async def _connected(store: _FullDisk) -> AsyncIterator[LoopbackClient]:
+    api = Api(store, default_gates())
+    await api.start()
+    await bootstrap(api, 443)
+    yield LoopbackClient(api, "test")
+    await store.close()
 
-    asyncio.run(main())
+
+@pytest.fixture
+def store() -> _FullDisk:
+    return _FullDisk()
+
+
+@pytest.fixture
+def client(store: _FullDisk) -> AbstractAsyncContextManager[LoopbackClient]:
+    return _connected(store)
 
 
 def _config_map(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "default"}, "data": {"a": "b"}}
 
 
-def test_objects_share_the_bytes_and_the_view_of_the_store() -> None:
-    async def story(client: LoopbackClient, store: _FullDisk) -> None:
-        made = await client.create(CONFIG_MAPS, _config_map("c"))
-        stored = await store.get("/configmaps/default/c")
-        assert stored is not None
-        found = (await client.list_all(CONFIG_MAPS, "default")).items[0]
-        assert isinstance(found, StoredObject)
-        assert found._stored is stored
-        assert found.view is made.view is stored.view
-        assert found._raw is None
-        assert found.raw["metadata"]["resourceVersion"] == str(stored.revision)
-        assert found.raw is found.raw
-
-    _run(story)
+async def test_objects_share_the_bytes_and_the_view_of_the_store(client: LoopbackClient, store: _FullDisk) -> None:
+    made = await client.create(CONFIG_MAPS, _config_map("c"))
+    stored = await store.get("/configmaps/default/c")
+    assert stored is not None
+    found = (await client.list_all(CONFIG_MAPS, "default")).items[0]
+    assert isinstance(found, StoredObject)
+    assert found._stored is stored
+    assert found.view is made.view is stored.view
+    assert found._raw is None
+    assert found.raw["metadata"]["resourceVersion"] == str(stored.revision)
+    assert found.raw is found.raw
 
 
-def test_a_view_is_made_where_the_store_remembers_none() -> None:
-    async def story(client: LoopbackClient, store: _FullDisk) -> None:
+async def test_a_view_is_made_where_the_store_remembers_none(client: LoopbackClient, store: _FullDisk) -> None:
+    await client.create(CONFIG_MAPS, _config_map("c"))
+    stored = await store.get("/configmaps/default/c")
+    assert stored is not None
+    await store.update(stored.key, stored.value, stored.revision)
+    found = await client.get(CONFIG_MAPS, "c", "default")
+    assert found.view.data == {"a": "b"}
+    assert found._raw is None  # nobody asked for the document
+
+
+async def test_what_is_given_is_not_changed(client: LoopbackClient) -> None:
+    document = _config_map("c")
+    made = await client.create(CONFIG_MAPS, document)
+    assert document == _config_map("c")
+    before = dict(made.raw)
+    await client.update(CONFIG_MAPS, made.raw)
+    assert made.raw == before
+
+
+async def test_a_store_that_fails_is_an_error_of_the_server(client: LoopbackClient, store: _FullDisk) -> None:
+    store.is_full = True
+    with pytest.raises(ApiError) as refusal:
         await client.create(CONFIG_MAPS, _config_map("c"))
-        stored = await store.get("/configmaps/default/c")
-        assert stored is not None
-        await store.update(stored.key, stored.value, stored.revision)
-        found = await client.get(CONFIG_MAPS, "c", "default")
-        assert found.view.data == {"a": "b"}
-        assert found._raw is None  # nobody asked for the document
-
-    _run(story)
-
-
-def test_what_is_given_is_not_changed() -> None:
-    async def story(client: LoopbackClient, store: _FullDisk) -> None:
-        document = _config_map("c")
-        made = await client.create(CONFIG_MAPS, document)
-        assert document == _config_map("c")
-        before = dict(made.raw)
-        await client.update(CONFIG_MAPS, made.raw)
-        assert made.raw == before
-
-    _run(story)
-
-
-def test_a_store_that_fails_is_an_error_of_the_server() -> None:
-    async def story(client: LoopbackClient, store: _FullDisk) -> None:
-        store.is_full = True
-        with pytest.raises(ApiError) as refusal:
-            await client.create(CONFIG_MAPS, _config_map("c"))
-        assert (refusal.value.code, refusal.value.reason) == (500, "InternalError")
-        assert "no space left on device" in refusal.value.message
-
-    _run(story)
+    assert (refusal.value.code, refusal.value.reason) == (500, "InternalError")
+    assert "no space left on device" in refusal.value.message

@@ -10,6 +10,8 @@ import pytest
 from moorage.store.directory import LOCK_FILE, DataDirectory, StoreUnusable
 from moorage.store.sqlite import FILE_NAME, SqliteStore
 
+pytestmark = pytest.mark.real_time
+
 _HOLDER = """
 import asyncio, sys
 from pathlib import Path
@@ -26,7 +28,7 @@ asyncio.run(main())
 """
 
 
-def test_a_second_process_is_refused_and_told_who_is_first(tmp_path: Path) -> None:
+async def test_a_second_process_is_refused_and_told_who_is_first(tmp_path: Path) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -35,16 +37,12 @@ def test_a_second_process_is_refused_and_told_who_is_first(tmp_path: Path) -> No
         assert holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
         with pytest.raises(StoreUnusable, match=rf"{tmp_path} is in use by another process \(pid {holder.pid}\)"):
-            asyncio.run(SqliteStore.open(tmp_path))
+            await SqliteStore.open(tmp_path)
         holder.stdin.write("\n")
     assert holder.returncode == 0
-
-    async def look() -> None:
-        store = await SqliteStore.open(tmp_path)
-        assert await store.count("/pods/") == 1
-        await store.close()
-
-    asyncio.run(look())
+    store = await SqliteStore.open(tmp_path)
+    assert await store.count("/pods/") == 1
+    await store.close()
 
 
 def test_the_lock_of_a_killed_process_is_no_lock(tmp_path: Path) -> None:
@@ -67,18 +65,14 @@ def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
     DataDirectory(tmp_path).close()
 
 
-def test_only_the_owner_can_read(tmp_path: Path) -> None:
+async def test_only_the_owner_can_read(tmp_path: Path) -> None:
     path = tmp_path / "state" / "moorage"
-
-    async def main() -> None:
-        store = await SqliteStore.open(path)
-        await store.create("/secrets/default/a", b"secret")
-        files = {file.name: file.stat().st_mode & 0o777 for file in path.iterdir()}
-        assert files == dict.fromkeys((LOCK_FILE, FILE_NAME, f"{FILE_NAME}-wal"), 384)
-        assert path.stat().st_mode & 0o777 == 0o700
-        await store.close()
-
-    asyncio.run(main())
+    store = await SqliteStore.open(path)
+    await store.create("/secrets/default/a", b"secret")
+    files = {file.name: file.stat().st_mode & 0o777 for file in path.iterdir()}
+    assert files == dict.fromkeys((LOCK_FILE, FILE_NAME, f"{FILE_NAME}-wal"), 384)
+    assert path.stat().st_mode & 0o777 == 0o700
+    await store.close()
 
 
 def test_a_path_that_cannot_be_a_folder(tmp_path: Path) -> None:

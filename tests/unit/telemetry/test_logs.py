@@ -10,6 +10,8 @@ import pytest
 
 from moorage.telemetry.logs import Logger, configure, get_logger, log_loop_error
 
+pytestmark = pytest.mark.real_time
+
 LOG = get_logger("scheduler")
 
 
@@ -86,17 +88,13 @@ def test_an_exception_comes_with_its_traceback(log_format: str) -> None:
     assert all(line.startswith(("E", "\t", "{")) for line in stream.getvalue().splitlines())
 
 
-def test_what_nobody_awaits_is_logged() -> None:
+async def test_what_nobody_awaits_is_logged() -> None:
     stream = said("text")
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(log_loop_error)
-        loop.call_soon(lambda: 1 // 0)
-        loop.call_exception_handler({"message": "odd"})
-        await asyncio.sleep(0)
-
-    asyncio.run(main())
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log_loop_error)
+    loop.call_soon(lambda: 1 // 0)
+    loop.call_exception_handler({"message": "odd"})
+    await asyncio.sleep(0)
     odd, failed = stream.getvalue().splitlines()[:2]
     assert '"odd" component="loop"' in odd
     assert "ZeroDivisionError" in failed

@@ -16,6 +16,8 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient
 
+pytestmark = pytest.mark.real_time
+
 POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 
 
@@ -45,71 +47,60 @@ async def _get(port: int, path: str) -> str:
     return answer
 
 
-def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: Path) -> None:
-    async def story() -> None:
-        server = await start_api_server(ApiServerSettings(default_gates(), None))
-        client = LoopbackClient(server.api, "test")
-        amounts = {"cpu": "2", "pods": "5"}
-        await client.create(NODE, {"metadata": {"name": "real"}, "status": {"capacity": amounts}})
-        process = KubeletProcess(_settings(server, tmp_path, nodes=2, prefix="sim-", metrics_port=0))
+async def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: Path) -> None:
+    server = await start_api_server(ApiServerSettings(default_gates(), None))
+    client = LoopbackClient(server.api, "test")
+    amounts = {"cpu": "2", "pods": "5"}
+    await client.create(NODE, {"metadata": {"name": "real"}, "status": {"capacity": amounts}})
+    process = KubeletProcess(_settings(server, tmp_path, nodes=2, prefix="sim-", metrics_port=0))
+    await process.start()
+    assert process.kubelets.node_count == 2
+    await client.create(POD, _pod("one", "sim-1"), "default")
+    await client.create(POD, _pod("two", "real"), "default")
+    await _phase(client, "one", "Running")
+    await client.delete(POD, "one", "default")
+    await client.create(POD, _pod("three", "sim-2"), "default")
+    await _phase(client, "three", "Running")
+    await _phase(client, "two", "Pending")
+    metrics = await _get(process.metrics_port, "/metrics")
+    assert "kubelet_simulated_nodes 2" in metrics
+    assert "kubelet_started_pods_total 2" in metrics
+    for path in ("/healthz", "/livez", "/readyz"):
+        assert (await _get(process.metrics_port, path)).endswith("\r\n\r\nok")
+    assert (await _get(process.metrics_port, "/other")).startswith("HTTP/1.1 404")
+    await process.stop()
+    await server.stop()
+
+
+async def test_a_port_that_is_taken_and_nodes_that_are_refused_are_said_to_be(tmp_path: Path) -> None:
+    server = await start_api_server(ApiServerSettings(default_gates(), None))
+    port = int(server.url.rpartition(":")[2])
+    process = KubeletProcess(_settings(server, tmp_path, metrics_port=port))
+    with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
         await process.start()
-        assert process.kubelets.node_count == 2
-        await client.create(POD, _pod("one", "sim-1"), "default")
-        await client.create(POD, _pod("two", "real"), "default")
-        await _phase(client, "one", "Running")
-        await client.delete(POD, "one", "default")
-        await client.create(POD, _pod("three", "sim-2"), "default")
-        await _phase(client, "three", "Running")
-        await _phase(client, "two", "Pending")
-        metrics = await _get(process.metrics_port, "/metrics")
-        assert "kubelet_simulated_nodes 2" in metrics
-        assert "kubelet_started_pods_total 2" in metrics
-        for path in ("/healthz", "/livez", "/readyz"):
-            assert (await _get(process.metrics_port, path)).endswith("\r\n\r\nok")
-        assert (await _get(process.metrics_port, "/other")).startswith("HTTP/1.1 404")
-        await process.stop()
-        await server.stop()
-
-    asyncio.run(story())
+    await process.stop()
+    process = KubeletProcess(_settings(server, tmp_path, nodes=1, prefix="No Way "))
+    with pytest.raises(CannotRegister, match="nodes cannot be registered: Node"):
+        await process.start()
+    await process.stop()
+    await server.stop()
 
 
-def test_a_port_that_is_taken_and_nodes_that_are_refused_are_said_to_be(tmp_path: Path) -> None:
-    async def story() -> None:
-        server = await start_api_server(ApiServerSettings(default_gates(), None))
-        port = int(server.url.rpartition(":")[2])
-        process = KubeletProcess(_settings(server, tmp_path, metrics_port=port))
-        with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
-            await process.start()
-        await process.stop()
-        process = KubeletProcess(_settings(server, tmp_path, nodes=1, prefix="No Way "))
-        with pytest.raises(CannotRegister, match="nodes cannot be registered: Node"):
-            await process.start()
-        await process.stop()
-        await server.stop()
-
-    asyncio.run(story())
-
-
-def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async def story() -> None:
-        first = ApiServerProcess(ApiServerSettings(default_gates(), tmp_path / "data"), tmp_path / "kubeconfig")
-        await first.start()
-        access = load_access(str(tmp_path / "kubeconfig"))
-        await first.stop()
-        process = KubeletProcess(KubeletSettings(Process("kubelet", access), default_gates(), nodes=1))
-        starting = asyncio.create_task(process.start())
-        async with asyncio.timeout(30):
-            while "Nodes cannot be registered yet" not in capsys.readouterr().err:
-                await asyncio.sleep(0.01)
-        assert not starting.done()
-        port = int(access.server.rpartition(":")[2])
-        again = ApiServerProcess(
-            ApiServerSettings(default_gates(), tmp_path / "data", port=port), tmp_path / "kubeconfig"
-        )
-        await again.start()
-        await starting
-        assert process.kubelets.node_count == 1
-        await process.stop()
-        await again.stop()
-
-    asyncio.run(story())
+async def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = ApiServerProcess(ApiServerSettings(default_gates(), tmp_path / "data"), tmp_path / "kubeconfig")
+    await first.start()
+    access = load_access(str(tmp_path / "kubeconfig"))
+    await first.stop()
+    process = KubeletProcess(KubeletSettings(Process("kubelet", access), default_gates(), nodes=1))
+    starting = asyncio.create_task(process.start())
+    async with asyncio.timeout(30):
+        while "Nodes cannot be registered yet" not in capsys.readouterr().err:
+            await asyncio.sleep(0.01)
+    assert not starting.done()
+    port = int(access.server.rpartition(":")[2])
+    again = ApiServerProcess(ApiServerSettings(default_gates(), tmp_path / "data", port=port), tmp_path / "kubeconfig")
+    await again.start()
+    await starting
+    assert process.kubelets.node_count == 1
+    await process.stop()
+    await again.stop()

@@ -19,6 +19,8 @@ from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.serve.loopback import LoopbackClient
 
+pytestmark = pytest.mark.real_time
+
 POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]
 _QUICK = ElectionTimes(lease=3, deadline=2.0, retry=0.1)
 
@@ -63,50 +65,45 @@ async def _get(port: int, path: str) -> str:
     return answer
 
 
-def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
-    async def story() -> None:
-        server = await start_api_server(ApiServerSettings(default_gates(), None))
-        client = LoopbackClient(server.api, "test")
-        await client.create(NODE, _node("n1"))
-        settings = _settings(server, tmp_path, metrics_port=0, election=_QUICK)
-        first, second = SchedulerProcess(settings), SchedulerProcess(settings)
-        await first.start()
-        await client.create(POD, _pod("one"), "default")
-        assert await _bound(client, "one") == "n1"
-        await second.start()
+@pytest.mark.real_time
+async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
+    server = await start_api_server(ApiServerSettings(default_gates(), None))
+    client = LoopbackClient(server.api, "test")
+    await client.create(NODE, _node("n1"))
+    settings = _settings(server, tmp_path, metrics_port=0, election=_QUICK)
+    first, second = SchedulerProcess(settings), SchedulerProcess(settings)
+    await first.start()
+    await client.create(POD, _pod("one"), "default")
+    assert await _bound(client, "one") == "n1"
+    await second.start()
 
-        async def reported() -> bool:
-            notes = [event.raw["note"] for event in (await client.list_all(EVENT)).items if "note" in event.raw]
-            return "Successfully assigned default/one to n1" in notes
+    async def reported() -> bool:
+        notes = [event.raw["note"] for event in (await client.list_all(EVENT)).items if "note" in event.raw]
+        return "Successfully assigned default/one to n1" in notes
 
-        await _until(reported)
-        metrics = await _get(first.metrics_port, "/metrics")
-        assert 'leader_election_master_status{name="kube-scheduler"} 1' in metrics
-        assert 'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1' in metrics
-        assert 'leader_election_master_status{name="kube-scheduler"} 0' in await _get(second.metrics_port, "/metrics")
-        for path in ("/healthz", "/livez", "/readyz"):
-            assert (await _get(first.metrics_port, path)).endswith("\r\n\r\nok")
-        assert (await _get(first.metrics_port, "/other")).startswith("HTTP/1.1 404")
-        await first.stop()
-        await client.create(POD, _pod("two"), "default")
-        assert await _bound(client, "two") == "n1"
-        await second.stop()
-        await server.stop()
-
-    asyncio.run(story())
+    await _until(reported)
+    metrics = await _get(first.metrics_port, "/metrics")
+    assert 'leader_election_master_status{name="kube-scheduler"} 1' in metrics
+    assert 'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1' in metrics
+    assert 'leader_election_master_status{name="kube-scheduler"} 0' in await _get(second.metrics_port, "/metrics")
+    for path in ("/healthz", "/livez", "/readyz"):
+        assert (await _get(first.metrics_port, path)).endswith("\r\n\r\nok")
+    assert (await _get(first.metrics_port, "/other")).startswith("HTTP/1.1 404")
+    await first.stop()
+    await client.create(POD, _pod("two"), "default")
+    assert await _bound(client, "two") == "n1"
+    await second.stop()
+    await server.stop()
 
 
-def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
-    async def story() -> None:
-        server = await start_api_server(ApiServerSettings(default_gates(), None))
-        port = int(server.url.rpartition(":")[2])
-        process = SchedulerProcess(_settings(server, tmp_path, metrics_port=port))
-        with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
-            await process.start()
-        await process.stop()
-        await server.stop()
-
-    asyncio.run(story())
+async def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+    server = await start_api_server(ApiServerSettings(default_gates(), None))
+    port = int(server.url.rpartition(":")[2])
+    process = SchedulerProcess(_settings(server, tmp_path, metrics_port=port))
+    with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
+        await process.start()
+    await process.stop()
+    await server.stop()
 
 
 @pytest.mark.parametrize(

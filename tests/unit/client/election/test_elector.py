@@ -2,13 +2,13 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
 import pytest
 from tests.laws.falsify import assert_notices
-from tests.unit.client.virtual_time import run_in_virtual_time
+from tests.virtual_time import run_virtual
 
 from moorage.client.election.elector import LEASES, ElectionTimes, LeaderElector, LeadershipLost, new_identity
 from moorage.client.election.rules import Candidate, ElectionRecord, read_record
@@ -126,83 +126,76 @@ async def _cancel(task: "asyncio.Task[None]") -> None:
         await task
 
 
-def _run(story: Callable[[_LeaseServer, _Work], Awaitable[None]]) -> None:
-    async def main() -> None:
-        await story(_LeaseServer(), _Work())
-
-    run_in_virtual_time(main())
+@pytest.fixture
+def server() -> _LeaseServer:
+    return _LeaseServer()
 
 
-def test_one_leads_renews_and_leaves_so_that_the_next_can_take_over_at_once() -> None:
-    async def story(server: _LeaseServer, work: _Work) -> None:
-        seen: list[str] = []
-        first = asyncio.create_task(_elector(_Line(server), "a").run(work.lead("a")))
-        await asyncio.sleep(1)
-        second = asyncio.create_task(_elector(_Line(server), "b", on_new_leader=seen.append).run(work.lead("b")))
-        await asyncio.sleep(100)
-        assert work.leading == ["a"]
-        spec = server.records[-1]
-        assert (spec.holder, spec.seconds, spec.transitions) == ("a", 15, 0)
-        assert spec.acquired == server.records[0].acquired < spec.renewed
-        await _cancel(first)
-        assert (server.records[-1].holder, server.records[-1].seconds) == ("", 1)
-        await asyncio.sleep(5)
-        assert work.leading == ["b"]
-        assert server.records[-1].transitions == 1
-        assert seen == ["a", "b"]
-        await _cancel(second)
-
-    _run(story)
+@pytest.fixture
+def work() -> _Work:
+    return _Work()
 
 
-def test_a_leader_that_is_cut_off_stops_before_the_next_begins() -> None:
-    async def story(server: _LeaseServer, work: _Work) -> None:
-        line = _Line(server)
-        first = asyncio.create_task(_elector(line, "a").run(work.lead("a")))
-        second = asyncio.create_task(_elector(_Line(server), "b", skew=-3600).run(work.lead("b")))
-        await asyncio.sleep(30)
-        line.is_cut = True
-        await asyncio.sleep(13)
-        assert work.leading == []
-        with pytest.raises(LeadershipLost, match="kube-system/sched"):
-            await first
+async def test_one_leads_renews_and_leaves_so_that_the_next_can_take_over_at_once(
+    server: _LeaseServer, work: _Work
+) -> None:
+    seen: list[str] = []
+    first = asyncio.create_task(_elector(_Line(server), "a").run(work.lead("a")))
+    await asyncio.sleep(1)
+    second = asyncio.create_task(_elector(_Line(server), "b", on_new_leader=seen.append).run(work.lead("b")))
+    await asyncio.sleep(100)
+    assert work.leading == ["a"]
+    spec = server.records[-1]
+    assert (spec.holder, spec.seconds, spec.transitions) == ("a", 15, 0)
+    assert spec.acquired == server.records[0].acquired < spec.renewed
+    await _cancel(first)
+    assert (server.records[-1].holder, server.records[-1].seconds) == ("", 1)
+    await asyncio.sleep(5)
+    assert work.leading == ["b"]
+    assert server.records[-1].transitions == 1
+    assert seen == ["a", "b"]
+    await _cancel(second)
+
+
+async def test_a_leader_that_is_cut_off_stops_before_the_next_begins(server: _LeaseServer, work: _Work) -> None:
+    line = _Line(server)
+    first = asyncio.create_task(_elector(line, "a").run(work.lead("a")))
+    second = asyncio.create_task(_elector(_Line(server), "b", skew=-3600).run(work.lead("b")))
+    await asyncio.sleep(30)
+    line.is_cut = True
+    await asyncio.sleep(13)
+    assert work.leading == []
+    with pytest.raises(LeadershipLost, match="kube-system/sched"):
+        await first
+    await asyncio.sleep(10)
+    assert work.leading == ["b"]
+    await _cancel(second)
+
+
+async def test_a_short_cut_is_survived(server: _LeaseServer, work: _Work) -> None:
+    line = _Line(server)
+    task = asyncio.create_task(_elector(line, "a").run(work.lead("a")))
+    for _ in range(10):
         await asyncio.sleep(10)
-        assert work.leading == ["b"]
-        await _cancel(second)
-
-    _run(story)
-
-
-def test_a_short_cut_is_survived() -> None:
-    async def story(server: _LeaseServer, work: _Work) -> None:
-        line = _Line(server)
-        task = asyncio.create_task(_elector(line, "a").run(work.lead("a")))
-        for _ in range(10):
-            await asyncio.sleep(10)
-            line.is_cut = True
-            await asyncio.sleep(7)
-            line.is_cut = False
-        assert work.history == ["a"]
-        await _cancel(task)
-
-    _run(story)
+        line.is_cut = True
+        await asyncio.sleep(7)
+        line.is_cut = False
+    assert work.history == ["a"]
+    await _cancel(task)
 
 
-def test_work_that_ends_by_itself_ends_the_leadership() -> None:
-    async def story(server: _LeaseServer, work: _Work) -> None:
-        async def brief() -> None:
-            await asyncio.sleep(5)
+async def test_work_that_ends_by_itself_ends_the_leadership(server: _LeaseServer) -> None:
+    async def brief() -> None:
+        await asyncio.sleep(5)
 
-        async def broken() -> None:
-            raise ZeroDivisionError
+    async def broken() -> None:
+        raise ZeroDivisionError
 
-        await _elector(_Line(server), "a").run(brief)
-        assert server.records[-1].holder == ""
-        with pytest.raises(ZeroDivisionError):
-            await _elector(_Line(server), "b").run(broken)
-        assert server.records[-1].holder == ""
-
-    _run(story)
+    await _elector(_Line(server), "a").run(brief)
+    assert server.records[-1].holder == ""
+    with pytest.raises(ZeroDivisionError):
+        await _elector(_Line(server), "b").run(broken)
+    assert server.records[-1].holder == ""
 
 
 def _compete(seed: int, kind: type[LeaderElector]) -> None:
@@ -220,7 +213,8 @@ def _compete(seed: int, kind: type[LeaderElector]) -> None:
             line.is_cut = False
             await _cancel(task)
 
-    async def story(server: _LeaseServer, work: _Work) -> None:
+    async def compete() -> None:
+        server, work = _LeaseServer(), _Work()
         skews = (0.0, 1e6, -777.0)
         tasks = [asyncio.create_task(candidate(server, work, f"c{i}", skew)) for i, skew in enumerate(skews)]
         done, _ = await asyncio.wait(tasks, timeout=3000, return_when=asyncio.FIRST_EXCEPTION)
@@ -231,7 +225,7 @@ def _compete(seed: int, kind: type[LeaderElector]) -> None:
             task.result()
         assert len(set(work.history)) > 1
 
-    _run(story)
+    run_virtual(compete())
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,12 +1,11 @@
 """Sending events: in order, again if need be, never in the way."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, cast
 
 import pytest
-from tests.unit.client.virtual_time import run_in_virtual_time
 
 from moorage.client.events.event_action import EventAction
 from moorage.client.events.event_sender import EventSender
@@ -53,109 +52,100 @@ def _action(name: str, patch: dict[str, Any] | None = None) -> EventAction:
     return EventAction(EVENTS, {"metadata": {"name": name, "namespace": "default"}, "count": 1}, patch)
 
 
-def _run(story: Callable[[_EventServer, EventSender], Awaitable[None]], **options: Any) -> None:
-    async def main() -> None:
-        server = _EventServer()
-        sender = EventSender(cast(Client, server), random=lambda: 0.0, **options)
-        task = asyncio.create_task(sender.run())
-        await story(server, sender)
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-    run_in_virtual_time(main())
+@asynccontextmanager
+async def sending(server: _EventServer, **options: Any) -> AsyncIterator[EventSender]:
+    sender = EventSender(cast(Client, server), random=lambda: 0.0, **options)
+    task = asyncio.create_task(sender.run())
+    yield sender
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
-def test_what_is_about_one_event_goes_out_in_order() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        for name in ("a", "b", "c"):
-            sender.put(_action(name))
-            for count in (2, 3, 4):
-                sender.put(_action(name, {"count": count}))
-        await sender.drain(10)
-        assert {name: event["count"] for name, event in server.events.items()} == {"a": 4, "b": 4, "c": 4}
-        assert server.calls.count("create") == 3
-        assert sender.sent == 12
-
-    _run(story)
+@pytest.fixture
+def server() -> _EventServer:
+    return _EventServer()
 
 
-def test_an_event_that_is_gone_is_created_anew() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        sender.put(_action("a", {"count": 7}))
-        await sender.drain(10)
-        assert server.calls == ["patch", "create"]
-
-    _run(story)
+@pytest.fixture
+def sender(server: _EventServer) -> AbstractAsyncContextManager[EventSender]:
+    return sending(server)
 
 
-def test_a_server_that_cannot_be_reached_is_asked_twelve_times() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        server.trouble = [Unreachable("down")] * 11
-        sender.put(_action("a"))
-        await sender.drain(1000)
-        assert (sender.sent, sender.failed) == (1, 0)
-        server.trouble = [Unreachable("down")] * 12
-        sender.put(_action("b"))
-        await sender.drain(1000)
-        assert (sender.sent, sender.failed) == (1, 1)
-        assert asyncio.get_running_loop().time() == 220.0
-
-    _run(story)
+async def test_what_is_about_one_event_goes_out_in_order(server: _EventServer, sender: EventSender) -> None:
+    for name in ("a", "b", "c"):
+        sender.put(_action(name))
+        for count in (2, 3, 4):
+            sender.put(_action(name, {"count": count}))
+    await sender.drain(10)
+    assert {name: event["count"] for name, event in server.events.items()} == {"a": 4, "b": 4, "c": 4}
+    assert server.calls.count("create") == 3
+    assert sender.sent == 12
 
 
-def test_what_the_server_refuses_is_given_up() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        server.trouble = [bad_request("no")]
-        sender.put(_action("a"))
-        await sender.drain(10)
-        assert (server.calls, sender.failed) == (["create"], 1)
-
-    _run(story)
+async def test_an_event_that_is_gone_is_created_anew(server: _EventServer, sender: EventSender) -> None:
+    sender.put(_action("a", {"count": 7}))
+    await sender.drain(10)
+    assert server.calls == ["patch", "create"]
 
 
-def test_events_about_a_namespace_that_is_gone_are_given_up_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_server_that_cannot_be_reached_is_asked_twelve_times(server: _EventServer, sender: EventSender) -> None:
+    server.trouble = [Unreachable("down")] * 11
+    sender.put(_action("a"))
+    await sender.drain(1000)
+    assert (sender.sent, sender.failed) == (1, 0)
+    server.trouble = [Unreachable("down")] * 12
+    sender.put(_action("b"))
+    await sender.drain(1000)
+    assert (sender.sent, sender.failed) == (1, 1)
+    assert asyncio.get_running_loop().time() == 220.0
+
+
+async def test_what_the_server_refuses_is_given_up(server: _EventServer, sender: EventSender) -> None:
+    server.trouble = [bad_request("no")]
+    sender.put(_action("a"))
+    await sender.drain(10)
+    assert (server.calls, sender.failed) == (["create"], 1)
+
+
+async def test_events_about_a_namespace_that_is_gone_are_given_up_without_a_word(
+    capsys: pytest.CaptureFixture[str], server: _EventServer, sender: EventSender
+) -> None:
     namespace = KINDS["v1", "Namespace"]
     ending = forbidden(EVENTS, "b", "unable to create new content in namespace x because it is being terminated")
     ending.status["details"]["causes"] = [{"reason": "NamespaceTerminating"}]
-
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        server.trouble = [not_found(namespace, "x"), ending, bad_request("no")]
-        for name in "abc":
-            sender.put(_action(name))
-        await sender.drain(10)
-        assert (sender.sent, sender.failed) == (0, 3)
-
-    _run(story)
+    server.trouble = [not_found(namespace, "x"), ending, bad_request("no")]
+    for name in "abc":
+        sender.put(_action(name))
+    await sender.drain(10)
+    assert (sender.sent, sender.failed) == (0, 3)
     assert capsys.readouterr().err.count("Unable to write event") == 1
 
 
-def test_a_failure_that_nobody_thought_of_does_not_stop_the_rest() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        server.trouble = [ZeroDivisionError()]
-        sender.put(_action("a"))
-        await sender.drain(10)
-        sender.put(_action("a"))
-        await sender.drain(10)
-        assert (sender.failed, sender.sent) == (1, 1)
-
-    _run(story)
-
-
-def test_an_event_that_appears_between_patch_and_create_is_patched_after_all() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        server.events["a"] = {}
-        server.trouble = [not_found(EVENTS, "a")]
-        sender.put(_action("a", {"count": 7}))
-        await sender.drain(100)
-        assert server.calls == ["patch", "create", "patch"]
-        assert server.events["a"] == {"count": 7}
-
-    _run(story)
+async def test_a_failure_that_nobody_thought_of_does_not_stop_the_rest(
+    server: _EventServer, sender: EventSender
+) -> None:
+    server.trouble = [ZeroDivisionError()]
+    sender.put(_action("a"))
+    await sender.drain(10)
+    sender.put(_action("a"))
+    await sender.drain(10)
+    assert (sender.failed, sender.sent) == (1, 1)
 
 
-def test_what_there_is_no_room_for_is_dropped_and_counted() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
+async def test_an_event_that_appears_between_patch_and_create_is_patched_after_all(
+    server: _EventServer, sender: EventSender
+) -> None:
+    server.events["a"] = {}
+    server.trouble = [not_found(EVENTS, "a")]
+    sender.put(_action("a", {"count": 7}))
+    await sender.drain(100)
+    assert server.calls == ["patch", "create", "patch"]
+    assert server.events["a"] == {"count": 7}
+
+
+async def test_what_there_is_no_room_for_is_dropped_and_counted(server: _EventServer) -> None:
+    async with sending(server, most_queued=10) as sender:
         server.gate = asyncio.Event()
         assert [sender.put(_action(f"e{index}")) for index in range(12)] == [True] * 10 + [False] * 2
         assert sender.dropped == 2
@@ -165,47 +155,39 @@ def test_what_there_is_no_room_for_is_dropped_and_counted() -> None:
         assert sender.sent == 10
         assert sender.put(_action("later"))
 
-    _run(story, most_queued=10)
-
 
 def _series(server: _EventServer) -> dict[str, int]:
     return {event["reason"]: event.get("series", {}).get("count", 0) for event in server.events.values()}
 
 
-def test_the_scheduler_recorder_reports_and_finishes_series() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        loop = asyncio.get_running_loop()
-        recorder = SeriesRecorder(sender, now=lambda: int(loop.time() * 1e9))
-        task = asyncio.create_task(recorder.run())
-        for _ in range(5):
-            recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "no room", by="default-scheduler")
-        recorder.report(
-            POD, NORMAL, "Scheduled", "Binding", "Successfully assigned default/web to n1", by="default-scheduler"
-        )
-        await asyncio.sleep(1)
-        assert _series(server) == {"FailedScheduling": 2, "Scheduled": 0}
-        await asyncio.sleep(1000)
-        assert _series(server) == {"FailedScheduling": 5, "Scheduled": 0}
-        assert all(event["reportingInstance"].startswith("default-scheduler-") for event in server.events.values())
-        for _ in range(40):
-            recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "still no room", by="default-scheduler")
-            await asyncio.sleep(60)
-        (series,) = [event["series"]["count"] for event in server.events.values() if event["note"] == "still no room"]
-        assert series > 10  # written by a refresh, since the series is not over
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-    _run(story)
+async def test_the_scheduler_recorder_reports_and_finishes_series(server: _EventServer, sender: EventSender) -> None:
+    loop = asyncio.get_running_loop()
+    recorder = SeriesRecorder(sender, now=lambda: int(loop.time() * 1e9))
+    task = asyncio.create_task(recorder.run())
+    for _ in range(5):
+        recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "no room", by="default-scheduler")
+    recorder.report(
+        POD, NORMAL, "Scheduled", "Binding", "Successfully assigned default/web to n1", by="default-scheduler"
+    )
+    await asyncio.sleep(1)
+    assert _series(server) == {"FailedScheduling": 2, "Scheduled": 0}
+    await asyncio.sleep(1000)
+    assert _series(server) == {"FailedScheduling": 5, "Scheduled": 0}
+    assert all(event["reportingInstance"].startswith("default-scheduler-") for event in server.events.values())
+    for _ in range(40):
+        recorder.report(POD, WARNING, "FailedScheduling", "Scheduling", "still no room", by="default-scheduler")
+        await asyncio.sleep(60)
+    (series,) = [event["series"]["count"] for event in server.events.values() if event["note"] == "still no room"]
+    assert series > 10  # written by a refresh, since the series is not over
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
-def test_the_kubelet_recorder_counts() -> None:
-    async def story(server: _EventServer, sender: EventSender) -> None:
-        recorder = CountingRecorder(sender, "kubelet", "n1", now=lambda: 5)
-        for _ in range(3):
-            recorder.report(POD, NORMAL, "Pulled", "Container image already present on machine")
-        recorder.report(POD, NORMAL, "Started", "Started container c")
-        await sender.drain(10)
-        assert {event["reason"]: event["count"] for event in server.events.values()} == {"Pulled": 3, "Started": 1}
-
-    _run(story)
+async def test_the_kubelet_recorder_counts(server: _EventServer, sender: EventSender) -> None:
+    recorder = CountingRecorder(sender, "kubelet", "n1", now=lambda: 5)
+    for _ in range(3):
+        recorder.report(POD, NORMAL, "Pulled", "Container image already present on machine")
+    recorder.report(POD, NORMAL, "Started", "Started container c")
+    await sender.drain(10)
+    assert {event["reason"]: event["count"] for event in server.events.values()} == {"Pulled": 3, "Started": 1}

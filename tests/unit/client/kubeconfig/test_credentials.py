@@ -17,6 +17,8 @@ from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError, unauthorized
 from moorage.model.kinds import KINDS
 
+pytestmark = pytest.mark.real_time
+
 NODES = KINDS["v1", "Node"]
 VERSION = "client.authentication.k8s.io/v1"
 
@@ -118,64 +120,51 @@ print(json.dumps({{"apiVersion": {VERSION!r}, "kind": "ExecCredential", "status"
     return _plugin(script)
 
 
-def test_a_refused_token_is_renewed_once_for_all_who_wait(tmp_path: Path) -> None:
+async def test_a_refused_token_is_renewed_once_for_all_who_wait(tmp_path: Path) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         if asked.headers["authorization"] == "Bearer t2":
             reply.say(200, {"metadata": {"name": "n"}})
         else:
             reply.say(401, unauthorized().status)
 
-    async def main() -> None:
-        async with small_server(answering) as (_, access):
-            client = HttpClient(access._replace(plugin=_counting(tmp_path)))
-            await asyncio.gather(*(client.get(NODES, "n") for _ in range(5)))
-            assert (tmp_path / "runs").read_text() == "2"
-            await client.close()
-
-    asyncio.run(main())
+    async with small_server(answering) as (_, access):
+        client = HttpClient(access._replace(plugin=_counting(tmp_path)))
+        await asyncio.gather(*(client.get(NODES, "n") for _ in range(5)))
+        assert (tmp_path / "runs").read_text() == "2"
+        await client.close()
 
 
-def test_an_expired_token_is_renewed_before_it_is_sent(tmp_path: Path) -> None:
+async def test_an_expired_token_is_renewed_before_it_is_sent(tmp_path: Path) -> None:
     now = 1_000_000_000.0
 
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.say(200, {"metadata": {"name": "n"}})
 
-    async def main() -> None:
-        nonlocal now
-        async with small_server(answering) as (server, access):
-            plugin = _counting(tmp_path, expirationTimestamp="2001-09-09T01:50:00Z")
-            client = HttpClient(access._replace(plugin=plugin), clock=lambda: now)
-            await client.get(NODES, "n")
-            await client.get(NODES, "n")
-            now += 1000
-            await client.get(NODES, "n")
-            assert [asked.headers["authorization"] for asked in server.asked] == ["Bearer t1", "Bearer t1", "Bearer t2"]
-            await client.close()
-
-    asyncio.run(main())
+    async with small_server(answering) as (server, access):
+        plugin = _counting(tmp_path, expirationTimestamp="2001-09-09T01:50:00Z")
+        client = HttpClient(access._replace(plugin=plugin), clock=lambda: now)
+        await client.get(NODES, "n")
+        await client.get(NODES, "n")
+        now += 1000
+        await client.get(NODES, "n")
+        assert [asked.headers["authorization"] for asked in server.asked] == ["Bearer t1", "Bearer t1", "Bearer t2"]
+        await client.close()
 
 
-def test_a_token_that_stays_refused_is_not_asked_for_again_and_again(tmp_path: Path) -> None:
+async def test_a_token_that_stays_refused_is_not_asked_for_again_and_again(tmp_path: Path) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.say(401, unauthorized().status)
 
-    async def main() -> None:
-        async with small_server(answering) as (server, access):
-            client = HttpClient(access._replace(plugin=_counting(tmp_path)))
-            with pytest.raises(ApiError, match="Unauthorized"):
-                await client.get(NODES, "n")
-            assert len(server.asked) == 2
-            await client.close()
-
-    asyncio.run(main())
-
-
-def test_a_plugin_that_fails_makes_the_server_unreachable() -> None:
-    async def main() -> None:
-        client = HttpClient(Access("http://127.0.0.1:1", plugin=_plugin("raise SystemExit(1)"), origin="o"))
-        with pytest.raises(Unreachable, match=r"o: exec: .* failed with exit code 1"):
+    async with small_server(answering) as (server, access):
+        client = HttpClient(access._replace(plugin=_counting(tmp_path)))
+        with pytest.raises(ApiError, match="Unauthorized"):
             await client.get(NODES, "n")
+        assert len(server.asked) == 2
         await client.close()
 
-    asyncio.run(main())
+
+async def test_a_plugin_that_fails_makes_the_server_unreachable() -> None:
+    client = HttpClient(Access("http://127.0.0.1:1", plugin=_plugin("raise SystemExit(1)"), origin="o"))
+    with pytest.raises(Unreachable, match=r"o: exec: .* failed with exit code 1"):
+        await client.get(NODES, "n")
+    await client.close()

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, daemon_set, daemons
 from tests.virtual_nodes import add_node, change_node, taint
-from tests.virtual_time import run_virtual
 
 from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
 from moorage.control.framework.actions import Delete
@@ -41,45 +40,36 @@ def test_expressions_are_counted_where_they_are_compiled() -> None:
         ({"expression": "int(taint.value) > 5"}, "A toleration's expression failed"),
     ],
 )
-def test_taints_that_cannot_be_compared_are_told_once(
+async def test_taints_that_cannot_be_compared_are_told_once(
     toleration: dict[str, Any], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story() -> None:
-        async with daemons(0, gates=ALL_ON) as found:
-            await add_node(found.cluster, "odd", taints=[taint("sla", "none")])
-            await found.create(daemon_set(pod_spec={"tolerations": [toleration]}))
-            assert await found.where() == []
-            await change_node(found.cluster, "odd", {"metadata": {"labels": {"a": "b"}}})
-            await found.cluster.settle(5)
-
-    run_virtual(story())
+    async with daemons(0, gates=ALL_ON) as found:
+        await add_node(found.cluster, "odd", taints=[taint("sla", "none")])
+        await found.create(daemon_set(pod_spec={"tolerations": [toleration]}))
+        assert await found.where() == []
+        await change_node(found.cluster, "odd", {"metadata": {"labels": {"a": "b"}}})
+        await found.cluster.settle(5)
     assert capsys.readouterr().err.count(text) == 1
 
 
-def test_revisions_without_their_label_get_it() -> None:
-    async def story() -> None:
-        async with daemons(1) as found:
-            await found.create(daemon_set(updateStrategy=ON_DELETE))
-            (revision,) = await found.revisions()
-            patch = {"metadata": {"labels": {"controller-revision-hash": None}}}
-            await found.cluster.client.patch(revision.kind, revision.name, "default", patch)
-            await found.cluster.settle(10)
-            (revision,) = await found.revisions()
-            assert revision.view.metadata.labels["controller-revision-hash"] == revision.name
-
-    run_virtual(story())
+async def test_revisions_without_their_label_get_it() -> None:
+    async with daemons(1) as found:
+        await found.create(daemon_set(updateStrategy=ON_DELETE))
+        (revision,) = await found.revisions()
+        patch = {"metadata": {"labels": {"controller-revision-hash": None}}}
+        await found.cluster.client.patch(revision.kind, revision.name, "default", patch)
+        await found.cluster.settle(10)
+        (revision,) = await found.revisions()
+        assert revision.view.metadata.labels["controller-revision-hash"] == revision.name
 
 
-def test_deletions_that_are_refused_are_told() -> None:
-    async def story() -> None:
-        async with daemons(1) as found:
-            await found.create(daemon_set())
-            world: World = found.cluster.manager.world
-            controller = found.cluster.manager.runners[0].controller
-            (said,) = controller.refused("default/agent", Delete(POD, "default", "p"), internal("no"), world)
-            assert said[1:3] == ("Warning", "FailedDelete")
-            assert controller.refused("default/gone", Delete(POD, "default", "p"), internal("no"), world) == ()
-            other = Delete(DAEMON_SET, "default", "p")
-            assert controller.refused("default/agent", other, internal("no"), world) == ()
-
-    run_virtual(story())
+async def test_deletions_that_are_refused_are_told() -> None:
+    async with daemons(1) as found:
+        await found.create(daemon_set())
+        world: World = found.cluster.manager.world
+        controller = found.cluster.manager.runners[0].controller
+        (said,) = controller.refused("default/agent", Delete(POD, "default", "p"), internal("no"), world)
+        assert said[1:3] == ("Warning", "FailedDelete")
+        assert controller.refused("default/gone", Delete(POD, "default", "p"), internal("no"), world) == ()
+        other = Delete(DAEMON_SET, "default", "p")
+        assert controller.refused("default/agent", other, internal("no"), world) == ()

@@ -4,7 +4,6 @@ import asyncio
 
 from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, Daemons, daemon_set, daemons, rolling
 from tests.virtual_nodes import change_node
-from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import PatchType
 from moorage.control.daemon_set.controller import DAEMON_SET
@@ -23,142 +22,115 @@ async def watch_rollout(found: Daemons, seconds: int) -> tuple[int, int]:
     return fewest, most
 
 
-def test_one_after_the_other() -> None:
-    async def story() -> None:
-        async with daemons() as found:
-            await found.create(daemon_set(updateStrategy=rolling(1)))
-            await found.change_image("two", settle=0)
-            assert await watch_rollout(found, 30) == (2, 1)
-            assert await found.images() == ["two"] * 3
-            assert await found.where() == ["n0", "n1", "n2"]
-            status = await found.status()
-            assert (status["updatedNumberScheduled"], status["numberAvailable"]) == (3, 3)
-            assert status["observedGeneration"] == 2
-
-    run_virtual(story())
+async def test_one_after_the_other() -> None:
+    async with daemons() as found:
+        await found.create(daemon_set(updateStrategy=rolling(1)))
+        await found.change_image("two", settle=0)
+        assert await watch_rollout(found, 30) == (2, 1)
+        assert await found.images() == ["two"] * 3
+        assert await found.where() == ["n0", "n1", "n2"]
+        status = await found.status()
+        assert (status["updatedNumberScheduled"], status["numberAvailable"]) == (3, 3)
+        assert status["observedGeneration"] == 2
 
 
-def test_a_second_pod_first() -> None:
-    async def story() -> None:
-        async with daemons() as found:
-            await found.create(daemon_set(updateStrategy=rolling(0, "34%"), minReadySeconds=3))
-            await found.change_image("two", settle=0)
-            fewest, most = await watch_rollout(found, 60)
-            assert fewest >= 3
-            assert most == 2
-            assert await found.images() == ["two"] * 3
-
-    run_virtual(story())
+async def test_a_second_pod_first() -> None:
+    async with daemons() as found:
+        await found.create(daemon_set(updateStrategy=rolling(0, "34%"), minReadySeconds=3))
+        await found.change_image("two", settle=0)
+        fewest, most = await watch_rollout(found, 60)
+        assert fewest >= 3
+        assert most == 2
+        assert await found.images() == ["two"] * 3
 
 
-def test_new_pods_that_do_not_work_stop_it() -> None:
+async def test_new_pods_that_do_not_work_stop_it() -> None:
     def seconds_to_start(pod: object) -> float:
         return float("inf") if pod.view.spec.containers[0].image == "two" else 1.0  # type: ignore[attr-defined]
 
-    async def story() -> None:
-        async with daemons(5, seconds_to_start=seconds_to_start) as found:
-            await found.create(daemon_set(updateStrategy=rolling(2)))
-            await found.change_image("two", settle=60)
-            assert sorted(await found.images()) == ["one"] * 3 + ["two"] * 2
-            await found.change_image("three", settle=60)
-            assert await found.images() == ["three"] * 5
-
-    run_virtual(story())
+    async with daemons(5, seconds_to_start=seconds_to_start) as found:
+        await found.create(daemon_set(updateStrategy=rolling(2)))
+        await found.change_image("two", settle=60)
+        assert sorted(await found.images()) == ["one"] * 3 + ["two"] * 2
+        await found.change_image("three", settle=60)
+        assert await found.images() == ["three"] * 5
 
 
-def test_nothing_moves_until_somebody_deletes() -> None:
-    async def story() -> None:
-        async with daemons() as found:
-            await found.create(daemon_set(updateStrategy=ON_DELETE))
-            await found.change_image("two", settle=30)
-            assert await found.images() == ["one"] * 3
-            assert "updatedNumberScheduled" not in await found.status()
-            await found.cluster.client.delete(POD, (await found.pods())[1].name, "default")
-            await found.cluster.settle(10)
-            assert await found.images() == ["one", "two", "one"]
-            assert (await found.status())["updatedNumberScheduled"] == 1
-
-    run_virtual(story())
+async def test_nothing_moves_until_somebody_deletes() -> None:
+    async with daemons() as found:
+        await found.create(daemon_set(updateStrategy=ON_DELETE))
+        await found.change_image("two", settle=30)
+        assert await found.images() == ["one"] * 3
+        assert "updatedNumberScheduled" not in await found.status()
+        await found.cluster.client.delete(POD, (await found.pods())[1].name, "default")
+        await found.cluster.settle(10)
+        assert await found.images() == ["one", "two", "one"]
+        assert (await found.status())["updatedNumberScheduled"] == 1
 
 
-def test_ready_is_not_yet_available() -> None:
-    async def story() -> None:
-        async with daemons(1) as found:
-            await found.create(daemon_set(minReadySeconds=60), settle=20)
-            status = await found.status()
-            assert (status["numberReady"], status.get("numberAvailable"), status["numberUnavailable"]) == (1, None, 1)
-            await found.cluster.settle(60)
-            status = await found.status()
-            assert (status["numberAvailable"], status.get("numberUnavailable")) == (1, None)
-
-    run_virtual(story())
+async def test_ready_is_not_yet_available() -> None:
+    async with daemons(1) as found:
+        await found.create(daemon_set(minReadySeconds=60), settle=20)
+        status = await found.status()
+        assert (status["numberReady"], status.get("numberAvailable"), status["numberUnavailable"]) == (1, None, 1)
+        await found.cluster.settle(60)
+        status = await found.status()
+        assert (status["numberAvailable"], status.get("numberUnavailable")) == (1, None)
 
 
-def test_revisions_are_counted_kept_and_gone_back_to() -> None:
-    async def story() -> None:
-        async with daemons(1) as found:
-            await found.create(daemon_set(revisionHistoryLimit=2))
-            for image in ("two", "three", "four"):
-                await found.change_image(image, settle=20)
-            revisions = await found.revisions()
-            assert [one.view.revision for one in revisions] == [2, 3, 4]
-            back = revisions[0].raw["data"]
-            assert back["spec"]["template"]["$patch"] == "replace"
-            await found.cluster.client.patch(DAEMON_SET, "agent", "default", back, patch_type=PatchType.STRATEGIC)
-            await found.cluster.settle(20)
-            assert await found.images() == ["two"]
-            again = await found.revisions()
-            assert [one.view.revision for one in again] == [3, 4, 5]
-            assert again[-1].name == revisions[0].name
-
-    run_virtual(story())
+async def test_revisions_are_counted_kept_and_gone_back_to() -> None:
+    async with daemons(1) as found:
+        await found.create(daemon_set(revisionHistoryLimit=2))
+        for image in ("two", "three", "four"):
+            await found.change_image(image, settle=20)
+        revisions = await found.revisions()
+        assert [one.view.revision for one in revisions] == [2, 3, 4]
+        back = revisions[0].raw["data"]
+        assert back["spec"]["template"]["$patch"] == "replace"
+        await found.cluster.client.patch(DAEMON_SET, "agent", "default", back, patch_type=PatchType.STRATEGIC)
+        await found.cluster.settle(20)
+        assert await found.images() == ["two"]
+        again = await found.revisions()
+        assert [one.view.revision for one in again] == [3, 4, 5]
+        assert again[-1].name == revisions[0].name
 
 
-def test_a_name_that_is_taken_makes_another() -> None:
-    async def story() -> None:
-        async with daemons(1) as found:
-            await found.create(daemon_set())
-            (first,) = await found.revisions()
-            await found.cluster.client.delete(DAEMON_SET, "agent", "default", propagation="Orphan")
-            await found.cluster.settle(5)
-            (left,) = await found.revisions()
-            taken = {**left.raw, "metadata": {"name": first.name, "namespace": "default"}, "data": {"other": 1}}
-            await found.cluster.client.delete(left.kind, left.name, "default")
-            await found.cluster.client.create(left.kind, taken, "default")
-            await found.create(daemon_set())
-            assert (await found.status())["collisionCount"] == 1
-            names = {one.name for one in await found.revisions()}
-            assert first.name in names
-            assert len(names) == 2
-
-    run_virtual(story())
+async def test_a_name_that_is_taken_makes_another() -> None:
+    async with daemons(1) as found:
+        await found.create(daemon_set())
+        (first,) = await found.revisions()
+        await found.cluster.client.delete(DAEMON_SET, "agent", "default", propagation="Orphan")
+        await found.cluster.settle(5)
+        (left,) = await found.revisions()
+        taken = {**left.raw, "metadata": {"name": first.name, "namespace": "default"}, "data": {"other": 1}}
+        await found.cluster.client.delete(left.kind, left.name, "default")
+        await found.cluster.client.create(left.kind, taken, "default")
+        await found.create(daemon_set())
+        assert (await found.status())["collisionCount"] == 1
+        names = {one.name for one in await found.revisions()}
+        assert first.name in names
+        assert len(names) == 2
 
 
-def test_equal_revisions_become_one() -> None:
-    async def story() -> None:
-        async with daemons(1) as found:
-            await found.create(daemon_set(updateStrategy=ON_DELETE))
-            (first,) = await found.revisions()
-            labels = {**first.raw["metadata"]["labels"], "controller-revision-hash": "other"}
-            metadata = {"name": "agent-other", "namespace": "default", "labels": labels}
-            twin = {**first.raw, "metadata": {**metadata, "ownerReferences": first.raw["metadata"]["ownerReferences"]}}
-            await found.cluster.client.create(first.kind, {**twin, "revision": 7}, "default")
-            await found.cluster.settle(10)
-            (left,) = await found.revisions()
-            assert left.name == "agent-other"
-            assert (await found.pods())[0].view.metadata.labels["controller-revision-hash"] == "other"
-
-    run_virtual(story())
+async def test_equal_revisions_become_one() -> None:
+    async with daemons(1) as found:
+        await found.create(daemon_set(updateStrategy=ON_DELETE))
+        (first,) = await found.revisions()
+        labels = {**first.raw["metadata"]["labels"], "controller-revision-hash": "other"}
+        metadata = {"name": "agent-other", "namespace": "default", "labels": labels}
+        twin = {**first.raw, "metadata": {**metadata, "ownerReferences": first.raw["metadata"]["ownerReferences"]}}
+        await found.cluster.client.create(first.kind, {**twin, "revision": 7}, "default")
+        await found.cluster.settle(10)
+        (left,) = await found.revisions()
+        assert left.name == "agent-other"
+        assert (await found.pods())[0].view.metadata.labels["controller-revision-hash"] == "other"
 
 
-def test_a_restart_in_the_middle_changes_nothing() -> None:
-    async def story() -> None:
-        async with daemons(4) as found:
-            await found.create(daemon_set(updateStrategy=rolling(1)))
-            await found.change_image("two", settle=3)
-            await found.cluster.restart()
-            await change_node(found.cluster, "n3", {"metadata": {"labels": {"a": "b"}}})
-            await found.cluster.settle(40)
-            assert await found.images() == ["two"] * 4
-
-    run_virtual(story())
+async def test_a_restart_in_the_middle_changes_nothing() -> None:
+    async with daemons(4) as found:
+        await found.create(daemon_set(updateStrategy=rolling(1)))
+        await found.change_image("two", settle=3)
+        await found.cluster.restart()
+        await change_node(found.cluster, "n3", {"metadata": {"labels": {"a": "b"}}})
+        await found.cluster.settle(40)
+        assert await found.images() == ["two"] * 4

@@ -1,14 +1,15 @@
 """Nodes that fall silent, come back, are told to take no pods; in virtual time with the real API server."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
 from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import LEASE, NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual, time_of_day
+from tests.virtual_time import time_of_day
 
 from moorage.control.framework.pods_of import time_text
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
@@ -73,66 +74,64 @@ class Nodes:
         self.kill(*list(self._hearts))
 
 
-def play(story: Callable[[Nodes], Awaitable[None]]) -> VirtualCluster:
+@asynccontextmanager
+async def running() -> AsyncIterator[Nodes]:
     kept: list[VirtualCluster] = []
 
     def make() -> list[NodeLifecycleController]:
         metrics = kept[0].metrics if kept else Metrics()
         return [NodeLifecycleController(controller_context(metrics=metrics))]
 
-    async def main() -> None:
-        async with VirtualCluster.running(make) as cluster:
-            kept.append(cluster)
-            await cluster.restart()
-            nodes = Nodes(cluster)
-            try:
-                await story(nodes)
-            finally:
-                nodes.stop()
-
-    run_virtual(main())
-    return kept[0]
+    async with VirtualCluster.running(make) as cluster:
+        kept.append(cluster)
+        await cluster.restart()
+        nodes = Nodes(cluster)
+        try:
+            yield nodes
+        finally:
+            nodes.stop()
 
 
-def test_a_node_that_beats_is_left_alone() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a", "b"])
-        await nodes.cluster.settle(1)
-        before = (await nodes.cluster.client.get(NODE, "a")).revision
-        await nodes.cluster.settle(10_000)
-        assert (await nodes.cluster.client.get(NODE, "a")).revision == before
+@pytest.fixture
+def nodes() -> AbstractAsyncContextManager[Nodes]:
+    return running()
 
-    cluster = play(story)
+
+async def test_a_node_that_beats_is_left_alone(nodes: Nodes) -> None:
+    await nodes.start(["a", "b"])
+    await nodes.cluster.settle(1)
+    before = (await nodes.cluster.client.get(NODE, "a")).revision
+    await nodes.cluster.settle(10_000)
+    assert (await nodes.cluster.client.get(NODE, "a")).revision == before
+    cluster = nodes.cluster
     assert cluster.reasons() == ["RegisteredNode", "RegisteredNode"]
     assert cluster.events[0].message == "Node a event: Registered Node a in Controller"
 
 
-def test_a_silent_node_becomes_unknown_and_its_pods_are_not_ready() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a", "b"])
-        ready = [{"type": "Ready", "status": "True", "reason": "Kept"}]
-        await nodes.cluster.client.create(POD, pod("p", "a"))
-        await nodes.cluster.client.patch(POD, "p", "default", {"status": {"conditions": ready}}, subresource="status")
-        await nodes.cluster.settle(30)
-        nodes.kill("a")
-        await nodes.cluster.settle(39)
-        assert await nodes.taints("a") == set()
-        await nodes.cluster.settle(22)
-        found = await nodes.cluster.client.get(NODE, "a")
-        told = {one.type: (one.status, one.reason, one.message) for one in found.view.status.conditions}
-        silent = ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
-        assert told == dict.fromkeys(("MemoryPressure", "DiskPressure", "PIDPressure", "Ready"), silent)
-        assert await nodes.taints("a") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
-        assert all(one.timeAdded for one in found.view.spec.taints)
-        pod_found = (await nodes.cluster.client.get(POD, "p", "default")).view
-        assert [(one.status, one.reason) for one in pod_found.status.conditions if one.type == "Ready"] == [
-            ("False", "Kept")
-        ]
-        await nodes.revive("a")
-        await nodes.cluster.settle(1)
-        assert await nodes.taints("a") == set()
-
-    cluster = play(story)
+async def test_a_silent_node_becomes_unknown_and_its_pods_are_not_ready(nodes: Nodes) -> None:
+    await nodes.start(["a", "b"])
+    ready = [{"type": "Ready", "status": "True", "reason": "Kept"}]
+    await nodes.cluster.client.create(POD, pod("p", "a"))
+    await nodes.cluster.client.patch(POD, "p", "default", {"status": {"conditions": ready}}, subresource="status")
+    await nodes.cluster.settle(30)
+    nodes.kill("a")
+    await nodes.cluster.settle(39)
+    assert await nodes.taints("a") == set()
+    await nodes.cluster.settle(22)
+    found = await nodes.cluster.client.get(NODE, "a")
+    told = {one.type: (one.status, one.reason, one.message) for one in found.view.status.conditions}
+    silent = ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
+    assert told == dict.fromkeys(("MemoryPressure", "DiskPressure", "PIDPressure", "Ready"), silent)
+    assert await nodes.taints("a") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
+    assert all(one.timeAdded for one in found.view.spec.taints)
+    pod_found = (await nodes.cluster.client.get(POD, "p", "default")).view
+    assert [(one.status, one.reason) for one in pod_found.status.conditions if one.type == "Ready"] == [
+        ("False", "Kept")
+    ]
+    await nodes.revive("a")
+    await nodes.cluster.settle(1)
+    assert await nodes.taints("a") == set()
+    cluster = nodes.cluster
     assert [(one.reason, one.message) for one in cluster.events if one.involved["name"] in ("a", "p")][1:] == [
         ("NodeNotReady", "Node a status is now: NodeNotReady"),
         ("NodeNotReady", "Node is not ready"),
@@ -141,39 +140,34 @@ def test_a_silent_node_becomes_unknown_and_its_pods_are_not_ready() -> None:
     assert evictions in cluster.metrics.render()[0].decode()
 
 
-def test_a_node_that_never_says_anything_is_given_a_minute() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a"])
-        await nodes.cluster.client.create(NODE, node("mute"))
-        await nodes.cluster.settle(55)
-        assert await nodes.taints("mute") == set()
-        await nodes.cluster.settle(12)
-        found = await nodes.cluster.client.get(NODE, "mute")
-        told = {(one.type, one.status, one.reason, one.message) for one in found.view.status.conditions}
-        assert ("Ready", "Unknown", "NodeStatusNeverUpdated", "Kubelet never posted node status.") in told
-        assert await nodes.taints("mute") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
-
-    assert "NodeNotReady" not in play(story).reasons()
+async def test_a_node_that_never_says_anything_is_given_a_minute(nodes: Nodes) -> None:
+    await nodes.start(["a"])
+    await nodes.cluster.client.create(NODE, node("mute"))
+    await nodes.cluster.settle(55)
+    assert await nodes.taints("mute") == set()
+    await nodes.cluster.settle(12)
+    found = await nodes.cluster.client.get(NODE, "mute")
+    told = {(one.type, one.status, one.reason, one.message) for one in found.view.status.conditions}
+    assert ("Ready", "Unknown", "NodeStatusNeverUpdated", "Kubelet never posted node status.") in told
+    assert await nodes.taints("mute") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
+    assert "NodeNotReady" not in nodes.cluster.reasons()
 
 
-def test_a_node_that_says_it_is_not_ready() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a", "b"])
-        await nodes.cluster.settle(10)
-        await nodes.report("a", Ready="False")
-        await nodes.cluster.settle(10)
-        assert await nodes.taints("a") == {("not-ready", "NoSchedule"), ("not-ready", "NoExecute")}
-        nodes.kill("a")
-        await nodes.cluster.settle(66)
-        assert await nodes.taints("a") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
-        await nodes.report("a", Ready="False")
-        await nodes.cluster.settle(1)
-        assert await nodes.taints("a") == {("not-ready", "NoSchedule"), ("not-ready", "NoExecute")}
-        await nodes.report("a")
-        await nodes.cluster.settle(1)
-        assert await nodes.taints("a") == set()
-
-    play(story)
+async def test_a_node_that_says_it_is_not_ready(nodes: Nodes) -> None:
+    await nodes.start(["a", "b"])
+    await nodes.cluster.settle(10)
+    await nodes.report("a", Ready="False")
+    await nodes.cluster.settle(10)
+    assert await nodes.taints("a") == {("not-ready", "NoSchedule"), ("not-ready", "NoExecute")}
+    nodes.kill("a")
+    await nodes.cluster.settle(66)
+    assert await nodes.taints("a") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
+    await nodes.report("a", Ready="False")
+    await nodes.cluster.settle(1)
+    assert await nodes.taints("a") == {("not-ready", "NoSchedule"), ("not-ready", "NoExecute")}
+    await nodes.report("a")
+    await nodes.cluster.settle(1)
+    assert await nodes.taints("a") == set()
 
 
 @pytest.mark.parametrize(
@@ -185,139 +179,113 @@ def test_a_node_that_says_it_is_not_ready() -> None:
         ("NetworkUnavailable", "network-unavailable"),
     ],
 )
-def test_conditions_become_taints_and_other_taints_stay(condition: str, key: str) -> None:
-    async def story(nodes: Nodes) -> None:
-        mine = [taint("mine", "1", "NoSchedule"), taint("mine", "2", "NoExecute")]
-        await nodes.start(["a"], spec={"taints": mine})
-        await nodes.report("a", **{condition: "True"})
-        await nodes.cluster.settle(1)
-        assert await nodes.taints("a") == {("mine", "NoSchedule"), ("mine", "NoExecute"), (key, "NoSchedule")}
-        await nodes.report("a", **{condition: "False"})
-        await nodes.cluster.settle(1)
-        assert await nodes.taints("a") == {("mine", "NoSchedule"), ("mine", "NoExecute")}
-
-    play(story)
+async def test_conditions_become_taints_and_other_taints_stay(condition: str, key: str, nodes: Nodes) -> None:
+    mine = [taint("mine", "1", "NoSchedule"), taint("mine", "2", "NoExecute")]
+    await nodes.start(["a"], spec={"taints": mine})
+    await nodes.report("a", **{condition: "True"})
+    await nodes.cluster.settle(1)
+    assert await nodes.taints("a") == {("mine", "NoSchedule"), ("mine", "NoExecute"), (key, "NoSchedule")}
+    await nodes.report("a", **{condition: "False"})
+    await nodes.cluster.settle(1)
+    assert await nodes.taints("a") == {("mine", "NoSchedule"), ("mine", "NoExecute")}
 
 
-def test_unschedulable_and_labels() -> None:
-    async def story(nodes: Nodes) -> None:
-        labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64", "beta.kubernetes.io/arch": "amd64"}
-        await nodes.cluster.client.create(NODE, node("a", metadata={"labels": labels}, spec={"unschedulable": True}))
-        await nodes.cluster.settle(1)
-        found = await nodes.cluster.client.get(NODE, "a")
-        assert found.view.metadata.labels["beta.kubernetes.io/arch"] == "arm64"
-        assert found.view.metadata.labels["beta.kubernetes.io/os"] == "linux"
-        assert await nodes.taints("a") == {("unschedulable", "NoSchedule")}
-        await nodes.cluster.client.patch(NODE, "a", "", {"spec": {"unschedulable": None}})
-        await nodes.cluster.settle(1)
-        assert await nodes.taints("a") == set()
-
-    play(story)
+async def test_unschedulable_and_labels(nodes: Nodes) -> None:
+    labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64", "beta.kubernetes.io/arch": "amd64"}
+    await nodes.cluster.client.create(NODE, node("a", metadata={"labels": labels}, spec={"unschedulable": True}))
+    await nodes.cluster.settle(1)
+    found = await nodes.cluster.client.get(NODE, "a")
+    assert found.view.metadata.labels["beta.kubernetes.io/arch"] == "arm64"
+    assert found.view.metadata.labels["beta.kubernetes.io/os"] == "linux"
+    assert await nodes.taints("a") == {("unschedulable", "NoSchedule")}
+    await nodes.cluster.client.patch(NODE, "a", "", {"spec": {"unschedulable": None}})
+    await nodes.cluster.settle(1)
+    assert await nodes.taints("a") == set()
 
 
-def test_nodes_of_a_zone_are_emptied_one_by_one() -> None:
-    async def story(nodes: Nodes) -> None:
-        names = [f"n{index}" for index in range(20)]
-        await nodes.start(names)
-        await nodes.cluster.settle(22)
-        nodes.kill(*names[:5])
-        await nodes.cluster.settle(60)
-        sizes = []
-        for _ in range(6):
-            sizes.append(len(await nodes.evicting()))
-            await nodes.cluster.settle(10)
-        assert sizes == [1, 2, 3, 4, 5, 5]
-
-    play(story)
+async def test_nodes_of_a_zone_are_emptied_one_by_one(nodes: Nodes) -> None:
+    names = [f"n{index}" for index in range(20)]
+    await nodes.start(names)
+    await nodes.cluster.settle(22)
+    nodes.kill(*names[:5])
+    await nodes.cluster.settle(60)
+    sizes = []
+    for _ in range(6):
+        sizes.append(len(await nodes.evicting()))
+        await nodes.cluster.settle(10)
+    assert sizes == [1, 2, 3, 4, 5, 5]
 
 
-def test_a_small_zone_of_which_most_is_down_is_not_emptied_at_all() -> None:
-    async def story(nodes: Nodes) -> None:
-        names = [f"n{index}" for index in range(10)]
-        await nodes.start(names)
-        await nodes.cluster.settle(22)
-        nodes.kill(*names[:6])
-        await nodes.cluster.settle(1000)
-        assert await nodes.evicting() == set()
-        for name in names[:2]:
-            await nodes.revive(name)
-        await nodes.cluster.settle(100)
-        assert await nodes.evicting() == set(names[2:6])
-
-    play(story)
+async def test_a_small_zone_of_which_most_is_down_is_not_emptied_at_all(nodes: Nodes) -> None:
+    names = [f"n{index}" for index in range(10)]
+    await nodes.start(names)
+    await nodes.cluster.settle(22)
+    nodes.kill(*names[:6])
+    await nodes.cluster.settle(1000)
+    assert await nodes.evicting() == set()
+    for name in names[:2]:
+        await nodes.revive(name)
+    await nodes.cluster.settle(100)
+    assert await nodes.evicting() == set(names[2:6])
 
 
-def test_a_large_zone_of_which_most_is_down_is_emptied_slowly() -> None:
-    async def story(nodes: Nodes) -> None:
-        names = [f"n{index}" for index in range(60)]
-        await nodes.start(names)
-        await nodes.cluster.settle(22)
-        nodes.kill(*names[:40])
-        await nodes.cluster.settle(560)
-        assert 4 <= len(await nodes.evicting()) <= 6
-
-    play(story)
+async def test_a_large_zone_of_which_most_is_down_is_emptied_slowly(nodes: Nodes) -> None:
+    names = [f"n{index}" for index in range(60)]
+    await nodes.start(names)
+    await nodes.cluster.settle(22)
+    nodes.kill(*names[:40])
+    await nodes.cluster.settle(560)
+    assert 4 <= len(await nodes.evicting()) <= 6
 
 
-def test_if_everything_is_down_it_is_rather_us_who_are_cut_off() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a1", "a2"], "a")
-        await nodes.start(["b1", "b2"], "b")
-        await nodes.cluster.settle(22)
-        nodes.kill("a1")
-        await nodes.cluster.settle(70)
-        assert await nodes.evicting() == {"a1"}
-        nodes.kill("a2", "b1", "b2")
-        await nodes.cluster.settle(1000)
-        assert await nodes.evicting() == set()
-        assert await nodes.taints("b1") == {("unreachable", "NoSchedule")}
-        await nodes.revive("b1")
-        await nodes.cluster.settle(100)
-        assert await nodes.evicting() == {"a1", "a2", "b2"}
-
-    play(story)
+async def test_if_everything_is_down_it_is_rather_us_who_are_cut_off(nodes: Nodes) -> None:
+    await nodes.start(["a1", "a2"], "a")
+    await nodes.start(["b1", "b2"], "b")
+    await nodes.cluster.settle(22)
+    nodes.kill("a1")
+    await nodes.cluster.settle(70)
+    assert await nodes.evicting() == {"a1"}
+    nodes.kill("a2", "b1", "b2")
+    await nodes.cluster.settle(1000)
+    assert await nodes.evicting() == set()
+    assert await nodes.taints("b1") == {("unreachable", "NoSchedule")}
+    await nodes.revive("b1")
+    await nodes.cluster.settle(100)
+    assert await nodes.evicting() == {"a1", "a2", "b2"}
 
 
-def test_a_whole_zone_that_is_down_is_emptied_if_others_are_not() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a1", "a2"], "a")
-        await nodes.start(["b1"], "b")
-        await nodes.cluster.settle(22)
-        nodes.kill("a1", "a2")
-        await nodes.cluster.settle(100)
-        assert await nodes.evicting() == {"a1", "a2"}
-
-    play(story)
+async def test_a_whole_zone_that_is_down_is_emptied_if_others_are_not(nodes: Nodes) -> None:
+    await nodes.start(["a1", "a2"], "a")
+    await nodes.start(["b1"], "b")
+    await nodes.cluster.settle(22)
+    nodes.kill("a1", "a2")
+    await nodes.cluster.settle(100)
+    assert await nodes.evicting() == {"a1", "a2"}
 
 
-def test_silence_while_the_controller_slept_proves_nothing() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a", "b"])
-        await nodes.cluster.settle(22)
-        await nodes.cluster.stop()
-        nodes.kill("a")
-        await nodes.cluster.settle(1000)
-        await nodes.cluster.start()
-        await nodes.cluster.settle(45)
-        assert await nodes.taints("a") == set()
-        await nodes.cluster.settle(15)
-        assert await nodes.evicting() == {"a"}
-        await nodes.cluster.restart()
-        await nodes.cluster.settle(5)
-        assert await nodes.evicting() == {"a"}
-
-    play(story)
+async def test_silence_while_the_controller_slept_proves_nothing(nodes: Nodes) -> None:
+    await nodes.start(["a", "b"])
+    await nodes.cluster.settle(22)
+    await nodes.cluster.stop()
+    nodes.kill("a")
+    await nodes.cluster.settle(1000)
+    await nodes.cluster.start()
+    await nodes.cluster.settle(45)
+    assert await nodes.taints("a") == set()
+    await nodes.cluster.settle(15)
+    assert await nodes.evicting() == {"a"}
+    await nodes.cluster.restart()
+    await nodes.cluster.settle(5)
+    assert await nodes.evicting() == {"a"}
 
 
-def test_a_node_that_is_removed_is_reported() -> None:
-    async def story(nodes: Nodes) -> None:
-        await nodes.start(["a"])
-        await nodes.cluster.settle(1)
-        nodes.kill("a")
-        await nodes.cluster.client.delete(NODE, "a")
-        await nodes.cluster.settle(1)
-
-    cluster = play(story)
+async def test_a_node_that_is_removed_is_reported(nodes: Nodes) -> None:
+    await nodes.start(["a"])
+    await nodes.cluster.settle(1)
+    nodes.kill("a")
+    await nodes.cluster.client.delete(NODE, "a")
+    await nodes.cluster.settle(1)
+    cluster = nodes.cluster
     assert [one.message for one in cluster.events] == [
         "Node a event: Registered Node a in Controller",
         "Node a event: Removing Node a from Controller",

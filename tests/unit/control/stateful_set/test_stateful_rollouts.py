@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.control.stateful_set.stateful_sets import numbered, stateful_set
 from tests.unit.control.workloads import pod, ready, seen
-from tests.virtual_time import BASE, run_virtual
+from tests.virtual_time import BASE
 
 from moorage.client.protocol import PatchType
 from moorage.control.framework.pods_of import POD
@@ -15,103 +15,84 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.workload import StatefulSet
 
 
-def test_from_the_highest_number_down() -> None:
-    async def story() -> None:
-        async with numbered(seconds_to_start=lambda pod: 5, seconds_to_stop=5) as found:
-            await found.create(stateful_set())
-            old = (await found.status())["currentRevision"]
-            await found.change_image("two", settle=8)
-            assert await found.images() == ["one", "one", "two"]
-            status = await found.status()
-            assert (status["currentRevision"], status["updatedReplicas"], status["currentReplicas"]) == (old, 1, 2)
-            assert status["updateRevision"] != old
-            await found.cluster.settle(60)
-            assert await found.images() == ["two"] * 3
-            status = await found.status()
-            assert status["currentRevision"] == status["updateRevision"] != old
-            assert (status["updatedReplicas"], status["currentReplicas"]) == (3, 3)
-
-    run_virtual(story())
+async def test_from_the_highest_number_down() -> None:
+    async with numbered(seconds_to_start=lambda pod: 5, seconds_to_stop=5) as found:
+        await found.create(stateful_set())
+        old = (await found.status())["currentRevision"]
+        await found.change_image("two", settle=8)
+        assert await found.images() == ["one", "one", "two"]
+        status = await found.status()
+        assert (status["currentRevision"], status["updatedReplicas"], status["currentReplicas"]) == (old, 1, 2)
+        assert status["updateRevision"] != old
+        await found.cluster.settle(60)
+        assert await found.images() == ["two"] * 3
+        status = await found.status()
+        assert status["currentRevision"] == status["updateRevision"] != old
+        assert (status["updatedReplicas"], status["currentReplicas"]) == (3, 3)
 
 
-def test_below_the_partition_pods_stay_old_even_if_they_are_made_anew() -> None:
-    async def story() -> None:
-        async with numbered() as found:
-            await found.create(stateful_set(updateStrategy={"rollingUpdate": {"partition": 2}}))
-            await found.change_image("two", settle=60)
-            assert await found.images() == ["one", "one", "two"]
-            await found.cluster.client.delete(POD, "web-0", "default")
-            await found.cluster.settle(20)
-            assert await found.images() == ["one", "one", "two"]
-            await found.change({"updateStrategy": {"rollingUpdate": {"partition": 0}}}, settle=60)
-            assert await found.images() == ["two"] * 3
-
-    run_virtual(story())
+async def test_below_the_partition_pods_stay_old_even_if_they_are_made_anew() -> None:
+    async with numbered() as found:
+        await found.create(stateful_set(updateStrategy={"rollingUpdate": {"partition": 2}}))
+        await found.change_image("two", settle=60)
+        assert await found.images() == ["one", "one", "two"]
+        await found.cluster.client.delete(POD, "web-0", "default")
+        await found.cluster.settle(20)
+        assert await found.images() == ["one", "one", "two"]
+        await found.change({"updateStrategy": {"rollingUpdate": {"partition": 0}}}, settle=60)
+        assert await found.images() == ["two"] * 3
 
 
-def test_nothing_moves_until_somebody_deletes() -> None:
-    async def story() -> None:
-        async with numbered() as found:
-            await found.create(stateful_set(updateStrategy={"type": "OnDelete"}))
-            await found.change_image("two", settle=60)
-            assert await found.images() == ["one"] * 3
-            await found.cluster.client.delete(POD, "web-1", "default")
-            await found.cluster.settle(20)
-            assert await found.images() == ["one", "two", "one"]
-
-    run_virtual(story())
+async def test_nothing_moves_until_somebody_deletes() -> None:
+    async with numbered() as found:
+        await found.create(stateful_set(updateStrategy={"type": "OnDelete"}))
+        await found.change_image("two", settle=60)
+        assert await found.images() == ["one"] * 3
+        await found.cluster.client.delete(POD, "web-1", "default")
+        await found.cluster.settle(20)
+        assert await found.images() == ["one", "two", "one"]
 
 
-def test_the_same_template_written_in_another_way_is_no_new_revision() -> None:
+async def test_the_same_template_written_in_another_way_is_no_new_revision() -> None:
     """As clients do that send back what they have read: nulls, empty objects, another way to write a quantity."""
-
-    async def story() -> None:
-        async with numbered() as found:
-            await found.create(stateful_set(replicas=2))
-            before = [pod.uid for pod in await found.pods()]
-            again: list[dict[str, Any]] = [
-                {"op": "add", "path": "/spec/template/metadata/creationTimestamp", "value": None},
-                {"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": {}},
-                {"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {}},
-            ]
-            await found.cluster.client.patch(STATEFUL_SET, "web", "default", again, patch_type=PatchType.JSON)
-            await found.cluster.settle(30)
-            assert [pod.uid for pod in await found.pods()] == before
-            assert [one.view.revision for one in await found.revisions()] == [1]
-            await found.change_image("two")
-            assert await found.images() == ["two", "two"]
-            assert [one.view.revision for one in await found.revisions()] == [1, 2]
-
-    run_virtual(story())
+    async with numbered() as found:
+        await found.create(stateful_set(replicas=2))
+        before = [pod.uid for pod in await found.pods()]
+        again: list[dict[str, Any]] = [
+            {"op": "add", "path": "/spec/template/metadata/creationTimestamp", "value": None},
+            {"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": {}},
+            {"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {}},
+        ]
+        await found.cluster.client.patch(STATEFUL_SET, "web", "default", again, patch_type=PatchType.JSON)
+        await found.cluster.settle(30)
+        assert [pod.uid for pod in await found.pods()] == before
+        assert [one.view.revision for one in await found.revisions()] == [1]
+        await found.change_image("two")
+        assert await found.images() == ["two", "two"]
+        assert [one.view.revision for one in await found.revisions()] == [1, 2]
 
 
-def test_back_to_an_earlier_revision() -> None:
-    async def story() -> None:
-        async with numbered() as found:
-            await found.create(stateful_set(replicas=1, revisionHistoryLimit=1))
-            for image in ("two", "three", "four"):
-                await found.change_image(image)
-            revisions = await found.revisions()
-            assert [one.view.revision for one in revisions] == [3, 4]
-            back = revisions[0].raw["data"]
-            await found.cluster.client.patch(STATEFUL_SET, "web", "default", back, patch_type=PatchType.STRATEGIC)
-            await found.cluster.settle(30)
-            assert await found.images() == ["three"]
-            assert [one.view.revision for one in await found.revisions()] == [4, 5]
-
-    run_virtual(story())
+async def test_back_to_an_earlier_revision() -> None:
+    async with numbered() as found:
+        await found.create(stateful_set(replicas=1, revisionHistoryLimit=1))
+        for image in ("two", "three", "four"):
+            await found.change_image(image)
+        revisions = await found.revisions()
+        assert [one.view.revision for one in revisions] == [3, 4]
+        back = revisions[0].raw["data"]
+        await found.cluster.client.patch(STATEFUL_SET, "web", "default", back, patch_type=PatchType.STRATEGIC)
+        await found.cluster.settle(30)
+        assert await found.images() == ["three"]
+        assert [one.view.revision for one in await found.revisions()] == [4, 5]
 
 
-def test_a_restart_in_the_middle_changes_nothing() -> None:
-    async def story() -> None:
-        async with numbered() as found:
-            await found.create(stateful_set())
-            await found.change_image("two", settle=3)
-            await found.cluster.restart()
-            await found.cluster.settle(60)
-            assert await found.images() == ["two"] * 3
-
-    run_virtual(story())
+async def test_a_restart_in_the_middle_changes_nothing() -> None:
+    async with numbered() as found:
+        await found.create(stateful_set())
+        await found.change_image("two", settle=3)
+        await found.cluster.restart()
+        await found.cluster.settle(60)
+        assert await found.images() == ["two"] * 3
 
 
 @pytest.mark.parametrize(

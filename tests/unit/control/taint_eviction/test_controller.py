@@ -1,13 +1,13 @@
 """Pods leave tainted nodes at once, in time or never; all of it in virtual time with the real API server."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
 from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual
 
 from moorage.control.taint_eviction.controller import TaintEvictionController
 from moorage.model.gates import GateSet, default_gates, gates_from, parse_feature_gates
@@ -21,10 +21,9 @@ def gates_of(text: str) -> GateSet:
     return gates_from(parse_feature_gates(text)) if text else default_gates()
 
 
-def play(
-    story: Callable[[VirtualCluster], Awaitable[None]], gates: str = ALL_ON, manager_gates: str | None = None
-) -> VirtualCluster:
-    """A story in a cluster; the controller manager may have other gates than the API server."""
+@asynccontextmanager
+async def running(gates: str = ALL_ON, manager_gates: str | None = None) -> AsyncIterator[VirtualCluster]:
+    """A cluster with the taint eviction controller; the controller manager may have other gates than the API server."""
     own = gates_of(gates if manager_gates is None else manager_gates)
     kept: list[VirtualCluster] = []
 
@@ -32,14 +31,15 @@ def play(
         metrics = kept[0].metrics if kept else Metrics()
         return [TaintEvictionController(controller_context(own, metrics))]
 
-    async def main() -> None:
-        async with VirtualCluster.running(make, gates=gates_of(gates)) as cluster:
-            kept.append(cluster)
-            await cluster.restart()  # with the cluster's own metrics
-            await story(cluster)
+    async with VirtualCluster.running(make, gates=gates_of(gates)) as cluster:
+        kept.append(cluster)
+        await cluster.restart()  # with the cluster's own metrics
+        yield cluster
 
-    run_virtual(main())
-    return kept[0]
+
+@pytest.fixture
+def cluster() -> AbstractAsyncContextManager[VirtualCluster]:
+    return running()
 
 
 async def names(cluster: VirtualCluster) -> set[str]:
@@ -60,25 +60,21 @@ def value_of(cluster: VirtualCluster, name: str) -> float:
     return float(next(line.split()[-1] for line in lines if line.startswith(name + " ")))
 
 
-def test_at_once_with_condition_event_and_metrics() -> None:
+async def test_at_once_with_condition_event_and_metrics(cluster: VirtualCluster) -> None:
     seen: list[Raw] = []
-
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n"))
-        stays = pod("stays", "n", tolerates("gone"))
-        leaves = pod("leaves", "n", metadata={"finalizers": ["example.com/wait"]})
-        await cluster.client.create(POD, stays)
-        await cluster.client.create(POD, leaves)
-        await cluster.settle()
-        await set_taints(cluster, "n", taint("gone"))
-        await cluster.settle()
-        seen.append((await cluster.client.get(POD, "leaves", "default")).raw)
-        await cluster.settle(1000)
-        assert await names(cluster) == {"leaves", "stays"}
-        assert value_of(cluster, "taint_eviction_controller_pod_deletions_total") == 1
-        assert value_of(cluster, "taint_eviction_controller_pod_deletion_duration_seconds_count") == 1
-
-    cluster = play(story)
+    await cluster.client.create(NODE, node("n"))
+    stays = pod("stays", "n", tolerates("gone"))
+    leaves = pod("leaves", "n", metadata={"finalizers": ["example.com/wait"]})
+    await cluster.client.create(POD, stays)
+    await cluster.client.create(POD, leaves)
+    await cluster.settle()
+    await set_taints(cluster, "n", taint("gone"))
+    await cluster.settle()
+    seen.append((await cluster.client.get(POD, "leaves", "default")).raw)
+    await cluster.settle(1000)
+    assert await names(cluster) == {"leaves", "stays"}
+    assert value_of(cluster, "taint_eviction_controller_pod_deletions_total") == 1
+    assert value_of(cluster, "taint_eviction_controller_pod_deletion_duration_seconds_count") == 1
     assert seen[0]["metadata"]["deletionTimestamp"]
     condition = next(one for one in seen[0]["status"]["conditions"] if one["type"] == "DisruptionTarget")
     assert condition["status"] == "True"
@@ -91,142 +87,120 @@ def test_at_once_with_condition_event_and_metrics() -> None:
     assert cluster.events[0].involved["uid"] == seen[0]["metadata"]["uid"]
 
 
-def test_in_time_and_not_before() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n"))
-        for seconds in (5, 30):
-            await cluster.client.create(POD, pod(f"p{seconds}", "n", tolerates("gone", tolerationSeconds=seconds)))
-        await cluster.settle(100)
-        await set_taints(cluster, "n", taint("gone"))
-        await cluster.settle(4.9)
-        assert await names(cluster) == {"p5", "p30"}
-        await cluster.settle(2)
-        assert await names(cluster) == {"p30"}
-        await cluster.settle(23)
-        assert await names(cluster) == {"p30"}
-        await cluster.settle(2)
-        assert await names(cluster) == set()
-
-    play(story)
+async def test_in_time_and_not_before(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n"))
+    for seconds in (5, 30):
+        await cluster.client.create(POD, pod(f"p{seconds}", "n", tolerates("gone", tolerationSeconds=seconds)))
+    await cluster.settle(100)
+    await set_taints(cluster, "n", taint("gone"))
+    await cluster.settle(4.9)
+    assert await names(cluster) == {"p5", "p30"}
+    await cluster.settle(2)
+    assert await names(cluster) == {"p30"}
+    await cluster.settle(23)
+    assert await names(cluster) == {"p30"}
+    await cluster.settle(2)
+    assert await names(cluster) == set()
 
 
-def test_timers_survive_a_restart_though_kubectl_writes_no_time() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n"))
-        await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
+async def test_timers_survive_a_restart_though_kubectl_writes_no_time(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n"))
+    await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
+    await cluster.settle(10)
+    await set_taints(cluster, "n", taint("gone"))
+    await cluster.settle(1)
+    found = await cluster.client.get(NODE, "n")
+    assert found.view.spec.taints[0].timeAdded == "2026-01-01T00:00:10Z"
+    for _ in range(5):
+        await cluster.restart()
         await cluster.settle(10)
-        await set_taints(cluster, "n", taint("gone"))
-        await cluster.settle(1)
-        found = await cluster.client.get(NODE, "n")
-        assert found.view.spec.taints[0].timeAdded == "2026-01-01T00:00:10Z"
-        for _ in range(5):
-            await cluster.restart()
-            await cluster.settle(10)
-        assert await names(cluster) == {"p"}
-        await cluster.stop()
-        await cluster.settle(100)
-        await cluster.start()
-        await cluster.settle(1)
-        assert await names(cluster) == set()
-
-    play(story)
+    assert await names(cluster) == {"p"}
+    await cluster.stop()
+    await cluster.settle(100)
+    await cluster.start()
+    await cluster.settle(1)
+    assert await names(cluster) == set()
 
 
-def test_a_pod_that_comes_later_has_all_its_time() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("gone", timeAdded="2020-01-01T00:00:00Z")))
-        await cluster.settle(10)
-        await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
-        await cluster.settle(59)
-        assert await names(cluster) == {"p"}
-        await cluster.settle(2)
-        assert await names(cluster) == set()
-
-    play(story)
+async def test_a_pod_that_comes_later_has_all_its_time(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("gone", timeAdded="2020-01-01T00:00:00Z")))
+    await cluster.settle(10)
+    await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
+    await cluster.settle(59)
+    assert await names(cluster) == {"p"}
+    await cluster.settle(2)
+    assert await names(cluster) == set()
 
 
 @pytest.mark.parametrize("how", ["taint goes", "taint changes back", "tolerations grow", "seconds grow"])
-def test_cancellation(how: str) -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        first, limited = tolerates("sla", "Gt", "950"), tolerates("sla", "Exists", tolerationSeconds=30)
-        await cluster.client.create(NODE, node("n", taint("sla", "990")))
-        await cluster.client.create(POD, pod("p", "n", first, limited))
-        await cluster.settle(10)
-        await set_taints(cluster, "n", taint("sla", "900"))
-        await cluster.settle(10)
-        assert cluster.reasons() == []
-        if how == "taint goes":
-            await set_taints(cluster, "n")
-        elif how == "taint changes back":
-            await set_taints(cluster, "n", taint("sla", "990"))
+async def test_cancellation(how: str, cluster: VirtualCluster) -> None:
+    first, limited = tolerates("sla", "Gt", "950"), tolerates("sla", "Exists", tolerationSeconds=30)
+    await cluster.client.create(NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(POD, pod("p", "n", first, limited))
+    await cluster.settle(10)
+    await set_taints(cluster, "n", taint("sla", "900"))
+    await cluster.settle(10)
+    assert cluster.reasons() == []
+    if how == "taint goes":
+        await set_taints(cluster, "n")
+    elif how == "taint changes back":
+        await set_taints(cluster, "n", taint("sla", "990"))
+    else:
+        found = await cluster.client.get(POD, "p", "default")
+        kept = found.raw["spec"]["tolerations"]
+        if how == "tolerations grow":
+            kept = [tolerates("sla", "Gt", "800"), *kept]
         else:
-            found = await cluster.client.get(POD, "p", "default")
-            kept = found.raw["spec"]["tolerations"]
-            if how == "tolerations grow":
-                kept = [tolerates("sla", "Gt", "800"), *kept]
-            else:
-                kept = [one if "tolerationSeconds" not in one else {**one, "tolerationSeconds": 9000} for one in kept]
-            await cluster.client.patch(POD, "p", "default", {"spec": {"tolerations": kept}})
-        await cluster.settle(1000)
-        assert await names(cluster) == {"p"}
-
-    cluster = play(story)
+            kept = [one if "tolerationSeconds" not in one else {**one, "tolerationSeconds": 9000} for one in kept]
+        await cluster.client.patch(POD, "p", "default", {"spec": {"tolerations": kept}})
+    await cluster.settle(1000)
+    assert await names(cluster) == {"p"}
     said = [event.message for event in cluster.events]
     assert said == ([] if how == "seconds grow" else ["Cancelling deletion of Pod default/p"])
 
 
-def test_a_pod_that_somebody_else_deletes_need_not_wait_any_more() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("gone")))
-        await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=30)))
-        await cluster.settle(10)
-        await cluster.client.delete(POD, "p", "default")
-        await cluster.settle(100)
-
-    assert [event.message for event in play(story).events] == ["Cancelling deletion of Pod default/p"]
+async def test_a_pod_that_somebody_else_deletes_need_not_wait_any_more(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("gone")))
+    await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=30)))
+    await cluster.settle(10)
+    await cluster.client.delete(POD, "p", "default")
+    await cluster.settle(100)
+    assert [event.message for event in cluster.events] == ["Cancelling deletion of Pod default/p"]
 
 
-def test_waiting_pods_go_at_once_when_nothing_tolerates_a_new_taint() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("a")))
-        await cluster.client.create(POD, pod("p", "n", tolerates("a", tolerationSeconds=300)))
-        await cluster.settle(10)
-        await set_taints(cluster, "n", taint("a"), taint("b"))
-        await cluster.settle(1)
-        assert await names(cluster) == set()
-
-    said = [event.message for event in play(story).events]
+async def test_waiting_pods_go_at_once_when_nothing_tolerates_a_new_taint(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("a")))
+    await cluster.client.create(POD, pod("p", "n", tolerates("a", tolerationSeconds=300)))
+    await cluster.settle(10)
+    await set_taints(cluster, "n", taint("a"), taint("b"))
+    await cluster.settle(1)
+    assert await names(cluster) == set()
+    said = [event.message for event in cluster.events]
     assert said == ["Cancelling deletion of Pod default/p", "Marking for deletion Pod default/p"]
 
 
-def test_many_taints_each_with_its_time_the_first_deadline_counts() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("a")))
-        both = (tolerates("a", tolerationSeconds=60), tolerates("b", tolerationSeconds=20))
-        await cluster.client.create(POD, pod("p", "n", *both))
-        await cluster.settle(20)
-        found = await cluster.client.get(NODE, "n")
-        await set_taints(cluster, "n", *found.raw["spec"]["taints"], taint("b"))
-        await cluster.settle(19)
-        assert await names(cluster) == {"p"}
-        await cluster.settle(3)
-        assert await names(cluster) == set()
-
-    play(story)
+async def test_many_taints_each_with_its_time_the_first_deadline_counts(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("a")))
+    both = (tolerates("a", tolerationSeconds=60), tolerates("b", tolerationSeconds=20))
+    await cluster.client.create(POD, pod("p", "n", *both))
+    await cluster.settle(20)
+    found = await cluster.client.get(NODE, "n")
+    await set_taints(cluster, "n", *found.raw["spec"]["taints"], taint("b"))
+    await cluster.settle(19)
+    assert await names(cluster) == {"p"}
+    await cluster.settle(3)
+    assert await names(cluster) == set()
 
 
-def test_an_sla_that_drops_evicts_exactly_those_whose_threshold_it_crosses() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("sla", "990")))
-        for threshold in (900, 949, 950, 951, 980):
-            await cluster.client.create(POD, pod(f"gt{threshold}", "n", tolerates("sla", "Gt", str(threshold))))
-        await cluster.settle()
-        assert len(await names(cluster)) == 5
-        await set_taints(cluster, "n", taint("sla", "950"))
-        await cluster.settle()
-        assert await names(cluster) == {"gt900", "gt949"}
-
-    play(story)
+async def test_an_sla_that_drops_evicts_exactly_those_whose_threshold_it_crosses(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("sla", "990")))
+    for threshold in (900, 949, 950, 951, 980):
+        await cluster.client.create(POD, pod(f"gt{threshold}", "n", tolerates("sla", "Gt", str(threshold))))
+    await cluster.settle()
+    assert len(await names(cluster)) == 5
+    await set_taints(cluster, "n", taint("sla", "950"))
+    await cluster.settle()
+    assert await names(cluster) == {"gt900", "gt949"}
 
 
 OPERATORS = {
@@ -246,14 +220,13 @@ OPERATORS = {
 @pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("seconds", [None, 30])
-def test_every_operator_counts_where_the_controllers_own_gate_is_on(
+async def test_every_operator_counts_where_the_controllers_own_gate_is_on(
     operator: str, enabled: bool, seconds: int | None
 ) -> None:
     gate, value, toleration = OPERATORS[operator]
     if seconds is not None:
         toleration = {**toleration, "tolerationSeconds": seconds}
-
-    async def story(cluster: VirtualCluster) -> None:
+    async with running(manager_gates=f"AllAlpha=true,{gate}={str(enabled).lower()}") as cluster:
         await cluster.client.create(NODE, node("n"))
         await cluster.client.create(POD, pod("p", "n", toleration))
         await cluster.settle(10)
@@ -263,11 +236,9 @@ def test_every_operator_counts_where_the_controllers_own_gate_is_on(
         await cluster.settle(100)
         assert await names(cluster) == ({"p"} if enabled and seconds is None else set())
 
-    play(story, manager_gates=f"AllAlpha=true,{gate}={str(enabled).lower()}")
 
-
-def test_equal_and_exists_need_no_gate() -> None:
-    async def story(cluster: VirtualCluster) -> None:
+async def test_equal_and_exists_need_no_gate() -> None:
+    async with running("") as cluster:
         await cluster.client.create(NODE, node("n", taint("t", "v")))
         await cluster.client.create(POD, pod("equal", "n", tolerates("t", "Equal", "v")))
         await cluster.client.create(POD, pod("exists", "n", tolerates("t")))
@@ -275,22 +246,17 @@ def test_equal_and_exists_need_no_gate() -> None:
         await cluster.settle(100)
         assert await names(cluster) == {"equal", "exists"}
 
-    play(story, "")
 
-
-def test_expressions_have_a_cache_of_their_own_with_counters() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("t", "x")))
-        for index in range(3):
-            expression = {"expression": f"taint.value == 'x' || '{index}' == ''"}
-            await cluster.client.create(POD, pod(f"p{index}", "n", expression))
-        await cluster.client.create(POD, pod("fails", "n", {"expression": "int(taint.value) > 1"}))
-        await cluster.settle(10)
-        assert await names(cluster) == {"p0", "p1", "p2"}
-        assert value_of(cluster, "taint_eviction_controller_cel_cache_misses_total") == 4
-        assert value_of(cluster, "taint_eviction_controller_cel_evaluation_errors_total") >= 1
-
-    play(story)
+async def test_expressions_have_a_cache_of_their_own_with_counters(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("t", "x")))
+    for index in range(3):
+        expression = {"expression": f"taint.value == 'x' || '{index}' == ''"}
+        await cluster.client.create(POD, pod(f"p{index}", "n", expression))
+    await cluster.client.create(POD, pod("fails", "n", {"expression": "int(taint.value) > 1"}))
+    await cluster.settle(10)
+    assert await names(cluster) == {"p0", "p1", "p2"}
+    assert value_of(cluster, "taint_eviction_controller_cel_cache_misses_total") == 4
+    assert value_of(cluster, "taint_eviction_controller_cel_evaluation_errors_total") >= 1
 
 
 @pytest.mark.parametrize(
@@ -300,17 +266,14 @@ def test_expressions_have_a_cache_of_their_own_with_counters() -> None:
         (tolerates("t", "SemverGt", "1.2"), "x.y", "failed to parse taint value as semantic version"),
     ],
 )
-def test_a_taint_that_cannot_be_compared_is_told_once(
-    toleration: Raw, value: str, said: str, capsys: pytest.CaptureFixture[str]
+async def test_a_taint_that_cannot_be_compared_is_told_once(
+    toleration: Raw, value: str, said: str, capsys: pytest.CaptureFixture[str], cluster: VirtualCluster
 ) -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("t", value)))
-        for index in range(3):
-            await cluster.client.create(POD, pod(f"p{index}", "n", toleration))
-        await cluster.settle(10)
-        assert await names(cluster) == set()
-
-    play(story)
+    await cluster.client.create(NODE, node("n", taint("t", value)))
+    for index in range(3):
+        await cluster.client.create(POD, pod(f"p{index}", "n", toleration))
+    await cluster.settle(10)
+    assert await names(cluster) == set()
     lines = [line for line in capsys.readouterr().err.splitlines() if said in line]
     assert len(lines) == 1
     assert 'node="n"' in lines[0]
@@ -318,35 +281,26 @@ def test_a_taint_that_cannot_be_compared_is_told_once(
     assert 'pod="default/p0"' in lines[0]
 
 
-def test_a_time_in_the_future_is_noticed_anew() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("t", timeAdded="2030-01-01T00:00:00Z")))
-        await cluster.client.create(POD, pod("p", "n", tolerates("t", tolerationSeconds=30)))
-        await cluster.settle(32)
-        assert await names(cluster) == set()
-
-    play(story)
+async def test_a_time_in_the_future_is_noticed_anew(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("t", timeAdded="2030-01-01T00:00:00Z")))
+    await cluster.client.create(POD, pod("p", "n", tolerates("t", tolerationSeconds=30)))
+    await cluster.settle(32)
+    assert await names(cluster) == set()
 
 
-def test_nodes_whose_time_concerns_nobody_are_left_alone() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        made = await cluster.client.create(NODE, node("n", taint("t")))
-        await cluster.client.create(POD, pod("p", "n", tolerates("t")))
-        await cluster.settle(32)
-        assert (await cluster.client.get(NODE, "n")).revision == made.revision
-
-    play(story)
+async def test_nodes_whose_time_concerns_nobody_are_left_alone(cluster: VirtualCluster) -> None:
+    made = await cluster.client.create(NODE, node("n", taint("t")))
+    await cluster.client.create(POD, pod("p", "n", tolerates("t")))
+    await cluster.settle(32)
+    assert (await cluster.client.get(NODE, "n")).revision == made.revision
 
 
-def test_what_is_far_in_the_future_is_never() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("t")))
-        await cluster.client.create(POD, pod("p", "n", tolerates("t", tolerationSeconds=2**63 - 1)))
-        await cluster.client.create(POD, pod("q", "n", tolerates("t", tolerationSeconds=10**12)))
-        await cluster.settle(10**6)
-        assert await names(cluster) == {"p", "q"}
-
-    play(story)
+async def test_what_is_far_in_the_future_is_never(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("t")))
+    await cluster.client.create(POD, pod("p", "n", tolerates("t", tolerationSeconds=2**63 - 1)))
+    await cluster.client.create(POD, pod("q", "n", tolerates("t", tolerationSeconds=10**12)))
+    await cluster.settle(10**6)
+    assert await names(cluster) == {"p", "q"}
 
 
 def sliding(**more: Any) -> Raw:
@@ -355,57 +309,49 @@ def sliding(**more: Any) -> Raw:
     return pod("p", "n", above_950, tolerates("sla", "Gt", "900", tolerationSeconds=30), **more)
 
 
-def test_a_value_that_changes_often_does_not_keep_those_whose_time_runs() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("sla", "990")))
-        await cluster.client.create(POD, sliding())
-        await cluster.settle(100)
-        for value in ("940", "935", "930"):
-            await set_taints(cluster, "n", taint("sla", value))
-            await cluster.settle(9)
-            assert await names(cluster) == {"p"}
-        await set_taints(cluster, "n", taint("sla", "925"))
-        await cluster.settle(5)
-        assert await names(cluster) == set()
-
-    play(story)
-
-
-def test_a_value_that_recovers_in_between_begins_the_time_anew() -> None:
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("sla", "990")))
-        await cluster.client.create(POD, sliding())
-        for _ in range(4):
-            await set_taints(cluster, "n", taint("sla", "940"))
-            await cluster.settle(20)
-            await set_taints(cluster, "n", taint("sla", "960"))
-            await cluster.settle(20)
+async def test_a_value_that_changes_often_does_not_keep_those_whose_time_runs(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(POD, sliding())
+    await cluster.settle(100)
+    for value in ("940", "935", "930"):
+        await set_taints(cluster, "n", taint("sla", value))
+        await cluster.settle(9)
         assert await names(cluster) == {"p"}
+    await set_taints(cluster, "n", taint("sla", "925"))
+    await cluster.settle(5)
+    assert await names(cluster) == set()
 
-    play(story)
+
+async def test_a_value_that_recovers_in_between_begins_the_time_anew(cluster: VirtualCluster) -> None:
+    await cluster.client.create(NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(POD, sliding())
+    for _ in range(4):
+        await set_taints(cluster, "n", taint("sla", "940"))
+        await cluster.settle(20)
+        await set_taints(cluster, "n", taint("sla", "960"))
+        await cluster.settle(20)
+    assert await names(cluster) == {"p"}
 
 
 @pytest.mark.parametrize("seconds", [0.0, 300.0])
-def test_a_taint_that_is_edited_in_place_has_the_time_of_its_former_value(seconds: float) -> None:
+async def test_a_taint_that_is_edited_in_place_has_the_time_of_its_former_value(
+    seconds: float, cluster: VirtualCluster
+) -> None:
     """Somebody else's time was written down long ago, or just now, and the new value keeps it."""
-
-    async def story(cluster: VirtualCluster) -> None:
-        await cluster.client.create(NODE, node("n", taint("sla", "990")))
-        await cluster.client.create(POD, pod("other", "n", tolerates("sla", tolerationSeconds=3000)))
-        await cluster.client.create(POD, sliding())
-        await cluster.settle(0.1 + seconds)
+    await cluster.client.create(NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(POD, pod("other", "n", tolerates("sla", tolerationSeconds=3000)))
+    await cluster.client.create(POD, sliding())
+    await cluster.settle(0.1 + seconds)
+    (found,) = (await cluster.client.get(NODE, "n")).raw["spec"]["taints"]
+    assert found["timeAdded"]
+    for value in ("940", "930"):
         (found,) = (await cluster.client.get(NODE, "n")).raw["spec"]["taints"]
-        assert found["timeAdded"]
-        for value in ("940", "930"):
-            (found,) = (await cluster.client.get(NODE, "n")).raw["spec"]["taints"]
-            await set_taints(cluster, "n", {**found, "value": value})
-            await cluster.settle(14)
-            assert await names(cluster) == {"p", "other"}
-        await cluster.settle(5)
-        assert await names(cluster) == {"other"}
-        await cluster.settle(2930 - seconds)
-        assert await names(cluster) == {"other"}
-        await cluster.settle(60)
-        assert await names(cluster) == set()
-
-    play(story)
+        await set_taints(cluster, "n", {**found, "value": value})
+        await cluster.settle(14)
+        assert await names(cluster) == {"p", "other"}
+    await cluster.settle(5)
+    assert await names(cluster) == {"other"}
+    await cluster.settle(2930 - seconds)
+    assert await names(cluster) == {"other"}
+    await cluster.settle(60)
+    assert await names(cluster) == set()

@@ -1,11 +1,11 @@
 """Volumes, claims and classes as short as tests want them, and a cluster whose volume controllers run."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
 from moorage.control.framework.controller import Controller
@@ -107,7 +107,8 @@ class Storage(VirtualCluster):
         return [event.message for event in self.events if (event.involved["name"], event.reason) == (name, reason)]
 
 
-def play(story: Callable[[Storage], Awaitable[None]], *, simulates: bool = False, protects: bool = False) -> Storage:
+@asynccontextmanager
+async def storage(*, simulates: bool = False, protects: bool = False) -> AsyncIterator[Storage]:
     """`simulates`: every provisioner is; `protects`: with the controllers that keep what is in use."""
     kept: list[Storage] = []
 
@@ -120,12 +121,8 @@ def play(story: Callable[[Storage], Awaitable[None]], *, simulates: bool = False
             else [binder]
         )
 
-    async def main() -> None:
-        async with Storage.running(make) as cluster:
-            assert isinstance(cluster, Storage)
-            kept.append(cluster)
-            await cluster.restart()
-            await story(cluster)
-
-    run_virtual(main())
-    return kept[0]
+    async with Storage.running(make) as cluster:
+        assert isinstance(cluster, Storage)
+        kept.append(cluster)
+        await cluster.restart()
+        yield cluster

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.unit.control.volumes.stored import CLAIM, Storage, claim, play, storage_class
+from tests.unit.control.volumes.stored import CLAIM, Storage, claim, storage_class
 
 from moorage.client.protocol import PatchType
 
@@ -19,62 +19,53 @@ async def sizes(cluster: Storage) -> tuple[str, str]:
     return found.raw["status"]["capacity"]["storage"], held.raw["spec"]["capacity"]["storage"]
 
 
-def test_the_volume_grows_and_the_claim_says_so() -> None:
-    async def story(cluster: Storage) -> None:
-        await cluster.make(storage_class("fast", allowVolumeExpansion=True), claim("c", "1Gi", storageClassName="fast"))
-        await cluster.settle()
-        assert await sizes(cluster) == ("1Gi", "1Gi")
-        await ask(cluster, "5Gi")
-        assert await sizes(cluster) == ("5Gi", "5Gi")
-        name = (await cluster.claim("c")).view.spec.volumeName
-        assert cluster.messages("c", "Resizing") == [f"External resizer is resizing volume {name}"]
-        assert cluster.messages("c", "VolumeResizeSuccessful") == ["Resize volume succeeded"]
-        await ask(cluster, "5368709120")
-        assert cluster.messages("c", "VolumeResizeSuccessful") == ["Resize volume succeeded"]
-
-    play(story)
+async def test_the_volume_grows_and_the_claim_says_so(cluster: Storage) -> None:
+    await cluster.make(storage_class("fast", allowVolumeExpansion=True), claim("c", "1Gi", storageClassName="fast"))
+    await cluster.settle()
+    assert await sizes(cluster) == ("1Gi", "1Gi")
+    await ask(cluster, "5Gi")
+    assert await sizes(cluster) == ("5Gi", "5Gi")
+    name = (await cluster.claim("c")).view.spec.volumeName
+    assert cluster.messages("c", "Resizing") == [f"External resizer is resizing volume {name}"]
+    assert cluster.messages("c", "VolumeResizeSuccessful") == ["Resize volume succeeded"]
+    await ask(cluster, "5368709120")
+    assert cluster.messages("c", "VolumeResizeSuccessful") == ["Resize volume succeeded"]
 
 
-def test_a_claim_whose_volume_has_grown_already_is_finished() -> None:
-    async def story(cluster: Storage) -> None:
-        await cluster.make(storage_class("fast", allowVolumeExpansion=True), claim("c", "1Gi", storageClassName="fast"))
-        await cluster.settle()
-        await ask(cluster, "5Gi")
-        less = {"status": {"capacity": {"storage": "1Gi"}}}
-        await cluster.client.patch(CLAIM, "c", "default", less, subresource="status", patch_type=PatchType.STRATEGIC)
-        await cluster.settle(10)
-        assert await sizes(cluster) == ("5Gi", "5Gi")
-        assert len(cluster.messages("c", "Resizing")) == 1
-
-    play(story)
+async def test_a_claim_whose_volume_has_grown_already_is_finished(cluster: Storage) -> None:
+    await cluster.make(storage_class("fast", allowVolumeExpansion=True), claim("c", "1Gi", storageClassName="fast"))
+    await cluster.settle()
+    await ask(cluster, "5Gi")
+    less = {"status": {"capacity": {"storage": "1Gi"}}}
+    await cluster.client.patch(CLAIM, "c", "default", less, subresource="status", patch_type=PatchType.STRATEGIC)
+    await cluster.settle(10)
+    assert await sizes(cluster) == ("5Gi", "5Gi")
+    assert len(cluster.messages("c", "Resizing")) == 1
 
 
-def test_what_somebody_else_made_somebody_else_makes_larger() -> None:
-    async def story(cluster: Storage) -> None:
-        made = claim("c", "1Gi", storageClassName="theirs")
-        await cluster.make(storage_class("theirs", "csi.test", allowVolumeExpansion=True), made)
-        await cluster.settle()
-        uid = (await cluster.claim("c")).uid
-        reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "default", "name": "c"}
-        await cluster.make(
-            {
-                "apiVersion": "v1",
-                "kind": "PersistentVolume",
-                "metadata": {"name": "v", "annotations": {"pv.kubernetes.io/provisioned-by": "csi.test"}},
-                "spec": {
-                    "capacity": {"storage": "1Gi"},
-                    "accessModes": ["ReadWriteOnce"],
-                    "storageClassName": "theirs",
-                    "csi": {"driver": "csi.test", "volumeHandle": "h"},
-                    "claimRef": {**reference, "uid": uid},
-                },
-            }
-        )
-        await cluster.settle()
-        await ask(cluster, "2Gi")
-        await ask(cluster, "3Gi")
-        assert await sizes(cluster) == ("1Gi", "1Gi")
-        text = "waiting for an external controller to expand this PVC"
-        assert cluster.messages("c", "ExternalExpanding") == [text]
-
-    play(story)
+async def test_what_somebody_else_made_somebody_else_makes_larger(cluster: Storage) -> None:
+    made = claim("c", "1Gi", storageClassName="theirs")
+    await cluster.make(storage_class("theirs", "csi.test", allowVolumeExpansion=True), made)
+    await cluster.settle()
+    uid = (await cluster.claim("c")).uid
+    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "default", "name": "c"}
+    await cluster.make(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "v", "annotations": {"pv.kubernetes.io/provisioned-by": "csi.test"}},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "theirs",
+                "csi": {"driver": "csi.test", "volumeHandle": "h"},
+                "claimRef": {**reference, "uid": uid},
+            },
+        }
+    )
+    await cluster.settle()
+    await ask(cluster, "2Gi")
+    await ask(cluster, "3Gi")
+    assert await sizes(cluster) == ("1Gi", "1Gi")
+    text = "waiting for an external controller to expand this PVC"
+    assert cluster.messages("c", "ExternalExpanding") == [text]

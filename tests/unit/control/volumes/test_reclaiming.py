@@ -2,7 +2,7 @@
 
 import pytest
 from tests.unit.control.cluster_objects import POD
-from tests.unit.control.volumes.stored import CLAIM, VOLUME, Storage, claim, play, pod, storage_class, volume
+from tests.unit.control.volumes.stored import CLAIM, VOLUME, Storage, claim, pod, storage, storage_class, volume
 
 from moorage.model.api_error import ApiError
 
@@ -13,26 +13,23 @@ async def is_there(cluster: Storage, name: str) -> bool:
     return name in {found.name for found in await cluster.all(VOLUME)}
 
 
-def test_a_retained_volume_is_released_and_nobody_gets_it_until_somebody_says_so() -> None:
-    async def story(cluster: Storage) -> None:
-        await cluster.make(volume("v"), claim("c"))
-        await cluster.settle()
-        await cluster.client.delete(CLAIM, "c", "default")
-        await cluster.settle()
-        assert await cluster.phase("v") == "Released"
-        await cluster.make(claim("c"))
-        await cluster.settle(10)
-        assert (await cluster.phase("v"), await cluster.bound_to("c")) == ("Released", "")
-        await cluster.client.patch(VOLUME, "v", "", {"spec": {"claimRef": None}})
-        await cluster.settle()
-        assert await cluster.bound_to("c") == "v"
-
-    play(story)
+async def test_a_retained_volume_is_released_and_nobody_gets_it_until_somebody_says_so(cluster: Storage) -> None:
+    await cluster.make(volume("v"), claim("c"))
+    await cluster.settle()
+    await cluster.client.delete(CLAIM, "c", "default")
+    await cluster.settle()
+    assert await cluster.phase("v") == "Released"
+    await cluster.make(claim("c"))
+    await cluster.settle(10)
+    assert (await cluster.phase("v"), await cluster.bound_to("c")) == ("Released", "")
+    await cluster.client.patch(VOLUME, "v", "", {"spec": {"claimRef": None}})
+    await cluster.settle()
+    assert await cluster.bound_to("c") == "v"
 
 
 @pytest.mark.parametrize("simulates", [True, False])
-def test_a_volume_that_is_to_be_deleted(simulates: bool) -> None:
-    async def story(cluster: Storage) -> None:
+async def test_a_volume_that_is_to_be_deleted(simulates: bool) -> None:
+    async with storage(simulates=simulates) as cluster:
         await cluster.make(volume("path", persistentVolumeReclaimPolicy="Delete"), claim("a"))
         await cluster.settle()
         await cluster.make(volume("disk", persistentVolumeReclaimPolicy="Delete", hostPath=None, csi=CSI), claim("b"))
@@ -49,12 +46,10 @@ def test_a_volume_that_is_to_be_deleted(simulates: bool) -> None:
             'error getting deleter volume plugin for volume "path": no deletable volume plugin matched'
         ]
 
-    play(story, simulates=simulates)
-
 
 @pytest.mark.parametrize("simulates", [True, False])
-def test_nobody_waits_for_a_driver_that_is_not_there(simulates: bool) -> None:
-    async def story(cluster: Storage) -> None:
+async def test_nobody_waits_for_a_driver_that_is_not_there(simulates: bool) -> None:
+    async with storage(simulates=simulates) as cluster:
         kept = {"finalizers": ["external-provisioner.volume.kubernetes.io/finalizer", "example.com/mine"]}
         made = volume("v", metadata=kept, persistentVolumeReclaimPolicy="Delete", hostPath=None, csi=CSI)
         await cluster.make(made, claim("c"))
@@ -66,11 +61,9 @@ def test_nobody_waits_for_a_driver_that_is_not_there(simulates: bool) -> None:
         await cluster.settle()
         assert len((await cluster.volume("v")).view.metadata.finalizers) == (1 if simulates else 2)
 
-    play(story, simulates=simulates)
 
-
-def test_where_storage_is_simulated_a_recycled_volume_is_free_again() -> None:
-    async def story(cluster: Storage) -> None:
+async def test_where_storage_is_simulated_a_recycled_volume_is_free_again() -> None:
+    async with storage(simulates=True) as cluster:
         await cluster.make(volume("path", persistentVolumeReclaimPolicy="Recycle"), claim("a"))
         await cluster.settle()
         await cluster.client.delete(CLAIM, "a", "default")
@@ -82,25 +75,20 @@ def test_where_storage_is_simulated_a_recycled_volume_is_free_again() -> None:
         await cluster.settle()
         assert await cluster.bound_to("b") == "path"
 
-    play(story, simulates=True)
 
-
-def test_nobody_recycles() -> None:
-    async def story(cluster: Storage) -> None:
-        await cluster.make(volume("v", persistentVolumeReclaimPolicy="Recycle"), claim("c"))
-        await cluster.settle()
-        await cluster.client.delete(CLAIM, "c", "default")
-        await cluster.settle(10)
-        found = (await cluster.volume("v")).view
-        assert (found.status.phase, found.status.message) == ("Failed", "No recycler plugin found for the volume!")
-        assert cluster.reasons("v") == ["VolumeFailedRecycle"]
-
-    play(story)
+async def test_nobody_recycles(cluster: Storage) -> None:
+    await cluster.make(volume("v", persistentVolumeReclaimPolicy="Recycle"), claim("c"))
+    await cluster.settle()
+    await cluster.client.delete(CLAIM, "c", "default")
+    await cluster.settle(10)
+    found = (await cluster.volume("v")).view
+    assert (found.status.phase, found.status.message) == ("Failed", "No recycler plugin found for the volume!")
+    assert cluster.reasons("v") == ["VolumeFailedRecycle"]
 
 
 @pytest.mark.parametrize("policy", ["Delete", "Retain"])
-def test_a_provisioned_volume_goes_as_its_class_says(policy: str) -> None:
-    async def story(cluster: Storage) -> None:
+async def test_a_provisioned_volume_goes_as_its_class_says(policy: str) -> None:
+    async with storage(protects=True) as cluster:
         await cluster.make(storage_class("s", reclaimPolicy=policy), claim("c", storageClassName="s"))
         await cluster.settle()
         made = await cluster.bound_to("c")
@@ -108,26 +96,21 @@ def test_a_provisioned_volume_goes_as_its_class_says(policy: str) -> None:
         await cluster.settle()
         assert await is_there(cluster, made) is (policy == "Retain")
 
-    play(story, protects=True)
+
+async def test_a_provisioned_volume_that_came_too_late_is_deleted(cluster: Storage) -> None:
+    await cluster.make(volume("v"), claim("c"))
+    await cluster.settle()
+    reference = {"namespace": "default", "name": "c", "uid": (await cluster.claim("c")).uid}
+    by = {"annotations": {"pv.kubernetes.io/provisioned-by": "moorage.dev/simulated"}}
+    late = volume("late", metadata=by, claimRef=reference, persistentVolumeReclaimPolicy="Delete")
+    await cluster.make(late)
+    await cluster.settle()
+    assert not await is_there(cluster, "late")
+    assert await cluster.bound_to("c") == "v"
 
 
-def test_a_provisioned_volume_that_came_too_late_is_deleted() -> None:
-    async def story(cluster: Storage) -> None:
-        await cluster.make(volume("v"), claim("c"))
-        await cluster.settle()
-        reference = {"namespace": "default", "name": "c", "uid": (await cluster.claim("c")).uid}
-        by = {"annotations": {"pv.kubernetes.io/provisioned-by": "moorage.dev/simulated"}}
-        late = volume("late", metadata=by, claimRef=reference, persistentVolumeReclaimPolicy="Delete")
-        await cluster.make(late)
-        await cluster.settle()
-        assert not await is_there(cluster, "late")
-        assert await cluster.bound_to("c") == "v"
-
-    play(story)
-
-
-def test_a_claim_is_kept_while_a_pod_uses_it_and_a_volume_while_a_claim_does() -> None:
-    async def story(cluster: Storage) -> None:
+async def test_a_claim_is_kept_while_a_pod_uses_it_and_a_volume_while_a_claim_does() -> None:
+    async with storage(protects=True) as cluster:
         await cluster.make(volume("v"), claim("c"), pod("p", "c", on="n"), pod("unscheduled", "c"))
         await cluster.settle()
         assert (await cluster.claim("c")).view.metadata.finalizers == ("kubernetes.io/pvc-protection",)
@@ -145,11 +128,9 @@ def test_a_claim_is_kept_while_a_pod_uses_it_and_a_volume_while_a_claim_does() -
             await cluster.claim("c")
         assert not await is_there(cluster, "v")
 
-    play(story, protects=True)
 
-
-def test_a_free_volume_and_an_unused_claim_go_at_once() -> None:
-    async def story(cluster: Storage) -> None:
+async def test_a_free_volume_and_an_unused_claim_go_at_once() -> None:
+    async with storage(protects=True) as cluster:
         await cluster.make(volume("v"), claim("c", storageClassName="other"))
         await cluster.settle()
         await cluster.client.delete(VOLUME, "v")
@@ -157,11 +138,9 @@ def test_a_free_volume_and_an_unused_claim_go_at_once() -> None:
         await cluster.settle()
         assert await cluster.all(VOLUME) == await cluster.all(CLAIM) == []
 
-    play(story, protects=True)
 
-
-def test_an_ephemeral_claim_is_kept_only_by_the_pod_that_it_was_made_for() -> None:
-    async def story(cluster: Storage) -> None:
+async def test_an_ephemeral_claim_is_kept_only_by_the_pod_that_it_was_made_for() -> None:
+    async with storage(protects=True) as cluster:
         document = pod("p", on="n")
         template = {"spec": claim("x")["spec"]}
         document["spec"]["volumes"] = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
@@ -178,11 +157,9 @@ def test_an_ephemeral_claim_is_kept_only_by_the_pod_that_it_was_made_for() -> No
         await cluster.settle()
         assert await cluster.all(CLAIM) == []
 
-    play(story, protects=True)
 
-
-def test_many_claims_of_a_namespace_go_together() -> None:
-    async def story(cluster: Storage) -> None:
+async def test_many_claims_of_a_namespace_go_together() -> None:
+    async with storage(protects=True) as cluster:
         for number in range(50):
             await cluster.make(claim(f"c{number}"))
         await cluster.settle()
@@ -190,5 +167,3 @@ def test_many_claims_of_a_namespace_go_together() -> None:
             await cluster.client.delete(CLAIM, f"c{number}", "default")
         await cluster.settle()
         assert await cluster.all(CLAIM) == []
-
-    play(story, protects=True)

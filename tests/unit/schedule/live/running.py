@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from tests.unit.client.virtual_time import run_in_virtual_time
 from tests.unit.schedule.live.fake_api import FakeApi
+from tests.virtual_time import run_virtual
 
 from moorage.model.gates import default_gates
 from moorage.schedule.live.loop import LiveScheduler
 
-__all__ = ["run_in_virtual_time", "running", "settle"]
+__all__ = ["run_virtual", "running", "settle"]
 
 
 async def settle(seconds: float = 0.001) -> None:

@@ -1,26 +1,15 @@
 """The live scheduler as a whole, over a fake API."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from itertools import count
 
 from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
-from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
+from tests.unit.schedule.live.running import running, settle
 
 from moorage.columns.cluster import PodRecord
 from moorage.model.gates import default_gates
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.live.loop import SLICE_SECONDS, LiveScheduler
-
-Story = Callable[[LiveScheduler], Awaitable[None]]
-
-
-def play(api: FakeApi, story: Story) -> None:
-    async def whole() -> None:
-        async with running(api) as live:
-            await story(live)
-
-    run_in_virtual_time(whole())
 
 
 def condition(api: FakeApi, name: str, kind: str = "PodScheduled") -> tuple[str, str, str]:
@@ -32,12 +21,11 @@ def reasons(api: FakeApi, name: str) -> list[str]:
     return [reason for of, reason, _ in api.recorded if of == name]
 
 
-def test_pods_get_nodes_and_say_so() -> None:
+async def test_pods_get_nodes_and_say_so() -> None:
     api = FakeApi()
     api.node("n1")
     api.pod("early")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api) as live:
         assert api.nodes_of_pods() == {"early": "n1"}
         api.pod("late")
         await settle()
@@ -45,15 +33,12 @@ def test_pods_get_nodes_and_say_so() -> None:
         assert ("late", "Scheduled", "Successfully assigned default/late to n1") in api.recorded
         assert len(live.assumptions) == 0
 
-    play(api, story)
 
-
-def test_a_pod_without_a_node_says_why_once_and_goes_when_there_is_room() -> None:
+async def test_a_pod_without_a_node_says_why_once_and_goes_when_there_is_room() -> None:
     api = FakeApi()
     api.node("n1", cpu="1")
     api.pod("big", cpu="2")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         note = next(note for _, reason, note in api.recorded if reason == "FailedScheduling")
         assert note.startswith("0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: ")
         assert condition(api, "big") == ("False", "Unschedulable", note)
@@ -62,16 +47,13 @@ def test_a_pod_without_a_node_says_why_once_and_goes_when_there_is_room() -> Non
         await settle()
         assert api.nodes_of_pods() == {"big": "n2"}
 
-    play(api, story)
 
-
-def test_events_say_which_state_of_the_pod_they_are_about() -> None:
+async def test_events_say_which_state_of_the_pod_they_are_about() -> None:
     """So that a new reason is an event of its own, and an old one is only counted."""
     api = FakeApi()
     api.node("n1", cpu="1")
     api.pod("big", cpu="4")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         for number in (2, 3, 4):  # with enough room, but not for everybody
             api.node(f"n{number}", cpu="8", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}])
             await settle(60)
@@ -80,10 +62,8 @@ def test_events_say_which_state_of_the_pod_they_are_about() -> None:
         assert [note[:3] for note in notes] == ["0/1", "0/2", "0/3", "0/4"]
         assert len(set(states)) == len(states)
 
-    play(api, story)
 
-
-def test_all_that_is_there_at_the_start_counts_before_anything_is_decided() -> None:
+async def test_all_that_is_there_at_the_start_counts_before_anything_is_decided() -> None:
     """However long it takes to look at: a slice of time is over after every few pods here."""
     api = FakeApi()
     api.node("n1", cpu="10")
@@ -91,27 +71,22 @@ def test_all_that_is_there_at_the_start_counts_before_anything_is_decided() -> N
     for number in range(40):
         api.pod(f"there-{number}", cpu="250m", nodeName="n1")
     ticks = count()
-
-    async def whole() -> None:
-        live = LiveScheduler(api, api, default_gates(), clock=lambda: next(ticks) * SLICE_SECONDS)
-        task = asyncio.create_task(live.run())
-        await settle()
-        assert live.has_synced
-        assert reasons(api, "a-new-one") == ["FailedScheduling"]
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    run_in_virtual_time(whole())
+    live = LiveScheduler(api, api, default_gates(), clock=lambda: next(ticks) * SLICE_SECONDS)
+    task = asyncio.create_task(live.run())
+    await settle()
+    assert live.has_synced
+    assert reasons(api, "a-new-one") == ["FailedScheduling"]
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
-def test_pods_of_others_count_and_are_let_be() -> None:
+async def test_pods_of_others_count_and_are_let_be() -> None:
     api = FakeApi()
     api.node("n1", cpu="2")
     api.pod("theirs", cpu="2", schedulerName="another", nodeName="n1")
     api.pod("waiting", schedulerName="another")
     api.pod("ours", cpu="1")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         assert api.nodes_of_pods() == {"theirs": "n1", "waiting": "", "ours": ""}
         assert reasons(api, "waiting") == []
         document = {**api.raw("default/theirs"), "status": {"phase": "Succeeded"}}
@@ -119,15 +94,12 @@ def test_pods_of_others_count_and_are_let_be() -> None:
         await settle()
         assert api.nodes_of_pods()["ours"] == "n1"
 
-    play(api, story)
 
-
-def test_a_pod_on_an_unknown_node_counts_when_the_node_comes() -> None:
+async def test_a_pod_on_an_unknown_node_counts_when_the_node_comes() -> None:
     api = FakeApi()
     api.pod("first", cpu="3", nodeName="n1")
     api.pod("second", cpu="3")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         api.node("n1")
         await settle()
         assert api.nodes_of_pods() == {"first": "n1", "second": ""}
@@ -135,10 +107,8 @@ def test_a_pod_on_an_unknown_node_counts_when_the_node_comes() -> None:
         await settle(20)
         assert api.nodes_of_pods() == {"second": "n1"}
 
-    play(api, story)
 
-
-def test_a_lost_answer_is_asked_about_and_the_node_is_not_given_away() -> None:
+async def test_a_lost_answer_is_asked_about_and_the_node_is_not_given_away() -> None:
     api = FakeApi()
     api.node("n1", cpu="1")
     fates = [Fate.UNANSWERED]
@@ -147,8 +117,7 @@ def test_a_lost_answer_is_asked_about_and_the_node_is_not_given_away() -> None:
     api.release()
     api.pod("a")
     api.pod("b")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         await settle(30)
         bound = api.nodes_of_pods()
         assert sorted(bound.values()) == ["", "n1"]
@@ -156,25 +125,20 @@ def test_a_lost_answer_is_asked_about_and_the_node_is_not_given_away() -> None:
         assert reasons(api, name) == ["Scheduled"]
         assert [call for call in api.calls if call[0] == "bind"] == [("bind", f"default/{name}")]
 
-    play(api, story)
 
-
-def test_a_binding_that_never_arrived_is_sent_again_to_the_same_node() -> None:
+async def test_a_binding_that_never_arrived_is_sent_again_to_the_same_node() -> None:
     api = FakeApi()
     api.node("n1")
     fates = [Fate.LOST, Fate.LOST]
     api.fate = lambda verb, key: fates.pop() if verb == "bind" and fates else Fate.OK
     api.pod("a")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         await settle(5)
         assert api.nodes_of_pods() == {"a": "n1"}
         assert reasons(api, "a") == ["Scheduled"]
 
-    play(api, story)
 
-
-def test_whoever_was_bound_by_somebody_else_counts_where_it_is() -> None:
+async def test_whoever_was_bound_by_somebody_else_counts_where_it_is() -> None:
     api = FakeApi()
     api.node("n1", cpu="1")
     api.node("n2", cpu="1", unschedulable=True)
@@ -188,8 +152,7 @@ def test_whoever_was_bound_by_somebody_else_counts_where_it_is() -> None:
     api.holds = True
     api.release()
     api.pod("a")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api) as live:
         assert api.nodes_of_pods() == {"a": "n2"}
         record = live.scheduler.cluster.pods["default/a"]
         assert record.slot == live.scheduler.cluster.nodes.slot_of["n2"]
@@ -198,17 +161,14 @@ def test_whoever_was_bound_by_somebody_else_counts_where_it_is() -> None:
         await settle()
         assert api.nodes_of_pods() == {"a": "n2", "b": "n1"}
 
-    play(api, story)
 
-
-def test_a_refused_binding_is_told_and_tried_again_later() -> None:
+async def test_a_refused_binding_is_told_and_tried_again_later() -> None:
     api = FakeApi()
     api.node("n1")
     fates = [Fate.ERROR]
     api.fate = lambda verb, key: fates.pop() if verb == "bind" and fates else Fate.OK
     api.pod("a")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         assert api.nodes_of_pods() == {"a": ""}
         text = 'running Bind plugin "DefaultBinder": Internal error occurred: the disk is full'
         assert condition(api, "a") == ("False", "SchedulerError", text)
@@ -216,16 +176,13 @@ def test_a_refused_binding_is_told_and_tried_again_later() -> None:
         assert api.nodes_of_pods() == {"a": "n1"}
         assert reasons(api, "a") == ["FailedScheduling", "Scheduled"]
 
-    play(api, story)
 
-
-def test_a_pod_that_matters_more_makes_room_for_itself() -> None:
+async def test_a_pod_that_matters_more_makes_room_for_itself() -> None:
     api = FakeApi()
     api.node("n1", cpu="1")
     api.pod("low", priority=1, nodeName="n1")
     high = api.pod("high", priority=10)
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         await settle()
         assert api.nodes_of_pods() == {"high": "n1"}
         note = f"Preempted by pod {high.uid} on node n1"
@@ -245,15 +202,12 @@ def test_a_pod_that_matters_more_makes_room_for_itself() -> None:
             if facts is POD and event.object.key == "default/high"
         )
 
-    play(api, story)
 
-
-def test_a_pod_that_was_replaced_by_another_of_its_name_is_another() -> None:
+async def test_a_pod_that_was_replaced_by_another_of_its_name_is_another() -> None:
     api = FakeApi()
     api.node("n1", cpu="1")
     api.pod("a")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         assert api.nodes_of_pods() == {"a": "n1"}
         api.drop(POD, "default/a")
         api.pod("a")
@@ -261,10 +215,8 @@ def test_a_pod_that_was_replaced_by_another_of_its_name_is_another() -> None:
         assert api.nodes_of_pods() == {"a": "n1"}
         assert reasons(api, "a") == ["Scheduled", "Scheduled"]
 
-    play(api, story)
 
-
-def test_each_profile_schedules_the_pods_that_name_it() -> None:
+async def test_each_profile_schedules_the_pods_that_name_it() -> None:
     api = FakeApi()
     api.node("roomy", cpu="8")
     api.node("tight", cpu="2")
@@ -278,25 +230,20 @@ def test_each_profile_schedules_the_pods_that_name_it() -> None:
         ],
     }
     configuration = load_configuration(raw, "test", default_gates())
-
-    async def whole() -> None:
-        async with running(api, configuration=configuration):
-            api.pod("spread")
-            api.pod("packed", schedulerName="packing")
-            api.pod("foreign", schedulerName="another")
-            await settle()
-            assert api.nodes_of_pods() == {"spread": "roomy", "packed": "tight", "foreign": ""}
-            reporters = {pod["name"]: by for by, pod in api.recorded_by}
-            assert reporters == {"spread": "default-scheduler", "packed": "packing"}
-
-    run_in_virtual_time(whole())
+    async with running(api, configuration=configuration):
+        api.pod("spread")
+        api.pod("packed", schedulerName="packing")
+        api.pod("foreign", schedulerName="another")
+        await settle()
+        assert api.nodes_of_pods() == {"spread": "roomy", "packed": "tight", "foreign": ""}
+        reporters = {pod["name"]: by for by, pod in api.recorded_by}
+        assert reporters == {"spread": "default-scheduler", "packed": "packing"}
 
 
-def test_a_mistake_about_one_pod_does_not_stop_the_others() -> None:
+async def test_a_mistake_about_one_pod_does_not_stop_the_others() -> None:
     api = FakeApi()
     api.node("n1")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api) as live:
         engine = live.scheduler.engines["default-scheduler"]
         find, broken = engine.find, [True]
 
@@ -313,5 +260,3 @@ def test_a_mistake_about_one_pod_does_not_stop_the_others() -> None:
         broken.clear()
         await settle(20)
         assert api.nodes_of_pods() == {"odd": "n1", "even": "n1"}
-
-    play(api, story)

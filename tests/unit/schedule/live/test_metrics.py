@@ -3,7 +3,7 @@
 import io
 
 from tests.unit.schedule.live.fake_api import FakeApi
-from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
+from tests.unit.schedule.live.running import run_virtual, running, settle
 
 from moorage.model.gates import gates_from
 from moorage.telemetry import logs
@@ -20,7 +20,7 @@ def story(api: FakeApi) -> dict[str, float]:
         async with running(api, gates=GATES, metrics=metrics):
             await settle(1)
 
-    run_in_virtual_time(whole())
+    run_virtual(whole())
     text = metrics.render()[0].decode()
     return {
         line.rpartition(" ")[0]: float(line.rpartition(" ")[2])

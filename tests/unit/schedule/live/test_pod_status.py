@@ -3,7 +3,7 @@
 import asyncio
 
 from tests.unit.schedule.live.fake_api import FakeApi, Fate
-from tests.unit.schedule.live.running import run_in_virtual_time, settle
+from tests.unit.schedule.live.running import settle
 
 from moorage.client.background_calls import BackgroundCalls
 from moorage.model.types.pod_status import PodCondition
@@ -21,69 +21,57 @@ def writer(api: FakeApi) -> PodStatusWriter:
     return PodStatusWriter(api, BackgroundCalls(4), asyncio.sleep, lambda: next(times))
 
 
-def test_the_same_is_said_once_and_the_time_is_that_of_the_first() -> None:
-    async def story() -> None:
-        api = FakeApi()
-        pod = api.pod("p").view
-        status = writer(api)
-        assert status.say(KEY, pod, condition("no room"), "n1")
-        assert not status.say(KEY, pod, condition("no room"), "n1")  # although `pod` is what it was before
-        await settle()
-        assert status.say(KEY, pod, condition("still no room"), "n1")
-        await settle()
-        raw = api.raw(KEY)["status"]
-        assert raw["nominatedNodeName"] == "n1"
-        assert [(one["message"], one["lastTransitionTime"]) for one in raw["conditions"]] == [
-            ("still no room", "2026-01-01T00:00:01Z")
-        ]
-        assert [verb for verb, _ in api.calls] == ["patch", "patch"]
-
-    run_in_virtual_time(story())
+async def test_the_same_is_said_once_and_the_time_is_that_of_the_first() -> None:
+    api = FakeApi()
+    pod = api.pod("p").view
+    status = writer(api)
+    assert status.say(KEY, pod, condition("no room"), "n1")
+    assert not status.say(KEY, pod, condition("no room"), "n1")  # although `pod` is what it was before
+    await settle()
+    assert status.say(KEY, pod, condition("still no room"), "n1")
+    await settle()
+    raw = api.raw(KEY)["status"]
+    assert raw["nominatedNodeName"] == "n1"
+    assert [(one["message"], one["lastTransitionTime"]) for one in raw["conditions"]] == [
+        ("still no room", "2026-01-01T00:00:01Z")
+    ]
+    assert [verb for verb, _ in api.calls] == ["patch", "patch"]
 
 
-def test_what_is_said_while_the_last_word_is_on_its_way_comes_after_it_and_only_the_last_counts() -> None:
-    async def story() -> None:
-        api = FakeApi()
-        pod = api.pod("p").view
-        status = writer(api)
-        for message in ("one", "two", "three"):
-            status.say(KEY, pod, condition(message))
-        await settle()
-        assert api.raw(KEY)["status"]["conditions"][0]["message"] == "three"
-        assert len(api.calls) <= 2
-
-    run_in_virtual_time(story())
+async def test_what_is_said_while_the_last_word_is_on_its_way_comes_after_it_and_only_the_last_counts() -> None:
+    api = FakeApi()
+    pod = api.pod("p").view
+    status = writer(api)
+    for message in ("one", "two", "three"):
+        status.say(KEY, pod, condition(message))
+    await settle()
+    assert api.raw(KEY)["status"]["conditions"][0]["message"] == "three"
+    assert len(api.calls) <= 2
 
 
-def test_a_lost_patch_is_sent_again_and_one_that_stays_lost_is_forgotten() -> None:
-    async def story() -> None:
-        api = FakeApi()
-        pod = api.pod("p").view
-        status = writer(api)
-        fates = [Fate.LOST, Fate.ERROR]
-        api.fate = lambda verb, key: fates.pop() if fates else Fate.OK
-        status.say(KEY, pod, condition("one"))
-        await settle(5)
-        assert api.raw(KEY)["status"]["conditions"][0]["message"] == "one"
-        api.fate = lambda verb, key: Fate.LOST
-        status.say(KEY, pod, condition("two"))
-        await settle(60)
-        api.fate = lambda verb, key: Fate.OK
-        assert status.say(KEY, api.objects[next(iter(api.objects))][KEY].view, condition("two"))
-        await settle()
-        assert api.raw(KEY)["status"]["conditions"][0]["message"] == "two"
-
-    run_in_virtual_time(story())
+async def test_a_lost_patch_is_sent_again_and_one_that_stays_lost_is_forgotten() -> None:
+    api = FakeApi()
+    pod = api.pod("p").view
+    status = writer(api)
+    fates = [Fate.LOST, Fate.ERROR]
+    api.fate = lambda verb, key: fates.pop() if fates else Fate.OK
+    status.say(KEY, pod, condition("one"))
+    await settle(5)
+    assert api.raw(KEY)["status"]["conditions"][0]["message"] == "one"
+    api.fate = lambda verb, key: Fate.LOST
+    status.say(KEY, pod, condition("two"))
+    await settle(60)
+    api.fate = lambda verb, key: Fate.OK
+    assert status.say(KEY, api.objects[next(iter(api.objects))][KEY].view, condition("two"))
+    await settle()
+    assert api.raw(KEY)["status"]["conditions"][0]["message"] == "two"
 
 
-def test_a_pod_that_was_replaced_is_let_be() -> None:
-    async def story() -> None:
-        api = FakeApi()
-        old = api.pod("p").view
-        api.drop(next(iter(api.objects)), KEY)
-        api.pod("p")
-        writer(api).say(KEY, old, condition("one"))
-        await settle(60)
-        assert "status" not in api.raw(KEY)
-
-    run_in_virtual_time(story())
+async def test_a_pod_that_was_replaced_is_let_be() -> None:
+    api = FakeApi()
+    old = api.pod("p").view
+    api.drop(next(iter(api.objects)), KEY)
+    api.pod("p")
+    writer(api).say(KEY, old, condition("one"))
+    await settle(60)
+    assert "status" not in api.raw(KEY)

@@ -1,13 +1,9 @@
 """Pods with volumes: what is written before the pod is bound, and what it waits for."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 from tests.unit.schedule.live.fake_api import FakeApi
-from tests.unit.schedule.live.running import run_in_virtual_time, running, settle
+from tests.unit.schedule.live.running import running, settle
 
 from moorage.model.kinds import KINDS
-from moorage.schedule.live.loop import LiveScheduler
 
 VOLUME, CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
 CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
@@ -43,19 +39,10 @@ def bind_claim(api: FakeApi, **annotations: str) -> None:
     api.put(CLAIM, {**claim, "metadata": metadata, "spec": {**claim["spec"], "volumeName": "disk"}})
 
 
-def play(api: FakeApi, story: Callable[[LiveScheduler], Awaitable[None]], **options: Any) -> None:
-    async def whole() -> None:
-        async with running(api, **options) as live:
-            await story(live)
-
-    run_in_virtual_time(whole())
-
-
-def test_a_volume_is_bound_to_its_claim_before_the_pod_is_bound() -> None:
+async def test_a_volume_is_bound_to_its_claim_before_the_pod_is_bound() -> None:
     api = world()
     add_volume(api)
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api) as live:
         assert api.nodes_of_pods() == {"user": ""}
         volume = api.raw("disk", VOLUME)
         claim = api.raw("default/data", CLAIM)
@@ -68,13 +55,10 @@ def test_a_volume_is_bound_to_its_claim_before_the_pod_is_bound() -> None:
         assert api.nodes_of_pods() == {"user": "n1"}
         assert live.scheduler.cluster.storage.decisions == {}
 
-    play(api, story)
 
-
-def test_a_claim_names_the_node_for_which_a_volume_is_made() -> None:
+async def test_a_claim_names_the_node_for_which_a_volume_is_made() -> None:
     api = world("disks.example.com")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         assert api.raw("default/data", CLAIM)["metadata"]["annotations"] == {SELECTED: "n1"}
         assert api.nodes_of_pods() == {"user": ""}
         add_volume(api)
@@ -82,13 +66,10 @@ def test_a_claim_names_the_node_for_which_a_volume_is_made() -> None:
         await settle()
         assert api.nodes_of_pods() == {"user": "n1"}
 
-    play(api, story)
 
-
-def test_a_pod_whose_volume_is_not_made_in_time_is_tried_again() -> None:
+async def test_a_pod_whose_volume_is_not_made_in_time_is_tried_again() -> None:
     api = world("disks.example.com")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api) as live:
         await settle(599)
         assert "FailedScheduling" not in [reason for _, reason, _ in api.recorded]
         await settle(2)
@@ -96,13 +77,10 @@ def test_a_pod_whose_volume_is_not_made_in_time_is_tried_again() -> None:
         assert ("user", "FailedScheduling", said) in api.recorded
         assert len(live.assumptions) == 1  # it is waiting again
 
-    play(api, story)
 
-
-def test_a_provisioner_that_gives_up_sends_the_pod_back() -> None:
+async def test_a_provisioner_that_gives_up_sends_the_pod_back() -> None:
     api = world("disks.example.com")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api):
         claim = api.raw("default/data", CLAIM)
         api.put(CLAIM, {**claim, "metadata": {**claim["metadata"], "annotations": {}}})
         await settle()
@@ -111,18 +89,13 @@ def test_a_provisioner_that_gives_up_sends_the_pod_back() -> None:
         await settle(5)
         assert api.raw("default/data", CLAIM)["metadata"]["annotations"] == {SELECTED: "n1"}
 
-    play(api, story)
 
-
-def test_a_pod_that_goes_while_its_volumes_are_awaited_is_forgotten() -> None:
+async def test_a_pod_that_goes_while_its_volumes_are_awaited_is_forgotten() -> None:
     api = world("disks.example.com")
-
-    async def story(live: LiveScheduler) -> None:
+    async with running(api) as live:
         api.drop(KINDS["v1", "Pod"], "default/user")
         bind_claim(api)
         await settle()
         assert len(live.assumptions) == 0
         assert live.scheduler.cluster.pods == {}
         assert not [call for call in api.calls if call[0] == "bind"]
-
-    play(api, story)

@@ -2,54 +2,52 @@
 
 import asyncio
 
+import pytest
+
 from moorage.serve.cluster.event_expiry import EventExpiry
 from moorage.store.memory import MemoryStore
 
-
-def test_old_events_go_and_those_that_were_written_again_stay() -> None:
-    async def story() -> None:
-        now = 0.0
-        store = MemoryStore()
-        await store.create("/events/default/old", b"")
-        again = await store.create("/events/default/again", b"")
-        await store.create("/pods/default/p", b"")
-        task = asyncio.create_task(EventExpiry(store, lambda: now, seconds=10.0).run())
-        await asyncio.sleep(0)
-        now = 6.0
-        await store.update("/events/default/again", b"x", again.revision)
-        await _some_turns()
-        now = 12.0
-        await store.create("/events/default/new", b"")
-        gone = store.watch("/events/", store.revision)
-        (change,) = await asyncio.wait_for(gone.next(), 10)
-        assert change.key == "/events/default/old"
-        assert change.new is None
-        left = [item.key for item in (await store.list("/")).items]
-        assert left == ["/events/default/again", "/events/default/new", "/pods/default/p"]
-        task.cancel()
-        await store.close()
-
-    asyncio.run(story())
+pytestmark = pytest.mark.real_time
 
 
-def test_when_there_are_too_many_the_oldest_go() -> None:
-    async def story() -> None:
-        store = MemoryStore()
-        for number in range(5):
-            await store.create(f"/events/default/e{number}", b"")
-        task = asyncio.create_task(EventExpiry(store, lambda: 0.0, most=4).run())
-        await asyncio.sleep(0)
-        await store.create("/events/default/e5", b"")
-        gone = store.watch("/events/", store.revision)
-        keys: list[str] = []
-        while len(keys) < 2:
-            keys += [change.key for change in await asyncio.wait_for(gone.next(), 10)]
-        assert keys == ["/events/default/e0", "/events/default/e1"]
-        assert await store.count("/events/") == 4
-        task.cancel()
-        await store.close()
+async def test_old_events_go_and_those_that_were_written_again_stay() -> None:
+    now = 0.0
+    store = MemoryStore()
+    await store.create("/events/default/old", b"")
+    again = await store.create("/events/default/again", b"")
+    await store.create("/pods/default/p", b"")
+    task = asyncio.create_task(EventExpiry(store, lambda: now, seconds=10.0).run())
+    await asyncio.sleep(0)
+    now = 6.0
+    await store.update("/events/default/again", b"x", again.revision)
+    await _some_turns()
+    now = 12.0
+    await store.create("/events/default/new", b"")
+    gone = store.watch("/events/", store.revision)
+    (change,) = await asyncio.wait_for(gone.next(), 10)
+    assert change.key == "/events/default/old"
+    assert change.new is None
+    left = [item.key for item in (await store.list("/")).items]
+    assert left == ["/events/default/again", "/events/default/new", "/pods/default/p"]
+    task.cancel()
+    await store.close()
 
-    asyncio.run(story())
+
+async def test_when_there_are_too_many_the_oldest_go() -> None:
+    store = MemoryStore()
+    for number in range(5):
+        await store.create(f"/events/default/e{number}", b"")
+    task = asyncio.create_task(EventExpiry(store, lambda: 0.0, most=4).run())
+    await asyncio.sleep(0)
+    await store.create("/events/default/e5", b"")
+    gone = store.watch("/events/", store.revision)
+    keys: list[str] = []
+    while len(keys) < 2:
+        keys += [change.key for change in await asyncio.wait_for(gone.next(), 10)]
+    assert keys == ["/events/default/e0", "/events/default/e1"]
+    assert await store.count("/events/") == 4
+    task.cancel()
+    await store.close()
 
 
 async def _some_turns() -> None:

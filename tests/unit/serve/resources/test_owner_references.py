@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, play, shown
+from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, shown
 
 from moorage.serve.api import Api
 from moorage.serve.resources.owner_references import name_owners_once
@@ -34,15 +34,12 @@ def test_each_owner_once(owners: Any, left: Any, uids: str) -> None:
     assert owners is None or len(owners) >= len(left)  # what was handed in is not cut
 
 
-def test_every_way_to_write_an_object() -> None:
-    async def scenario(api: Api) -> None:
-        twice = {"ownerReferences": [A, dict(A)]}
-        made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=dict(twice)))
-        put = await replace(api, CONFIG_MAP, "default", "one", document(CONFIG_MAP, "one", metadata=dict(twice)), ME)
-        patch = await patch_object(api, CONFIG_MAP, "default", "one", MERGE_PATCH, {"metadata": twice}, ME)
-        for outcome, words in ((made, "entries; API"), (put, "entries; API"), (patch, "after mutating admission")):
-            assert shown(CONFIG_MAP, outcome)["metadata"]["ownerReferences"] == [A]
-            (warning,) = outcome.warnings
-            assert words in warning
-
-    play(scenario)
+async def test_every_way_to_write_an_object(api: Api) -> None:
+    twice = {"ownerReferences": [A, dict(A)]}
+    made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=dict(twice)))
+    put = await replace(api, CONFIG_MAP, "default", "one", document(CONFIG_MAP, "one", metadata=dict(twice)), ME)
+    patch = await patch_object(api, CONFIG_MAP, "default", "one", MERGE_PATCH, {"metadata": twice}, ME)
+    for outcome, words in ((made, "entries; API"), (put, "entries; API"), (patch, "after mutating admission")):
+        assert shown(CONFIG_MAP, outcome)["metadata"]["ownerReferences"] == [A]
+        (warning,) = outcome.warnings
+        assert words in warning

@@ -1,7 +1,7 @@
-"""An API on an empty store, whose clock, uids and suffixes are the test's; and scenarios played on it."""
+"""An API on an empty store, whose clock, uids and suffixes are the test's."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
@@ -28,19 +28,16 @@ DRY = WriteOptions("me", dry_run=True)
 AT, NOW = 1767323045.0, "2026-01-02T03:04:05Z"
 
 
-def play(scenario: Callable[[Api], Awaitable[None]], *, suffixes: Iterator[str] | None = None) -> None:
-    """Run a scenario on a new API with the namespaces that every cluster has."""
-
-    async def main() -> None:
-        uids = count(1)
-        api = Api(MemoryStore(), gates_from({}), clock=lambda: AT, new_uid=lambda: f"uid-{next(uids)}")
-        await api.start()
-        await bootstrap(api, 443)
-        if suffixes is not None:
-            api.new_suffix = lambda: next(suffixes)
-        await scenario(api)
-
-    asyncio.run(main())
+@asynccontextmanager
+async def new_api(*, suffixes: Iterator[str] | None = None) -> AsyncIterator[Api]:
+    """An API on an empty store, with the namespaces that every cluster has."""
+    uids = count(1)
+    api = Api(MemoryStore(), gates_from({}), clock=lambda: AT, new_uid=lambda: f"uid-{next(uids)}")
+    await api.start()
+    await bootstrap(api, 443)
+    if suffixes is not None:
+        api.new_suffix = lambda: next(suffixes)
+    yield api
 
 
 def document(kind: Kind, name: str, **rest: Any) -> Raw:

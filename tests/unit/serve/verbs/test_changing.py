@@ -12,7 +12,6 @@ from tests.unit.serve.verbs.bench import (
     document,
     make,
     meddle,
-    play,
     read,
     refused,
     shown,
@@ -30,43 +29,34 @@ def settings(**metadata: Any) -> Raw:
     return document(CONFIG_MAP, "one", metadata=metadata, data={"a": "2"})
 
 
-def test_a_document_replaces_another() -> None:
-    async def scenario(api: Api) -> None:
-        made = shown(CONFIG_MAP, await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"})))
-        outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), ME, warnings=["careful"])
-        found = await read(api, CONFIG_MAP, "one")
-        assert found is not None
-        assert (found["data"], list(outcome.warnings)) == ({"a": "2"}, ["careful"])
-        assert (outcome.created, outcome.deleted) == (False, False)
-        assert found["metadata"]["uid"] == made["metadata"]["uid"]
-        assert int(found["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
-
-    play(scenario)
+async def test_a_document_replaces_another(api: Api) -> None:
+    made = shown(CONFIG_MAP, await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"})))
+    outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), ME, warnings=["careful"])
+    found = await read(api, CONFIG_MAP, "one")
+    assert found is not None
+    assert (found["data"], list(outcome.warnings)) == ({"a": "2"}, ["careful"])
+    assert (outcome.created, outcome.deleted) == (False, False)
+    assert found["metadata"]["uid"] == made["metadata"]["uid"]
+    assert int(found["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
 
 
-def test_a_change_that_changes_nothing_is_not_written() -> None:
-    async def scenario(api: Api) -> None:
-        made = await make(api, CONFIG_MAP, settings())
-        before = api.store.revision
-        other_order = dict(reversed(settings().items()))
-        outcome = await replace(api, CONFIG_MAP, "default", "one", other_order, ME)
-        assert (api.store.revision, outcome.stored.value) == (before, made.stored.value)
-
-    play(scenario)
+async def test_a_change_that_changes_nothing_is_not_written(api: Api) -> None:
+    made = await make(api, CONFIG_MAP, settings())
+    before = api.store.revision
+    other_order = dict(reversed(settings().items()))
+    outcome = await replace(api, CONFIG_MAP, "default", "one", other_order, ME)
+    assert (api.store.revision, outcome.stored.value) == (before, made.stored.value)
 
 
-def test_a_dry_run_changes_nothing() -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
-        before = api.store.revision
-        outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), DRY)
-        assert shown(CONFIG_MAP, outcome)["data"] == {"a": "2"}
-        assert api.store.revision == before
-        found = await read(api, CONFIG_MAP, "one")
-        assert found is not None
-        assert found["data"] == {"a": "1"}
-
-    play(scenario)
+async def test_a_dry_run_changes_nothing(api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    before = api.store.revision
+    outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), DRY)
+    assert shown(CONFIG_MAP, outcome)["data"] == {"a": "2"}
+    assert api.store.revision == before
+    found = await read(api, CONFIG_MAP, "one")
+    assert found is not None
+    assert found["data"] == {"a": "1"}
 
 
 ON_ONE = 'Operation cannot be fulfilled on configmaps "one": '
@@ -91,41 +81,32 @@ REFUSED: list[tuple[str, Raw, int, str]] = [
 
 
 @pytest.mark.parametrize(("name", "metadata", "code", "said"), REFUSED)
-def test_what_replaces_nothing(name: str, metadata: Raw, code: int, said: str) -> None:
-    async def scenario(api: Api) -> None:
-        api.new_uid = lambda: "the-uid"
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-        before = api.store.revision
-        attempt = replace(api, CONFIG_MAP, "default", name, settings(**metadata), ME)
-        assert await refused(attempt) == (code, said)
-        assert api.store.revision == before
-
-    play(scenario)
+async def test_what_replaces_nothing(name: str, metadata: Raw, code: int, said: str, api: Api) -> None:
+    api.new_uid = lambda: "the-uid"
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
+    before = api.store.revision
+    attempt = replace(api, CONFIG_MAP, "default", name, settings(**metadata), ME)
+    assert await refused(attempt) == (code, said)
+    assert api.store.revision == before
 
 
-def test_some_kinds_are_created_by_put() -> None:
-    async def scenario(api: Api) -> None:
-        lease = document(LEASE, "l", metadata={"resourceVersion": "7"}, spec={"holderIdentity": "me"})
-        assert (await replace(api, LEASE, "default", "l", lease, ME)).created
-        uid = document(LEASE, "m", metadata={"uid": "u"})
-        why = "uid mismatch: the provided object specified uid u, and no existing object was found"
-        code, said = await refused(replace(api, LEASE, "default", "m", uid, ME))
-        assert (code, said) == (409, f'Operation cannot be fulfilled on leases.coordination.k8s.io "m": {why}')
-
-    play(scenario)
+async def test_some_kinds_are_created_by_put(api: Api) -> None:
+    lease = document(LEASE, "l", metadata={"resourceVersion": "7"}, spec={"holderIdentity": "me"})
+    assert (await replace(api, LEASE, "default", "l", lease, ME)).created
+    uid = document(LEASE, "m", metadata={"uid": "u"})
+    why = "uid mismatch: the provided object specified uid u, and no existing object was found"
+    code, said = await refused(replace(api, LEASE, "default", "m", uid, ME))
+    assert (code, said) == (409, f'Operation cannot be fulfilled on leases.coordination.k8s.io "m": {why}')
 
 
-def test_some_kinds_are_changed_only_by_those_who_know_them() -> None:
-    async def scenario(api: Api) -> None:
-        made = await make(api, LEASE, document(LEASE, "l"))
-        lease = document(LEASE, "l", spec={"holderIdentity": "me"})
-        code, said = await refused(replace(api, LEASE, "default", "l", lease, ME))
-        assert code == 422
-        assert said.endswith("metadata.resourceVersion: Invalid value: 0: must be specified for an update")
-        lease["metadata"]["resourceVersion"] = str(made.stored.revision)
-        assert (await replace(api, LEASE, "default", "l", lease, ME)).stored.revision > made.stored.revision
-
-    play(scenario)
+async def test_some_kinds_are_changed_only_by_those_who_know_them(api: Api) -> None:
+    made = await make(api, LEASE, document(LEASE, "l"))
+    lease = document(LEASE, "l", spec={"holderIdentity": "me"})
+    code, said = await refused(replace(api, LEASE, "default", "l", lease, ME))
+    assert code == 422
+    assert said.endswith("metadata.resourceVersion: Invalid value: 0: must be specified for an update")
+    lease["metadata"]["resourceVersion"] = str(made.stored.revision)
+    assert (await replace(api, LEASE, "default", "l", lease, ME)).stored.revision > made.stored.revision
 
 
 def adding(api: Api, expected: int | None) -> Change:
@@ -139,28 +120,22 @@ def adding(api: Api, expected: int | None) -> Change:
 
 
 @pytest.mark.parametrize("insists", [False, True])
-def test_a_change_that_races_is_made_again_unless_it_was_for_one_revision(insists: bool) -> None:
-    async def scenario(api: Api) -> None:
-        made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
-        meddle(api)
-        expected = made.stored.revision if insists else None
-        attempt = change(api, CONFIG_MAP, "default", "one", adding(api, expected))
-        if insists:
-            assert await refused(attempt) == (409, ON_ONE + STALE)
-        else:
-            assert shown(CONFIG_MAP, await attempt)["data"] == {"a": "9", "added": "yes"}
-
-    play(scenario)
+async def test_a_change_that_races_is_made_again_unless_it_was_for_one_revision(insists: bool, api: Api) -> None:
+    made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    meddle(api)
+    expected = made.stored.revision if insists else None
+    attempt = change(api, CONFIG_MAP, "default", "one", adding(api, expected))
+    if insists:
+        assert await refused(attempt) == (409, ON_ONE + STALE)
+    else:
+        assert shown(CONFIG_MAP, await attempt)["data"] == {"a": "9", "added": "yes"}
 
 
 @pytest.mark.parametrize("dry", [False, True])
-def test_an_object_goes_with_its_last_finalizer(dry: bool) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata={"finalizers": ["a.b/c"]}))
-        await delete(api, CONFIG_MAP, "default", "one", DeleteOptions())
-        assert await read(api, CONFIG_MAP, "one") is not None
-        outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), DRY if dry else ME)
-        assert outcome.deleted is not dry
-        assert (await read(api, CONFIG_MAP, "one") is None) is not dry
-
-    play(scenario)
+async def test_an_object_goes_with_its_last_finalizer(dry: bool, api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata={"finalizers": ["a.b/c"]}))
+    await delete(api, CONFIG_MAP, "default", "one", DeleteOptions())
+    assert await read(api, CONFIG_MAP, "one") is not None
+    outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), DRY if dry else ME)
+    assert outcome.deleted is not dry
+    assert (await read(api, CONFIG_MAP, "one") is None) is not dry

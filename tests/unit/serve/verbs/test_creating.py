@@ -10,7 +10,7 @@ from tests.unit.serve.verbs.bench import (
     Raw,
     document,
     make,
-    play,
+    new_api,
     read,
     refused,
     shown,
@@ -20,55 +20,45 @@ from moorage.serve.api import Api
 from moorage.serve.verbs.creating import create
 
 
-def test_what_is_created_is_stored_with_its_owner() -> None:
-    async def scenario(api: Api) -> None:
-        raw = document(CONFIG_MAP, "one", data={"a": "1"})
-        outcome = await create(api, CONFIG_MAP, "default", raw, ME, ["careful"])
-        found = await read(api, CONFIG_MAP, "one")
-        assert found is not None
-        assert found == shown(CONFIG_MAP, outcome)
-        assert (outcome.created, outcome.deleted, outcome.warnings) == (True, False, ("careful",))
-        metadata = found["metadata"]
-        assert (metadata["namespace"], metadata["creationTimestamp"]) == ("default", NOW)
-        assert metadata["resourceVersion"] == str(outcome.stored.revision)
-        assert [entry["manager"] for entry in metadata["managedFields"]] == ["me"]
-
-    play(scenario)
+async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:
+    raw = document(CONFIG_MAP, "one", data={"a": "1"})
+    outcome = await create(api, CONFIG_MAP, "default", raw, ME, ["careful"])
+    found = await read(api, CONFIG_MAP, "one")
+    assert found is not None
+    assert found == shown(CONFIG_MAP, outcome)
+    assert (outcome.created, outcome.deleted, outcome.warnings) == (True, False, ("careful",))
+    metadata = found["metadata"]
+    assert (metadata["namespace"], metadata["creationTimestamp"]) == ("default", NOW)
+    assert metadata["resourceVersion"] == str(outcome.stored.revision)
+    assert [entry["manager"] for entry in metadata["managedFields"]] == ["me"]
 
 
-def test_a_dry_run_shows_what_it_would_make() -> None:
-    async def scenario(api: Api) -> None:
-        before = api.store.revision
-        outcome = await create(api, CONFIG_MAP, "default", document(CONFIG_MAP, "one"), DRY)
-        assert (outcome.created, shown(CONFIG_MAP, outcome)["metadata"]["creationTimestamp"]) == (True, NOW)
-        assert "resourceVersion" not in shown(CONFIG_MAP, outcome)["metadata"]
-        assert (api.store.revision, await read(api, CONFIG_MAP, "one")) == (before, None)
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-        again = create(api, CONFIG_MAP, "default", document(CONFIG_MAP, "one"), DRY)
-        assert await refused(again) == (409, 'configmaps "one" already exists')
-
-    play(scenario)
+async def test_a_dry_run_shows_what_it_would_make(api: Api) -> None:
+    before = api.store.revision
+    outcome = await create(api, CONFIG_MAP, "default", document(CONFIG_MAP, "one"), DRY)
+    assert (outcome.created, shown(CONFIG_MAP, outcome)["metadata"]["creationTimestamp"]) == (True, NOW)
+    assert "resourceVersion" not in shown(CONFIG_MAP, outcome)["metadata"]
+    assert (api.store.revision, await read(api, CONFIG_MAP, "one")) == (before, None)
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
+    again = create(api, CONFIG_MAP, "default", document(CONFIG_MAP, "one"), DRY)
+    assert await refused(again) == (409, 'configmaps "one" already exists')
 
 
-def test_names_are_generated_until_one_is_free() -> None:
-    async def scenario(api: Api) -> None:
+async def test_names_are_generated_until_one_is_free() -> None:
+    async with new_api(suffixes=iter(["a", "a", "a", "b", "c", "d"])) as api:
         for wanted in ("x-a", "x-b"):
             raw = document(CONFIG_MAP, "", metadata={"generateName": "x-"})
             assert shown(CONFIG_MAP, await make(api, CONFIG_MAP, raw))["metadata"]["name"] == wanted
         named = document(CONFIG_MAP, "x", metadata={"generateName": "x-"})
         assert shown(CONFIG_MAP, await make(api, CONFIG_MAP, named))["metadata"]["name"] == "x"
 
-    play(scenario, suffixes=iter(["a", "a", "a", "b", "c", "d"]))
 
-
-def test_names_are_not_generated_for_ever() -> None:
-    async def scenario(api: Api) -> None:
+async def test_names_are_not_generated_for_ever() -> None:
+    async with new_api(suffixes=iter("a" * 9)) as api:
         await make(api, CONFIG_MAP, document(CONFIG_MAP, "x-a"))
         attempt = make(api, CONFIG_MAP, document(CONFIG_MAP, "", metadata={"generateName": "x-"}))
         why = "already exists, the server was not able to generate a unique name for the object"
         assert await refused(attempt) == (409, f'configmaps "x-a" {why}')
-
-    play(scenario, suffixes=iter("a" * 9))
 
 
 ELSEWHERE = "the namespace of the provided object does not match the namespace sent on the request"
@@ -88,21 +78,15 @@ REFUSED: list[tuple[str, Raw, int, str]] = [
 
 
 @pytest.mark.parametrize(("namespace", "metadata", "code", "said"), REFUSED)
-def test_what_cannot_be_created(namespace: str, metadata: Raw, code: int, said: str) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "there"))
-        before = api.store.revision
-        attempt = create(api, CONFIG_MAP, namespace, document(CONFIG_MAP, "", metadata=metadata), ME)
-        assert await refused(attempt) == (code, said)
-        assert api.store.revision == before
-
-    play(scenario)
+async def test_what_cannot_be_created(namespace: str, metadata: Raw, code: int, said: str, api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "there"))
+    before = api.store.revision
+    attempt = create(api, CONFIG_MAP, namespace, document(CONFIG_MAP, "", metadata=metadata), ME)
+    assert await refused(attempt) == (code, said)
+    assert api.store.revision == before
 
 
-def test_a_namespace_on_a_kind_without_namespaces_is_dropped() -> None:
-    async def scenario(api: Api) -> None:
-        made = await make(api, NODE, document(NODE, "n1", metadata={"namespace": "kube-system"}))
-        assert "namespace" not in shown(NODE, made)["metadata"]
-        assert await read(api, NODE, "n1") is not None
-
-    play(scenario)
+async def test_a_namespace_on_a_kind_without_namespaces_is_dropped(api: Api) -> None:
+    made = await make(api, NODE, document(NODE, "n1", metadata={"namespace": "kube-system"}))
+    assert "namespace" not in shown(NODE, made)["metadata"]
+    assert await read(api, NODE, "n1") is not None

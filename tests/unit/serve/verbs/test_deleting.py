@@ -11,7 +11,6 @@ from tests.unit.serve.verbs.bench import (
     Raw,
     document,
     make,
-    play,
     pod,
     read,
     refused,
@@ -31,82 +30,64 @@ def options(**said: Any) -> Any:
     return read_delete_options(said)
 
 
-def test_an_object_goes_at_once() -> None:
-    async def scenario(api: Api) -> None:
-        made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-        outcome = await delete(api, CONFIG_MAP, "default", "one", options())
-        assert outcome.deleted
-        assert outcome.stored.revision == api.store.revision > made.stored.revision
-        assert await read(api, CONFIG_MAP, "one") is None
-        again = delete(api, CONFIG_MAP, "default", "one", options())
-        assert await refused(again) == (404, 'configmaps "one" not found')
-
-    play(scenario)
+async def test_an_object_goes_at_once(api: Api) -> None:
+    made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
+    outcome = await delete(api, CONFIG_MAP, "default", "one", options())
+    assert outcome.deleted
+    assert outcome.stored.revision == api.store.revision > made.stored.revision
+    assert await read(api, CONFIG_MAP, "one") is None
+    again = delete(api, CONFIG_MAP, "default", "one", options())
+    assert await refused(again) == (404, 'configmaps "one" not found')
 
 
-def test_an_object_waits_for_its_finalizers() -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=FINALIZED))
-        outcome = await delete(api, CONFIG_MAP, "default", "one", options())
-        found = await read(api, CONFIG_MAP, "one")
-        assert found is not None
-        assert (outcome.deleted, found) == (False, shown(CONFIG_MAP, outcome))
-        assert found["metadata"]["deletionTimestamp"] == NOW
-        before = api.store.revision
-        await delete(api, CONFIG_MAP, "default", "one", options())
-        assert api.store.revision == before
-
-    play(scenario)
+async def test_an_object_waits_for_its_finalizers(api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=FINALIZED))
+    outcome = await delete(api, CONFIG_MAP, "default", "one", options())
+    found = await read(api, CONFIG_MAP, "one")
+    assert found is not None
+    assert (outcome.deleted, found) == (False, shown(CONFIG_MAP, outcome))
+    assert found["metadata"]["deletionTimestamp"] == NOW
+    before = api.store.revision
+    await delete(api, CONFIG_MAP, "default", "one", options())
+    assert api.store.revision == before
 
 
-def test_a_bound_pod_gets_time() -> None:
-    async def scenario(api: Api) -> None:
-        running = pod("p")
-        running["spec"]["nodeName"] = "n"
-        await make(api, POD, running)
-        outcome = await delete(api, POD, "default", "p", options(gracePeriodSeconds=7))
-        assert not outcome.deleted
-        assert shown(POD, outcome)["metadata"]["deletionGracePeriodSeconds"] == 7
-        assert (await delete(api, POD, "default", "p", options(gracePeriodSeconds=0))).deleted
-
-    play(scenario)
+async def test_a_bound_pod_gets_time(api: Api) -> None:
+    running = pod("p")
+    running["spec"]["nodeName"] = "n"
+    await make(api, POD, running)
+    outcome = await delete(api, POD, "default", "p", options(gracePeriodSeconds=7))
+    assert not outcome.deleted
+    assert shown(POD, outcome)["metadata"]["deletionGracePeriodSeconds"] == 7
+    assert (await delete(api, POD, "default", "p", options(gracePeriodSeconds=0))).deleted
 
 
 @pytest.mark.parametrize(("metadata", "deleted"), [({}, True), (FINALIZED, False)])
-def test_a_dry_run_deletes_nothing(metadata: Raw, deleted: bool) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=metadata))
-        before = api.store.revision
-        outcome = await delete(api, CONFIG_MAP, "default", "one", options(dryRun=["All"]))
-        assert outcome.deleted is deleted
-        assert ("deletionTimestamp" in shown(CONFIG_MAP, outcome)["metadata"]) is not deleted
-        assert api.store.revision == before
-
-    play(scenario)
+async def test_a_dry_run_deletes_nothing(metadata: Raw, deleted: bool, api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=metadata))
+    before = api.store.revision
+    outcome = await delete(api, CONFIG_MAP, "default", "one", options(dryRun=["All"]))
+    assert outcome.deleted is deleted
+    assert ("deletionTimestamp" in shown(CONFIG_MAP, outcome)["metadata"]) is not deleted
+    assert api.store.revision == before
 
 
-def test_preconditions() -> None:
-    async def scenario(api: Api) -> None:
-        api.new_uid = lambda: "the-uid"
-        made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-        for wrong in ({"uid": "x"}, {"resourceVersion": "1"}, {"uid": "the-uid", "resourceVersion": "1"}):
-            code, said = await refused(delete(api, CONFIG_MAP, "default", "one", options(preconditions=wrong)))
-            assert (code, "in the precondition" in said) == (409, True)
-        right = {"uid": "the-uid", "resourceVersion": str(made.stored.revision)}
-        assert (await delete(api, CONFIG_MAP, "default", "one", options(preconditions=right))).deleted
-
-    play(scenario)
+async def test_preconditions(api: Api) -> None:
+    api.new_uid = lambda: "the-uid"
+    made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
+    for wrong in ({"uid": "x"}, {"resourceVersion": "1"}, {"uid": "the-uid", "resourceVersion": "1"}):
+        code, said = await refused(delete(api, CONFIG_MAP, "default", "one", options(preconditions=wrong)))
+        assert (code, "in the precondition" in said) == (409, True)
+    right = {"uid": "the-uid", "resourceVersion": str(made.stored.revision)}
+    assert (await delete(api, CONFIG_MAP, "default", "one", options(preconditions=right))).deleted
 
 
-def test_the_namespaces_of_every_cluster_stay() -> None:
-    async def scenario(api: Api) -> None:
-        code, _ = await refused(delete(api, NAMESPACE, "", "default", options()))
-        assert code == 403
-        await make(api, NAMESPACE, document(NAMESPACE, "mine"))
-        outcome = await delete(api, NAMESPACE, "", "mine", options())
-        assert shown(NAMESPACE, outcome)["status"]["phase"] == "Terminating"
-
-    play(scenario)
+async def test_the_namespaces_of_every_cluster_stay(api: Api) -> None:
+    code, _ = await refused(delete(api, NAMESPACE, "", "default", options()))
+    assert code == 403
+    await make(api, NAMESPACE, document(NAMESPACE, "mine"))
+    outcome = await delete(api, NAMESPACE, "", "mine", options())
+    assert shown(NAMESPACE, outcome)["status"]["phase"] == "Terminating"
 
 
 COLLECTIONS: list[tuple[ListOptions, Raw, list[str]]] = [
@@ -120,38 +101,29 @@ COLLECTIONS: list[tuple[ListOptions, Raw, list[str]]] = [
 
 
 @pytest.mark.parametrize(("which", "said", "left"), COLLECTIONS)
-def test_a_collection(which: ListOptions, said: Raw, left: list[str]) -> None:
-    async def scenario(api: Api) -> None:
-        for name, label in (("one", "1"), ("two", "2"), ("three", "1")):
-            await make(api, CONFIG_MAP, document(CONFIG_MAP, name, metadata={"labels": {"a": label}}))
-        page = await delete_collection(api, CONFIG_MAP, "default", which, options(**said))
-        there = [name for name in ("one", "three", "two") if await read(api, CONFIG_MAP, name) is not None]
-        assert there == left
-        if not said:
-            assert sorted([*map(name_in, (item.key for item in page.items)), *left]) == ["one", "three", "two"]
-
-    play(scenario)
+async def test_a_collection(which: ListOptions, said: Raw, left: list[str], api: Api) -> None:
+    for name, label in (("one", "1"), ("two", "2"), ("three", "1")):
+        await make(api, CONFIG_MAP, document(CONFIG_MAP, name, metadata={"labels": {"a": label}}))
+    page = await delete_collection(api, CONFIG_MAP, "default", which, options(**said))
+    there = [name for name in ("one", "three", "two") if await read(api, CONFIG_MAP, name) is not None]
+    assert there == left
+    if not said:
+        assert sorted([*map(name_in, (item.key for item in page.items)), *left]) == ["one", "three", "two"]
 
 
-def test_a_collection_with_preconditions_stops_at_the_first_that_fails() -> None:
-    async def scenario(api: Api) -> None:
-        for name in ("one", "two"):
-            await make(api, CONFIG_MAP, document(CONFIG_MAP, name))
-        said = options(preconditions={"uid": "x"})
-        code, _ = await refused(delete_collection(api, CONFIG_MAP, "default", ListOptions(), said))
-        assert (code, await read(api, CONFIG_MAP, "one") is None) == (409, False)
-
-    play(scenario)
+async def test_a_collection_with_preconditions_stops_at_the_first_that_fails(api: Api) -> None:
+    for name in ("one", "two"):
+        await make(api, CONFIG_MAP, document(CONFIG_MAP, name))
+    said = options(preconditions={"uid": "x"})
+    code, _ = await refused(delete_collection(api, CONFIG_MAP, "default", ListOptions(), said))
+    assert (code, await read(api, CONFIG_MAP, "one") is None) == (409, False)
 
 
-def test_the_answer_shows_a_pod_but_tells_of_others() -> None:
-    async def scenario(api: Api) -> None:
-        api.new_uid = lambda: "the-uid"
-        one = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-        status = deleted_status(CONFIG_MAP, one.stored)
-        assert status is not None
-        assert (status["kind"], status["status"]) == ("Status", "Success")
-        assert status["details"] == {"name": "one", "kind": "configmaps", "uid": "the-uid"}
-        assert deleted_status(POD, (await make(api, POD, pod("p"))).stored) is None
-
-    play(scenario)
+async def test_the_answer_shows_a_pod_but_tells_of_others(api: Api) -> None:
+    api.new_uid = lambda: "the-uid"
+    one = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
+    status = deleted_status(CONFIG_MAP, one.stored)
+    assert status is not None
+    assert (status["kind"], status["status"]) == ("Status", "Success")
+    assert status["details"] == {"name": "one", "kind": "configmaps", "uid": "the-uid"}
+    assert deleted_status(POD, (await make(api, POD, pod("p"))).stored) is None

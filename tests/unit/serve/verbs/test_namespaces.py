@@ -1,7 +1,7 @@
 """Finalize: a namespace goes when nothing holds it any more, and not before it is deleted."""
 
 import pytest
-from tests.unit.serve.verbs.bench import NAMESPACE, Raw, document, make, play, read, refused
+from tests.unit.serve.verbs.bench import NAMESPACE, Raw, document, make, read, refused
 
 from moorage.model.types.subresource import DeleteOptions
 from moorage.serve.api import Api
@@ -14,31 +14,25 @@ def finalizers(*names: str) -> Raw:
 
 
 @pytest.mark.parametrize("dry", [False, True])
-def test_an_empty_namespace_goes(dry: bool) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, NAMESPACE, document(NAMESPACE, "mine"))
-        await delete(api, NAMESPACE, "", "mine", DeleteOptions())
-        kept = await finalize(api, "mine", finalizers("kubernetes", "a.b/c"))
-        assert kept["spec"]["finalizers"] == ["kubernetes", "a.b/c"]
-        assert kept["status"]["phase"] == "Terminating"
-        assert (await finalize(api, "mine", finalizers(), dry_run=dry))["metadata"]["name"] == "mine"
-        assert (await read(api, NAMESPACE, "mine") is None) is not dry
-
-    play(scenario)
+async def test_an_empty_namespace_goes(dry: bool, api: Api) -> None:
+    await make(api, NAMESPACE, document(NAMESPACE, "mine"))
+    await delete(api, NAMESPACE, "", "mine", DeleteOptions())
+    kept = await finalize(api, "mine", finalizers("kubernetes", "a.b/c"))
+    assert kept["spec"]["finalizers"] == ["kubernetes", "a.b/c"]
+    assert kept["status"]["phase"] == "Terminating"
+    assert (await finalize(api, "mine", finalizers(), dry_run=dry))["metadata"]["name"] == "mine"
+    assert (await read(api, NAMESPACE, "mine") is None) is not dry
 
 
-def test_a_namespace_that_is_not_deleted_stays() -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, NAMESPACE, document(NAMESPACE, "mine"))
-        await finalize(api, "mine", finalizers())
-        assert await read(api, NAMESPACE, "mine") is not None
-        stale = finalizers()
-        stale["metadata"]["resourceVersion"] = "1"
-        assert (await refused(finalize(api, "mine", stale)))[0] == 409
-        said = "the name of the object (mine) does not match the name on the URL (nobody)"
-        assert await refused(finalize(api, "nobody", finalizers())) == (400, said)
-        nobody = document(NAMESPACE, "nobody", spec={})
-        assert await refused(finalize(api, "nobody", nobody)) == (404, 'namespaces "nobody" not found')
-        assert (await refused(finalize(api, "mine", document(NAMESPACE, "mine", spec=7))))[0] == 400
-
-    play(scenario)
+async def test_a_namespace_that_is_not_deleted_stays(api: Api) -> None:
+    await make(api, NAMESPACE, document(NAMESPACE, "mine"))
+    await finalize(api, "mine", finalizers())
+    assert await read(api, NAMESPACE, "mine") is not None
+    stale = finalizers()
+    stale["metadata"]["resourceVersion"] = "1"
+    assert (await refused(finalize(api, "mine", stale)))[0] == 409
+    said = "the name of the object (mine) does not match the name on the URL (nobody)"
+    assert await refused(finalize(api, "nobody", finalizers())) == (400, said)
+    nobody = document(NAMESPACE, "nobody", spec={})
+    assert await refused(finalize(api, "nobody", nobody)) == (404, 'namespaces "nobody" not found')
+    assert (await refused(finalize(api, "mine", document(NAMESPACE, "mine", spec=7))))[0] == 400

@@ -12,7 +12,6 @@ from tests.unit.serve.verbs.bench import (
     document,
     make,
     meddle,
-    play,
     read,
     refused,
     shown,
@@ -92,35 +91,29 @@ CHANGES: list[tuple[str, Any, Raw]] = [
 
 @pytest.mark.parametrize(("language", "patch", "data"), CHANGES)
 @pytest.mark.parametrize("options", [ME, DRY])
-def test_what_a_patch_makes(language: str, patch: Any, data: Raw, options: WriteOptions) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
-        before, asked = api.store.revision, repr(patch)
-        outcome = await patched(api, language, patch, options)
-        assert shown(CONFIG_MAP, outcome)["data"] == data
-        assert (api.store.revision == before) is options.dry_run
-        assert repr(patch) == asked  # it is still the caller's
-        found = await read(api, CONFIG_MAP, "one")
-        assert found is not None
-        assert found["data"] == ({"a": "1"} if options.dry_run else data)
-
-    play(scenario)
+async def test_what_a_patch_makes(language: str, patch: Any, data: Raw, options: WriteOptions, api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    before, asked = api.store.revision, repr(patch)
+    outcome = await patched(api, language, patch, options)
+    assert shown(CONFIG_MAP, outcome)["data"] == data
+    assert (api.store.revision == before) is options.dry_run
+    assert repr(patch) == asked  # it is still the caller's
+    found = await read(api, CONFIG_MAP, "one")
+    assert found is not None
+    assert found["data"] == ({"a": "1"} if options.dry_run else data)
 
 
 @pytest.mark.parametrize("language", [MERGE_PATCH, STRATEGIC_MERGE, APPLY])
 @pytest.mark.parametrize("insists", [False, True])
-def test_a_patch_that_races(language: str, insists: bool) -> None:
-    async def scenario(api: Api) -> None:
-        made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
-        metadata = {"resourceVersion": str(made.stored.revision)} if insists else {}
-        meddle(api)
-        attempt = patched(api, language, document(CONFIG_MAP, "one", metadata=metadata, data={"b": "2"}))
-        if insists:
-            assert await refused(attempt) == (409, ON_ONE + STALE)
-        else:
-            assert shown(CONFIG_MAP, await attempt)["data"] == {"a": "9", "b": "2"}
-
-    play(scenario)
+async def test_a_patch_that_races(language: str, insists: bool, api: Api) -> None:
+    made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    metadata = {"resourceVersion": str(made.stored.revision)} if insists else {}
+    meddle(api)
+    attempt = patched(api, language, document(CONFIG_MAP, "one", metadata=metadata, data={"b": "2"}))
+    if insists:
+        assert await refused(attempt) == (409, ON_ONE + STALE)
+    else:
+        assert shown(CONFIG_MAP, await attempt)["data"] == {"a": "9", "b": "2"}
 
 
 STALE = "the object has been modified; please apply your changes to the latest version and try again"
@@ -154,69 +147,54 @@ REFUSED: list[tuple[str, Any, int, str]] = [
 
 
 @pytest.mark.parametrize(("language", "patch", "code", "said"), REFUSED)
-def test_what_a_patch_cannot_do(language: str, patch: Any, code: int, said: str) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
-        before = api.store.revision
-        assert await refused(patched(api, language, patch, WriteOptions("you", validation=STRICT))) == (code, said)
-        assert api.store.revision == before
-
-    play(scenario)
+async def test_what_a_patch_cannot_do(language: str, patch: Any, code: int, said: str, api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    before = api.store.revision
+    assert await refused(patched(api, language, patch, WriteOptions("you", validation=STRICT))) == (code, said)
+    assert api.store.revision == before
 
 
 @pytest.mark.parametrize("language", [MERGE_PATCH, STRATEGIC_MERGE, JSON_PATCH])
-def test_only_apply_creates(language: str) -> None:
-    async def scenario(api: Api) -> None:
-        patch: Any = [] if language == JSON_PATCH else {}
-        assert await refused(patched(api, language, patch)) == (404, 'configmaps "one" not found')
-        applied = await patched(api, APPLY, document(CONFIG_MAP, "one", data={"a": "1"}))
-        assert applied.created
-        (entry,) = shown(CONFIG_MAP, applied)["metadata"]["managedFields"]
-        assert (entry["manager"], entry["operation"]) == ("me", "Apply")
-        assert entry["fieldsV1"] == {"f:data": {"f:a": {}}}
-
-    play(scenario)
+async def test_only_apply_creates(language: str, api: Api) -> None:
+    patch: Any = [] if language == JSON_PATCH else {}
+    assert await refused(patched(api, language, patch)) == (404, 'configmaps "one" not found')
+    applied = await patched(api, APPLY, document(CONFIG_MAP, "one", data={"a": "1"}))
+    assert applied.created
+    (entry,) = shown(CONFIG_MAP, applied)["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"]) == ("me", "Apply")
+    assert entry["fieldsV1"] == {"f:data": {"f:a": {}}}
 
 
-def test_apply_does_not_make_what_was_meant_for_another() -> None:
-    async def scenario(api: Api) -> None:
-        patch = document(CONFIG_MAP, "one", metadata={"uid": "gone"})
-        why = "uid mismatch: the provided object specified uid gone, and no existing object was found"
-        assert await refused(patched(api, APPLY, patch)) == (409, ON_ONE + why)
-        status = patch_object(api, NODE, "", "n", APPLY, document(NODE, "n"), ME, "status")
-        assert await refused(status) == (404, 'nodes "n" not found')
-
-    play(scenario)
+async def test_apply_does_not_make_what_was_meant_for_another(api: Api) -> None:
+    patch = document(CONFIG_MAP, "one", metadata={"uid": "gone"})
+    why = "uid mismatch: the provided object specified uid gone, and no existing object was found"
+    assert await refused(patched(api, APPLY, patch)) == (409, ON_ONE + why)
+    status = patch_object(api, NODE, "", "n", APPLY, document(NODE, "n"), ME, "status")
+    assert await refused(status) == (404, 'nodes "n" not found')
 
 
-def test_who_owns_what() -> None:
-    async def scenario(api: Api) -> None:
-        you, forced = WriteOptions("you"), WriteOptions("you", force=True)
-        await patched(api, APPLY, document(CONFIG_MAP, "one", data={"a": "1", "b": "1"}))
-        theirs = document(CONFIG_MAP, "one", data={"a": "2"})
-        said = 'Apply failed with 1 conflict: conflict with "me": .data.a'
-        assert await refused(patched(api, APPLY, theirs, you)) == (409, said)
-        assert shown(CONFIG_MAP, await patched(api, APPLY, theirs, forced))["data"] == {"a": "2", "b": "1"}
-        mine = shown(CONFIG_MAP, await patched(api, APPLY, document(CONFIG_MAP, "one")))
-        assert mine["data"] == {"a": "2"}  # what I no longer apply, and nobody else has, goes
-        assert [entry["manager"] for entry in mine["metadata"]["managedFields"]] == ["you"]
-
-    play(scenario)
+async def test_who_owns_what(api: Api) -> None:
+    you, forced = WriteOptions("you"), WriteOptions("you", force=True)
+    await patched(api, APPLY, document(CONFIG_MAP, "one", data={"a": "1", "b": "1"}))
+    theirs = document(CONFIG_MAP, "one", data={"a": "2"})
+    said = 'Apply failed with 1 conflict: conflict with "me": .data.a'
+    assert await refused(patched(api, APPLY, theirs, you)) == (409, said)
+    assert shown(CONFIG_MAP, await patched(api, APPLY, theirs, forced))["data"] == {"a": "2", "b": "1"}
+    mine = shown(CONFIG_MAP, await patched(api, APPLY, document(CONFIG_MAP, "one")))
+    assert mine["data"] == {"a": "2"}  # what I no longer apply, and nobody else has, goes
+    assert [entry["manager"] for entry in mine["metadata"]["managedFields"]] == ["you"]
 
 
 @pytest.mark.parametrize("language", [MERGE_PATCH, STRATEGIC_MERGE])
 @pytest.mark.parametrize(
     ("validation", "said"), [(WARN, ['duplicate field "data.b"', 'unknown field "odd"']), (IGNORE, [])]
 )
-def test_what_a_patch_says_twice(language: str, validation: str, said: list[str]) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-        _, patch, twice = read_patch(b'{"odd": 1, "data": {"b": "1", "b": "2"}}', language)
-        where = (api, CONFIG_MAP, "default", "one", language, patch)
-        code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT), twice=twice))
-        assert code == 422
-        assert message.endswith('strict decoding error: duplicate field "data.b", unknown field "odd"')
-        outcome = await patch_object(*where, WriteOptions("me", validation=validation), twice=twice)
-        assert list(outcome.warnings) == said
-
-    play(scenario)
+async def test_what_a_patch_says_twice(language: str, validation: str, said: list[str], api: Api) -> None:
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
+    _, patch, twice = read_patch(b'{"odd": 1, "data": {"b": "1", "b": "2"}}', language)
+    where = (api, CONFIG_MAP, "default", "one", language, patch)
+    code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT), twice=twice))
+    assert code == 422
+    assert message.endswith('strict decoding error: duplicate field "data.b", unknown field "odd"')
+    outcome = await patch_object(*where, WriteOptions("me", validation=validation), twice=twice)
+    assert list(outcome.warnings) == said

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import BUDGET, ME, POD, Raw, document, make, play, pod, read, refused
+from tests.unit.serve.verbs.bench import BUDGET, ME, POD, Raw, document, make, pod, read, refused
 
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import replace
@@ -14,23 +14,20 @@ def binding(name: str = "p", **rest: Any) -> Raw:
     return {"metadata": {"name": name}, "target": {"kind": "Node", "name": "n1"}, **rest}
 
 
-def test_a_pod_is_bound_once() -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, POD, pod("p"))
-        await bind(api, "default", "p", binding(), dry_run=True)
-        found = await read(api, POD, "p")
-        assert found is not None
-        assert "nodeName" not in found["spec"]
-        await bind(api, "default", "p", binding())
-        found = await read(api, POD, "p")
-        assert found is not None
-        assert found["spec"]["nodeName"] == "n1"
-        (condition,) = (item for item in found["status"]["conditions"] if item["type"] == "PodScheduled")
-        assert condition["status"] == "True"
-        said = 'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"'
-        assert await refused(bind(api, "default", "p", binding())) == (409, said)
-
-    play(scenario)
+async def test_a_pod_is_bound_once(api: Api) -> None:
+    await make(api, POD, pod("p"))
+    await bind(api, "default", "p", binding(), dry_run=True)
+    found = await read(api, POD, "p")
+    assert found is not None
+    assert "nodeName" not in found["spec"]
+    await bind(api, "default", "p", binding())
+    found = await read(api, POD, "p")
+    assert found is not None
+    assert found["spec"]["nodeName"] == "n1"
+    (condition,) = (item for item in found["status"]["conditions"] if item["type"] == "PodScheduled")
+    assert condition["status"] == "True"
+    said = 'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"'
+    assert await refused(bind(api, "default", "p", binding())) == (409, said)
 
 
 REFUSED: list[tuple[Raw, int, str]] = [
@@ -45,22 +42,16 @@ REFUSED: list[tuple[Raw, int, str]] = [
 
 
 @pytest.mark.parametrize(("said", "code", "answer"), REFUSED)
-def test_what_binds_nothing(said: Raw, code: int, answer: str) -> None:
-    async def scenario(api: Api) -> None:
-        await make(api, POD, pod("p"))
-        before = api.store.revision
-        assert await refused(bind(api, "default", "p", said)) == (code, answer)
-        assert api.store.revision == before
-
-    play(scenario)
+async def test_what_binds_nothing(said: Raw, code: int, answer: str, api: Api) -> None:
+    await make(api, POD, pod("p"))
+    before = api.store.revision
+    assert await refused(bind(api, "default", "p", said)) == (code, answer)
+    assert api.store.revision == before
 
 
-def test_nobody_is_bound_or_evicted() -> None:
-    async def scenario(api: Api) -> None:
-        assert await refused(bind(api, "default", "p", binding())) == (404, 'pods "p" not found')
-        assert await refused(evict(api, "default", "p", {})) == (404, 'pods "p" not found')
-
-    play(scenario)
+async def test_nobody_is_bound_or_evicted(api: Api) -> None:
+    assert await refused(bind(api, "default", "p", binding())) == (404, 'pods "p" not found')
+    assert await refused(evict(api, "default", "p", {})) == (404, 'pods "p" not found')
 
 
 async def running(api: Api) -> Raw:
@@ -79,66 +70,54 @@ def eviction(**options: Any) -> Raw:
     return {"metadata": {"name": "p"}, "deleteOptions": options}
 
 
-def test_a_pod_is_marked_and_goes() -> None:
-    async def scenario(api: Api) -> None:
-        before = await running(api)
-        await evict(api, "default", "p", eviction(), dry_run=True)
-        await evict(api, "default", "p", eviction(dryRun=["All"]))
-        assert await read(api, POD, "p") == before
-        await evict(api, "default", "p", eviction())
-        found = await read(api, POD, "p")
-        assert found is not None
-        assert found["metadata"]["deletionGracePeriodSeconds"] == 30
-        reasons = [item.get("reason") for item in found["status"]["conditions"] if item["type"] == "DisruptionTarget"]
-        assert reasons == ["EvictionByEvictionAPI"]
-
-    play(scenario)
+async def test_a_pod_is_marked_and_goes(api: Api) -> None:
+    before = await running(api)
+    await evict(api, "default", "p", eviction(), dry_run=True)
+    await evict(api, "default", "p", eviction(dryRun=["All"]))
+    assert await read(api, POD, "p") == before
+    await evict(api, "default", "p", eviction())
+    found = await read(api, POD, "p")
+    assert found is not None
+    assert found["metadata"]["deletionGracePeriodSeconds"] == 30
+    reasons = [item.get("reason") for item in found["status"]["conditions"] if item["type"] == "DisruptionTarget"]
+    assert reasons == ["EvictionByEvictionAPI"]
 
 
 @pytest.mark.parametrize("wrong", [{"uid": "x"}, {"resourceVersion": "1"}])
 @pytest.mark.parametrize("dry", [False, True])
-def test_a_pod_that_is_not_the_one_is_left_alone(wrong: Raw, dry: bool) -> None:
-    async def scenario(api: Api) -> None:
-        before = await running(api)
-        attempt = evict(api, "default", "p", eviction(preconditions=wrong), dry_run=dry)
-        code, said = await refused(attempt)
-        assert (code, "in the precondition" in said) == (409, True)
-        assert await read(api, POD, "p") == before
-
-    play(scenario)
+async def test_a_pod_that_is_not_the_one_is_left_alone(wrong: Raw, dry: bool, api: Api) -> None:
+    before = await running(api)
+    attempt = evict(api, "default", "p", eviction(preconditions=wrong), dry_run=dry)
+    code, said = await refused(attempt)
+    assert (code, "in the precondition" in said) == (409, True)
+    assert await read(api, POD, "p") == before
 
 
-def test_the_one_that_was_meant_goes_though_it_is_marked_in_between() -> None:
-    async def scenario(api: Api) -> None:
-        metadata = (await running(api))["metadata"]
-        right = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-        await evict(api, "default", "p", eviction(preconditions=right, gracePeriodSeconds=0))
-        assert await read(api, POD, "p") is None
-
-    play(scenario)
+async def test_the_one_that_was_meant_goes_though_it_is_marked_in_between(api: Api) -> None:
+    metadata = (await running(api))["metadata"]
+    right = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    await evict(api, "default", "p", eviction(preconditions=right, gracePeriodSeconds=0))
+    assert await read(api, POD, "p") is None
 
 
 @pytest.mark.parametrize("allowed", [0, 1])
-def test_a_budget_is_used_up(allowed: int) -> None:
-    async def scenario(api: Api) -> None:
-        before = await running(api)
-        spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
-        budget = document(BUDGET, "b", spec=spec)
-        await make(api, BUDGET, budget)
-        counts = {"disruptionsAllowed": allowed, "currentHealthy": 1 + allowed, "desiredHealthy": 1, "expectedPods": 2}
-        budget["status"] = {**counts, "observedGeneration": 1}
-        await replace(api, BUDGET, "default", "b", budget, ME, "status")
-        attempt = evict(api, "default", "p", eviction(gracePeriodSeconds=0))
-        if allowed:
-            await attempt
-            left = await read(api, BUDGET, "b")
-            assert left is not None
-            assert left["status"]["disruptionsAllowed"] == 0
-            assert list(left["status"]["disruptedPods"]) == ["p"]
-            assert await read(api, POD, "p") is None
-        else:
-            said = "Cannot evict pod as it would violate the pod's disruption budget."
-            assert await refused(attempt) == (429, said)
-            assert await read(api, POD, "p") == before
-
-    play(scenario)
+async def test_a_budget_is_used_up(allowed: int, api: Api) -> None:
+    before = await running(api)
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    budget = document(BUDGET, "b", spec=spec)
+    await make(api, BUDGET, budget)
+    counts = {"disruptionsAllowed": allowed, "currentHealthy": 1 + allowed, "desiredHealthy": 1, "expectedPods": 2}
+    budget["status"] = {**counts, "observedGeneration": 1}
+    await replace(api, BUDGET, "default", "b", budget, ME, "status")
+    attempt = evict(api, "default", "p", eviction(gracePeriodSeconds=0))
+    if allowed:
+        await attempt
+        left = await read(api, BUDGET, "b")
+        assert left is not None
+        assert left["status"]["disruptionsAllowed"] == 0
+        assert list(left["status"]["disruptedPods"]) == ["p"]
+        assert await read(api, POD, "p") is None
+    else:
+        said = "Cannot evict pod as it would violate the pod's disruption budget."
+        assert await refused(attempt) == (429, said)
+        assert await read(api, POD, "p") == before

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, document, make, play, refused
+from tests.unit.serve.verbs.bench import CONFIG_MAP, document, make, refused
 
 from moorage.model.api_error import ApiError
 from moorage.model.types.subresource import DeleteOptions
@@ -32,14 +32,11 @@ def names(page: Page) -> list[str]:
     return [name_in(item.key) for item in page.items]
 
 
-def test_one_object() -> None:
-    async def scenario(api: Api) -> None:
-        await five(api)
-        assert name_in((await get(api, CONFIG_MAP, "default", "n2")).key) == "n2"
-        assert await refused(get(api, CONFIG_MAP, "default", "n9")) == (404, 'configmaps "n9" not found')
-        assert await refused(get(api, CONFIG_MAP, "kube-system", "n2")) == (404, 'configmaps "n2" not found')
-
-    play(scenario)
+async def test_one_object(api: Api) -> None:
+    await five(api)
+    assert name_in((await get(api, CONFIG_MAP, "default", "n2")).key) == "n2"
+    assert await refused(get(api, CONFIG_MAP, "default", "n9")) == (404, 'configmaps "n9" not found')
+    assert await refused(get(api, CONFIG_MAP, "kube-system", "n2")) == (404, 'configmaps "n2" not found')
 
 
 SELECTED: list[tuple[dict[str, Any], list[str]]] = [
@@ -59,89 +56,71 @@ SELECTED: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("options", "wanted"), SELECTED)
-def test_what_is_listed(options: dict[str, Any], wanted: list[str]) -> None:
-    async def scenario(api: Api) -> None:
-        last = await five(api)
-        page = await listed(api, **options)
-        assert (names(page), page.revision) == (wanted, last)
-        assert names(await listed(api, "kube-public", **options)) == []
-
-    play(scenario)
+async def test_what_is_listed(options: dict[str, Any], wanted: list[str], api: Api) -> None:
+    last = await five(api)
+    page = await listed(api, **options)
+    assert (names(page), page.revision) == (wanted, last)
+    assert names(await listed(api, "kube-public", **options)) == []
 
 
 @pytest.mark.parametrize("labels", ["", "odd", "odd!=never"])
-def test_pages_are_of_one_revision(labels: str) -> None:
-    async def scenario(api: Api) -> None:
-        last = await five(api)
-        wanted = names(await listed(api, labels=labels))
-        page = await listed(api, labels=labels, limit=1)
-        found = names(page)
-        await delete(api, CONFIG_MAP, "default", "n5", DeleteOptions())
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "n1a"))
-        while page.continues:
-            page = await listed(api, labels=labels, limit=2, continues=page.continues)
-            assert page.revision == last
-            found += names(page)
-        assert found == wanted
-
-    play(scenario)
+async def test_pages_are_of_one_revision(labels: str, api: Api) -> None:
+    last = await five(api)
+    wanted = names(await listed(api, labels=labels))
+    page = await listed(api, labels=labels, limit=1)
+    found = names(page)
+    await delete(api, CONFIG_MAP, "default", "n5", DeleteOptions())
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "n1a"))
+    while page.continues:
+        page = await listed(api, labels=labels, limit=2, continues=page.continues)
+        assert page.revision == last
+        found += names(page)
+    assert found == wanted
 
 
-def test_how_many_remain_is_said_where_it_is_known() -> None:
-    async def scenario(api: Api) -> None:
-        await five(api)
-        first = await listed(api, limit=2)
-        assert first.remaining == 3
-        assert (await listed(api, limit=3, continues=first.continues)) == (await listed(api))._replace(
-            items=(await listed(api)).items[2:]
-        )
-        assert (await listed(api, limit=2, labels="odd")).remaining is None
-        assert (await listed(api, limit=2, labels="!odd")).continues  # there may be more, nobody has looked
-        assert not (await listed(api, limit=5)).continues
-
-    play(scenario)
+async def test_how_many_remain_is_said_where_it_is_known(api: Api) -> None:
+    await five(api)
+    first = await listed(api, limit=2)
+    assert first.remaining == 3
+    assert (await listed(api, limit=3, continues=first.continues)) == (await listed(api))._replace(
+        items=(await listed(api)).items[2:]
+    )
+    assert (await listed(api, limit=2, labels="odd")).remaining is None
+    assert (await listed(api, limit=2, labels="!odd")).continues  # there may be more, nobody has looked
+    assert not (await listed(api, limit=5)).continues
 
 
-def test_a_list_of_the_past() -> None:
-    async def scenario(api: Api) -> None:
-        last = await five(api)
-        past = await listed(api, resource_version=last - 3, match="Exact")
-        assert (names(past), past.revision) == (["n1", "n2"], last - 3)
-        assert names(await listed(api, resource_version=last - 3, limit=9)) == ["n1", "n2"]
-        assert len((await listed(api, resource_version=last - 3, match="NotOlderThan")).items) == 5
-
-    play(scenario)
+async def test_a_list_of_the_past(api: Api) -> None:
+    last = await five(api)
+    past = await listed(api, resource_version=last - 3, match="Exact")
+    assert (names(past), past.revision) == (["n1", "n2"], last - 3)
+    assert names(await listed(api, resource_version=last - 3, limit=9)) == ["n1", "n2"]
+    assert len((await listed(api, resource_version=last - 3, match="NotOlderThan")).items) == 5
 
 
 @pytest.mark.parametrize("match", ["", "NotOlderThan", "Exact"])
 @pytest.mark.parametrize("fields", ["", "metadata.name=n1"])
-def test_nobody_is_shown_less_than_they_have_seen(match: str, fields: str) -> None:
-    async def scenario(api: Api) -> None:
-        last = await five(api)
-        attempt = listed(api, resource_version=last + 1, match=match, fields=fields)
-        assert await refused(attempt) == (410, f"Too large resource version: {last + 1}, current: {last}")
-        check_not_older(api, last)
-        with pytest.raises(ApiError, match="Too large"):
-            check_not_older(api, last + 1)
-
-    play(scenario)
+async def test_nobody_is_shown_less_than_they_have_seen(match: str, fields: str, api: Api) -> None:
+    last = await five(api)
+    attempt = listed(api, resource_version=last + 1, match=match, fields=fields)
+    assert await refused(attempt) == (410, f"Too large resource version: {last + 1}, current: {last}")
+    check_not_older(api, last)
+    with pytest.raises(ApiError, match="Too large"):
+        check_not_older(api, last + 1)
 
 
-def test_a_past_that_is_forgotten() -> None:
-    async def scenario(api: Api) -> None:
-        last = await five(api)
-        page = await listed(api, limit=2)
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "n6"))
-        await api.store.compact(last + 1)
-        gone = listed(api, resource_version=last - 2, match="Exact")
-        assert await refused(gone) == (410, "The resourceVersion for the provided list is too old.")
-        with pytest.raises(ApiError, match="The provided continue parameter is too old") as refusal:
-            await listed(api, limit=2, continues=page.continues)
-        assert (refusal.value.code, refusal.value.reason) == (410, "Expired")
-        on = refusal.value.status["metadata"]["continue"]
-        assert names(await listed(api, continues=on)) == ["n3", "n4", "n5", "n6"]
-
-    play(scenario)
+async def test_a_past_that_is_forgotten(api: Api) -> None:
+    last = await five(api)
+    page = await listed(api, limit=2)
+    await make(api, CONFIG_MAP, document(CONFIG_MAP, "n6"))
+    await api.store.compact(last + 1)
+    gone = listed(api, resource_version=last - 2, match="Exact")
+    assert await refused(gone) == (410, "The resourceVersion for the provided list is too old.")
+    with pytest.raises(ApiError, match="The provided continue parameter is too old") as refusal:
+        await listed(api, limit=2, continues=page.continues)
+    assert (refusal.value.code, refusal.value.reason) == (410, "Expired")
+    on = refusal.value.status["metadata"]["continue"]
+    assert names(await listed(api, continues=on)) == ["n3", "n4", "n5", "n6"]
 
 
 def token(**fields: object) -> str:
@@ -160,17 +139,11 @@ BAD_TOKENS = [
 
 
 @pytest.mark.parametrize(("text", "why"), BAD_TOKENS)
-def test_tokens_that_are_none(text: str, why: str) -> None:
-    async def scenario(api: Api) -> None:
-        said = f"invalid continue token: continue key is not valid{why}"
-        assert await refused(listed(api, continues=text)) == (400, said)
-
-    play(scenario)
+async def test_tokens_that_are_none(text: str, why: str, api: Api) -> None:
+    said = f"invalid continue token: continue key is not valid{why}"
+    assert await refused(listed(api, continues=text)) == (400, said)
 
 
 @pytest.mark.parametrize("options", [{"labels": "a in"}, {"fields": "a=b"}, {"fields": "a"}])
-def test_selectors_that_are_none(options: dict[str, Any]) -> None:
-    async def scenario(api: Api) -> None:
-        assert (await refused(listed(api, **options)))[0] == 400
-
-    play(scenario)
+async def test_selectors_that_are_none(options: dict[str, Any], api: Api) -> None:
+    assert (await refused(listed(api, **options)))[0] == 400

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, play, refused
+from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, refused
 
 from moorage.model.api_error import ApiError
 from moorage.model.types.subresource import DeleteOptions
@@ -58,15 +58,12 @@ BEGINNINGS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("options", "wanted"), BEGINNINGS)
-def test_where_a_watch_begins(options: dict[str, Any], wanted: list[str]) -> None:
-    async def scenario(api: Api) -> None:
-        await settings(api, "a", "old")
-        await settings(api, "b")
-        batches = await begun(api, **options)
-        await settings(api, "c")
-        assert await told(batches) == wanted
-
-    play(scenario)
+async def test_where_a_watch_begins(options: dict[str, Any], wanted: list[str], api: Api) -> None:
+    await settings(api, "a", "old")
+    await settings(api, "b")
+    batches = await begun(api, **options)
+    await settings(api, "c")
+    assert await told(batches) == wanted
 
 
 CHANGES: list[tuple[dict[str, Any], list[str]]] = [
@@ -78,77 +75,61 @@ CHANGES: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("options", "wanted"), CHANGES)
-def test_what_begins_and_ceases_to_match(options: dict[str, Any], wanted: list[str]) -> None:
-    async def scenario(api: Api) -> None:
-        await settings(api, "a")
-        batches = await begun(api, resource_version=api.store.revision, **options)
-        await settings(api, "b")
-        await settings(api, "a", "on")
-        await settings(api, "a", "off")
-        await settings(api, "b", "on")
-        await delete(api, CONFIG_MAP, "default", "a", DeleteOptions())
-        assert await told(batches) == wanted
-
-    play(scenario)
+async def test_what_begins_and_ceases_to_match(options: dict[str, Any], wanted: list[str], api: Api) -> None:
+    await settings(api, "a")
+    batches = await begun(api, resource_version=api.store.revision, **options)
+    await settings(api, "b")
+    await settings(api, "a", "on")
+    await settings(api, "a", "off")
+    await settings(api, "b", "on")
+    await delete(api, CONFIG_MAP, "default", "a", DeleteOptions())
+    assert await told(batches) == wanted
 
 
-def test_what_stops_to_match_is_shown_as_it_was_at_the_revision_that_stopped_it() -> None:
-    async def scenario(api: Api) -> None:
-        await settings(api, "a", "on")
-        batches = await begun(api, resource_version=api.store.revision, labels="is=on")
-        await settings(api, "a", "off")
-        (happening,) = await anext(batches)
-        assert happening.stored is not None
-        assert b'"is":"on"' in happening.stored.value
-        assert happening.revision == api.store.revision
-        await batches.aclose()
-
-    play(scenario)
+async def test_what_stops_to_match_is_shown_as_it_was_at_the_revision_that_stopped_it(api: Api) -> None:
+    await settings(api, "a", "on")
+    batches = await begun(api, resource_version=api.store.revision, labels="is=on")
+    await settings(api, "a", "off")
+    (happening,) = await anext(batches)
+    assert happening.stored is not None
+    assert b'"is":"on"' in happening.stored.value
+    assert happening.revision == api.store.revision
+    await batches.aclose()
 
 
-def test_revisions_that_are_gone_or_never_were() -> None:
-    async def scenario(api: Api) -> None:
-        for name in "abc":
-            await settings(api, name)
-        last = api.store.revision
-        said = f"Too large resource version: {last + 1}, current: {last}"
-        assert await refused(begun(api, resource_version=last + 1)) == (410, said)
-        await api.store.compact(last)
-        code, why = await refused(begun(api, resource_version=1))
-        assert (code, why.startswith("too old resource version: 1 (")) == (410, True)
-
-    play(scenario)
+async def test_revisions_that_are_gone_or_never_were(api: Api) -> None:
+    for name in "abc":
+        await settings(api, name)
+    last = api.store.revision
+    said = f"Too large resource version: {last + 1}, current: {last}"
+    assert await refused(begun(api, resource_version=last + 1)) == (410, said)
+    await api.store.compact(last)
+    code, why = await refused(begun(api, resource_version=1))
+    assert (code, why.startswith("too old resource version: 1 (")) == (410, True)
 
 
 ENDS = [(1, False, 1.0, ["ADDED a"]), (1, True, 1.0, ["ADDED a", "BOOKMARK"]), (-1, False, 0.0, ["ADDED a"])]
 
 
 @pytest.mark.parametrize(("seconds", "bookmarks", "lasts", "wanted"), ENDS)
-def test_a_watch_ends_in_time_with_one_bookmark(seconds: int, bookmarks: bool, lasts: float, wanted: list[str]) -> None:
-    async def scenario(api: Api) -> None:
-        await settings(api, "a")
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        batches = await begun(api, timeout_seconds=seconds, bookmarks=bookmarks)
-        said = [happening.type async for batch in batches for happening in batch]
-        assert said == [text.partition(" ")[0] for text in wanted]
-        assert lasts <= loop.time() - started < lasts + 0.9
+async def test_a_watch_ends_in_time_with_one_bookmark(
+    seconds: int, bookmarks: bool, lasts: float, wanted: list[str], api: Api
+) -> None:
+    await settings(api, "a")
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    batches = await begun(api, timeout_seconds=seconds, bookmarks=bookmarks)
+    said = [happening.type async for batch in batches for happening in batch]
+    assert said == [text.partition(" ")[0] for text in wanted]
+    assert lasts <= loop.time() - started < lasts + 0.9
 
-    play(scenario)
 
-
-def test_no_time_is_the_usual_time() -> None:
-    async def scenario(api: Api) -> None:
-        batches = await begun(api, timeout_seconds=0)
-        await settings(api, "a")
-        assert await told(batches, 1) == ["ADDED a"]
-
-    play(scenario)
+async def test_no_time_is_the_usual_time(api: Api) -> None:
+    batches = await begun(api, timeout_seconds=0)
+    await settings(api, "a")
+    assert await told(batches, 1) == ["ADDED a"]
 
 
 @pytest.mark.parametrize("options", [{"labels": "a in"}, {"fields": "a=b"}])
-def test_selectors_that_are_none(options: dict[str, Any]) -> None:
-    async def scenario(api: Api) -> None:
-        assert (await refused(begun(api, **options)))[0] == 400
-
-    play(scenario)
+async def test_selectors_that_are_none(options: dict[str, Any], api: Api) -> None:
+    assert (await refused(begun(api, **options)))[0] == 400
