@@ -228,7 +228,7 @@ class RequestMaker:
     def _below(self, kind: Kind) -> Asked:
         random = self.random
         below = random.choice(_SUBRESOURCES)
-        able = [row.kind for row in RESOURCES.values() if row.subresource(below) is not None]
+        able = [kind for kind in RESOURCES.values() if kind.subresource(below) is not None]
         kind = random.choice(able) if able and random.random() < 0.8 else kind
         namespace, name = self._namespace(), random.choice(_NAMES)
         document = _BELOW.get(below) or self.odd.drawn(kind, name, namespace)

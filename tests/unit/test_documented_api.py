@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from moorage.serve.resources.discovery_table import RESOURCES, STANDARD_VERBS
+from moorage.model.kinds import STANDARD_VERBS
+from moorage.serve.resources.discovery_table import RESOURCES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 ROW = re.compile(r"^\| (\w+) \| `([a-z0-9./]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|", re.MULTILINE)
@@ -20,8 +21,8 @@ def test_every_resource_is_in_the_table_as_it_is() -> None:
         for kind, group, names, verbs, subresources in ROW.findall(PAGE.read_text(encoding="utf-8"))
     }
     there = {
-        (resource.kind.name, resource.kind.api_version): (
-            [resource.kind.plural, *resource.short_names],
+        (resource.name, resource.api_version): (
+            [resource.plural, *resource.short_names],
             set(resource.verbs),
             {sub.name for sub in resource.subresources},
         )

@@ -96,8 +96,6 @@ def admit(
         return Rejected(facts, _name(new), problems=error.problems)
     raw = copy_document(new)
     row = row_of(facts)
-    if row is None:
-        return Admitted(raw, view)
     old = None if old is None else _as_read_from_the_store(old, facts, row)
     try:
         _complete(raw, old, gates, facts, row, plugins, request)

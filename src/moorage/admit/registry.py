@@ -1,6 +1,5 @@
-"""The table of kinds: what admission does to each, one row a kind.
+"""The table of what admission does to each kind: defaults, preparation, options, validation.
 
-In: the name of a kind. Out: its row: defaults, preparation, options, validation at creation and at updates.
 Kubernetes: the strategies of pkg/registry with what they call.
 """
 
@@ -44,30 +43,43 @@ from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
+from moorage.model.types.config import ConfigMap, Secret
+from moorage.model.types.event import Event
+from moorage.model.types.lease import Lease
+from moorage.model.types.namespace import Namespace
+from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.persistent_volume import PersistentVolume
-from moorage.model.types.workload import CronJob
-
-_NAMED_WITH_GROUP = {"events.k8s.io/v1": "Event.events.k8s.io"}
+from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
+from moorage.model.types.reported_event import Event as ReportedEvent
+from moorage.model.types.service import Service, ServiceAccount
+from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.view import View
+from moorage.model.types.workload import (
+    ControllerRevision,
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    StatefulSet,
+)
 
 # Each function takes the view of its own kind, which the table cannot tell a type checker.
 Validate = Callable[[Any, ValidationOptions], list[FieldError]]
 ValidateUpdate = Callable[[Any, Any, ValidationOptions], list[FieldError]]
+Prepare = Callable[[Raw, Raw | None, GateSet], None]
 
 
 class KindRow(msgspec.Struct, frozen=True):
-    """What admission does to objects of one kind, in this order."""
+    """What admission does to objects of one kind: `default`, `prepare`, then `validate` or `validate_update`."""
 
-    default: Callable[[Raw], None]
-    prepare: Callable[[Raw, Raw | None, GateSet], None]
-    options: Callable[[GateSet, Any], ValidationOptions]
     validate: Validate
     validate_update: ValidateUpdate
+    default: Callable[[Raw], None] = lambda raw: None
+    prepare: Prepare = strategy.prepare_nothing
+    options: Callable[[GateSet, Any], ValidationOptions] = lambda gates, old: options_for_create(gates)
     has_generation: bool = False
-
-
-def _no_defaults(raw: Raw) -> None:
-    """For kinds that have none."""
 
 
 def _prepare_pod(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -97,181 +109,122 @@ def _cron_job_options(gates: GateSet, old: CronJob | None) -> ValidationOptions:
     return options_for_template_update(gates, None if old is None else old.spec.jobTemplate.spec.template)
 
 
-def _volume_options(gates: GateSet, old: PersistentVolume | None) -> ValidationOptions:
-    return options_for_volume_update(gates, old)
-
-
-def _gate_options(gates: GateSet, old: Any) -> ValidationOptions:
-    return options_for_create(gates)
-
-
 def _workload(
-    default: Callable[[Raw], None],
     validate: Validate,
     validate_update: ValidateUpdate,
-    prepare: Callable[[Raw, Raw | None, GateSet], None] = strategy.prepare_workload,
+    default: Callable[[Raw], None],
+    prepare: Prepare = strategy.prepare_workload,
     options: Callable[[GateSet, Any], ValidationOptions] = _template_options,
 ) -> KindRow:
-    return KindRow(default, prepare, options, validate, validate_update, has_generation=True)
+    return KindRow(validate, validate_update, default, prepare, options, has_generation=True)
 
 
-REGISTRY: dict[str, KindRow] = {
-    "Pod": KindRow(default_pod, _prepare_pod, _pod_options, validate_pod, validate_pod_update, has_generation=True),
-    "Deployment": _workload(
-        workloads.default_deployment, deployment.validate_deployment, deployment.validate_deployment_update
+#: By the kind's view.
+REGISTRY: dict[type[View], KindRow] = {
+    Pod: KindRow(validate_pod, validate_pod_update, default_pod, _prepare_pod, _pod_options, has_generation=True),
+    Deployment: _workload(
+        deployment.validate_deployment, deployment.validate_deployment_update, workloads.default_deployment
     ),
-    "ReplicaSet": _workload(
-        workloads.default_replica_set, deployment.validate_replica_set, deployment.validate_replica_set_update
+    ReplicaSet: _workload(
+        deployment.validate_replica_set, deployment.validate_replica_set_update, workloads.default_replica_set
     ),
-    "StatefulSet": _workload(
-        workloads.default_stateful_set,
+    StatefulSet: _workload(
         stateful_set.validate_stateful_set,
         stateful_set.validate_stateful_set_update,
+        workloads.default_stateful_set,
         strategy.prepare_stateful_set,
     ),
-    "DaemonSet": _workload(
-        workloads.default_daemon_set,
+    DaemonSet: _workload(
         daemon_set.validate_daemon_set,
         daemon_set.validate_daemon_set_update,
+        workloads.default_daemon_set,
         strategy.prepare_daemon_set,
         _selector_options,
     ),
-    "ControllerRevision": KindRow(
-        _no_defaults,
-        strategy.prepare_nothing,
-        _gate_options,
-        controller_revision.validate_controller_revision,
-        controller_revision.validate_controller_revision_update,
+    ControllerRevision: KindRow(
+        controller_revision.validate_controller_revision, controller_revision.validate_controller_revision_update
     ),
-    "Job": _workload(
-        workloads.default_job, job.validate_job, job.validate_job_update, strategy.prepare_job, _selector_options
+    Job: _workload(
+        job.validate_job, job.validate_job_update, workloads.default_job, strategy.prepare_job, _selector_options
     ),
-    "CronJob": _workload(
-        workloads.default_cron_job,
+    CronJob: _workload(
         cron_job.validate_cron_job,
         cron_job.validate_cron_job_update,
+        workloads.default_cron_job,
         strategy.prepare_cron_job,
         _cron_job_options,
     ),
-    "Node": KindRow(
-        cluster.default_node, strategy.prepare_node, _gate_options, node.validate_node, node.validate_node_update
-    ),
-    "PersistentVolume": KindRow(
-        storage.default_persistent_volume,
-        strategy.prepare_volume,
-        _volume_options,
+    Node: KindRow(node.validate_node, node.validate_node_update, cluster.default_node, strategy.prepare_node),
+    PersistentVolume: KindRow(
         persistent_volume.validate_persistent_volume,
         persistent_volume.validate_persistent_volume_update,
+        storage.default_persistent_volume,
+        strategy.prepare_volume,
+        options_for_volume_update,
     ),
-    "PersistentVolumeClaim": KindRow(
-        storage.default_claim,
-        prepare_claim,
-        _gate_options,
-        claim.validate_claim,
-        claim.validate_claim_update,
+    PersistentVolumeClaim: KindRow(
+        claim.validate_claim, claim.validate_claim_update, storage.default_claim, prepare_claim
     ),
-    "StorageClass": KindRow(
-        storage.default_storage_class,
-        strategy.prepare_nothing,
-        _gate_options,
+    StorageClass: KindRow(
         cluster_rules.validate_storage_class,
         cluster_rules.validate_storage_class_update,
+        storage.default_storage_class,
     ),
-    "Namespace": KindRow(
-        cluster.default_namespace,
-        strategy.prepare_namespace,
-        _gate_options,
+    Namespace: KindRow(
         cluster_rules.validate_namespace,
         cluster_rules.validate_namespace_update,
+        cluster.default_namespace,
+        strategy.prepare_namespace,
     ),
-    "PriorityClass": KindRow(
-        cluster.default_priority_class,
-        strategy.prepare_nothing,
-        _gate_options,
+    PriorityClass: KindRow(
         cluster_rules.validate_priority_class,
         cluster_rules.validate_priority_class_update,
+        cluster.default_priority_class,
     ),
-    "PodDisruptionBudget": KindRow(
-        _no_defaults,
-        strategy.prepare_disruption_budget,
-        _gate_options,
+    PodDisruptionBudget: KindRow(
         disruption_budget.validate_disruption_budget,
         disruption_budget.validate_disruption_budget_update,
+        prepare=strategy.prepare_disruption_budget,
         has_generation=True,
     ),
-    "ConfigMap": KindRow(
-        _no_defaults,
-        strategy.prepare_nothing,
-        _gate_options,
-        config.validate_config_map,
-        config.validate_config_map_update,
-    ),
-    "Secret": KindRow(
-        config_defaults.default_secret,
-        config_strategy.prepare_secret,
-        _gate_options,
+    ConfigMap: KindRow(config.validate_config_map, config.validate_config_map_update),
+    Secret: KindRow(
         config.validate_secret,
         config.validate_secret_update,
+        config_defaults.default_secret,
+        config_strategy.prepare_secret,
     ),
-    "Service": KindRow(
-        config_defaults.default_service,
-        config_strategy.prepare_service,
-        _gate_options,
+    Service: KindRow(
         service.validate_service,
         service.validate_service_update,
+        config_defaults.default_service,
+        config_strategy.prepare_service,
     ),
-    "ServiceAccount": KindRow(
-        _no_defaults,
-        config_strategy.prepare_service_account,
-        _gate_options,
+    ServiceAccount: KindRow(
         config.validate_service_account,
         config.validate_service_account_update,
+        prepare=config_strategy.prepare_service_account,
     ),
-    "Lease": KindRow(
-        _no_defaults,
-        config_strategy.prepare_lease,
-        _gate_options,
-        event.validate_lease,
-        event.validate_lease_update,
-    ),
-    "Event": KindRow(
-        _no_defaults, strategy.prepare_nothing, _gate_options, event.validate_event, event.validate_event_update
-    ),
-    "Event.events.k8s.io": KindRow(
-        _no_defaults,
-        strategy.prepare_nothing,
-        _gate_options,
-        event.validate_reported_event,
-        event.validate_reported_event_update,
-    ),
-    "CSIDriver": KindRow(
-        config_defaults.default_csi_driver,
-        config_strategy.prepare_csi_driver,
-        _gate_options,
+    Lease: KindRow(event.validate_lease, event.validate_lease_update, prepare=config_strategy.prepare_lease),
+    Event: KindRow(event.validate_event, event.validate_event_update),
+    ReportedEvent: KindRow(event.validate_reported_event, event.validate_reported_event_update),
+    CSIDriver: KindRow(
         csi.validate_csi_driver,
         csi.validate_csi_driver_update,
+        config_defaults.default_csi_driver,
+        config_strategy.prepare_csi_driver,
         has_generation=True,
     ),
-    "CSINode": KindRow(
-        _no_defaults, strategy.prepare_nothing, _gate_options, csi.validate_csi_node, csi.validate_csi_node_update
-    ),
-    "CSIStorageCapacity": KindRow(
-        _no_defaults,
-        strategy.prepare_nothing,
-        _gate_options,
-        csi.validate_storage_capacity,
-        csi.validate_storage_capacity_update,
-    ),
-    "VolumeAttachment": KindRow(
-        _no_defaults,
-        config_strategy.prepare_volume_attachment,
-        _gate_options,
+    CSINode: KindRow(csi.validate_csi_node, csi.validate_csi_node_update),
+    CSIStorageCapacity: KindRow(csi.validate_storage_capacity, csi.validate_storage_capacity_update),
+    VolumeAttachment: KindRow(
         csi.validate_volume_attachment,
         csi.validate_volume_attachment_update,
+        prepare=config_strategy.prepare_volume_attachment,
     ),
 }
 
 
-def row_of(kind: Kind) -> KindRow | None:
-    """The row of a kind; of the two groups that have Events, the newer one's is named with its group."""
-    return REGISTRY.get(_NAMED_WITH_GROUP.get(kind.api_version, kind.name))
+def row_of(kind: Kind) -> KindRow:
+    """Return the row of a kind of the table `KINDS`, each of which has one."""
+    return REGISTRY[kind.view]

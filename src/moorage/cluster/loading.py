@@ -16,15 +16,15 @@ from moorage.client.protocol import Client, PatchType
 from moorage.cluster.api_server import CannotStart
 from moorage.lint.sources import STDIN, reason_of, sources_of
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import kind_of
+from moorage.model.kinds import KINDS, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 
 Raw = dict[str, Any]
 
-#: What others refer to comes first; everything else in the order of the files.
-_FIRST = ("Namespace", "PriorityClass", "StorageClass", "Node", "PersistentVolume", "PersistentVolumeClaim")
+#: Kinds that others refer to come first; the rest in the order of the files.
+_FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)
 #: What only the cluster that an object comes from could say of it.
 _FOREIGN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink")
 

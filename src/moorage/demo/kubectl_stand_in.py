@@ -240,8 +240,8 @@ class StandIn:
         first, *rest = words or [""]
         kind, slash, name = first.partition("/")
         for resource in RESOURCES.values():
-            if kind in (resource.kind.plural, resource.singular, *resource.short_names):
-                return resource.kind, [name, *rest] if slash else rest
+            if kind in (resource.plural, resource.singular, *resource.short_names):
+                return resource, [name, *rest] if slash else rest
         raise NotUnderstood(f'error: the server doesn\'t have a resource type "{kind}"')
 
 

@@ -1,10 +1,12 @@
-"""The kinds Moorage knows: their views, whether they live in namespaces, and where their pod template is.
+"""The kinds Moorage knows, one row each: names, view, verbs, subresources, and the rules that differ by kind.
 
-In: raw documents. Out: facts about their kind, typed views, unknown fields. Kubernetes: the scheme and the REST
-mapping. Differs: kinds that are not listed are no error; they are only not looked into.
+In: raw documents. Out: their `Kind`, typed views, unknown fields. Admission, tables, discovery and OpenAPI are keyed by
+`Kind`; tests/unit/test_every_kind.py fails where a kind lacks a row. Kubernetes: the scheme, the REST mapping and the
+answers of each strategy under pkg/registry. Differs: documents of other kinds are no error; they are not looked into.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Final, Literal, NamedTuple
 
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
 from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
@@ -18,9 +20,11 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
 from moorage.model.types.reported_event import Event as ReportedEvent
+from moorage.model.types.reviews import SelfSubjectAccessReview, SelfSubjectReview, SelfSubjectRulesReview
 from moorage.model.types.service import Service, ServiceAccount
 from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
 from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.subresource import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View
 from moorage.model.types.workload import (
     ControllerRevision,
@@ -33,9 +37,17 @@ from moorage.model.types.workload import (
 )
 
 __all__ = [
+    "BINDING",
+    "DELETE_OPTIONS",
+    "EVICTION",
     "KINDS",
+    "SCALE",
+    "STANDARD_VERBS",
+    "VIRTUAL_KINDS",
     "ConversionError",
     "Kind",
+    "Ref",
+    "Subresource",
     "TypeProblem",
     "UnknownField",
     "decode_errors",
@@ -44,69 +56,263 @@ __all__ = [
     "view_of",
 ]
 
+STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
-class Kind(NamedTuple):
-    """What is known of a kind. `template` are the steps to its pod template; a pod is none and has none."""
+
+class Subresource(NamedTuple):
+    """A path below an object. `kind` and `group_version` are of the document there, if it is not the object itself."""
+
+    name: str
+    verbs: tuple[str, ...]
+    kind: str = ""
+    group_version: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind, named as its view is. Rows are compared by identity."""
 
     api_version: str
-    name: str
     plural: str
-    namespaced: bool
     view: type[View]
+    short_names: tuple[str, ...] = ()
+    _: KW_ONLY
+    namespaced: bool = True
+    #: The fields that lead to the pod template, for kinds that have one.
     template: tuple[str, ...] | None = None
+    categories: tuple[str, ...] = ()
+    subresources: tuple[Subresource, ...] = ()
+    verbs: tuple[str, ...] = STANDARD_VERBS
+
+    #: A PUT of an absent object creates it.
+    creates_on_update: bool = False
+    #: A PUT may leave out the resourceVersion.
+    unconditional_update: bool = True
+    #: DELETE answers with the object instead of a Status.
+    returns_deleted: bool = False
+    #: What becomes of dependents when the client does not say; "none" for kinds that own nothing.
+    dependents: Literal["background", "orphan", "none"] = "background"
+    #: Fields that a write to the status subresource leaves as they are, and whose owners it does not change.
+    status_resets: tuple[tuple[str, ...], ...] = (("spec",),)
+    #: Whether `plan` reads such objects from a live cluster: not if no pod's placement depends on them.
+    read_by_plan: bool = True
+    #: Other kinds refer to it by name, so `--load` applies it first, in the order of the table.
+    loads_first: bool = False
+    #: Changes too often for the namespace controller to watch it.
+    is_chatty: bool = False
+
+    #: The rest follows. The core group's name is empty.
+    name: str = field(init=False)
+    group: str = field(init=False)
+    version: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        group, _, version = self.api_version.rpartition("/")
+        for name, value in (("name", self.view.__name__), ("group", group), ("version", version)):
+            object.__setattr__(self, name, value)
 
     @property
-    def group(self) -> str:
-        """The API group, which is empty for the core group."""
-        return self.api_version.rpartition("/")[0]
+    def singular(self) -> str:
+        return self.name.lower()
+
+    @property
+    def openapi_package(self) -> str:
+        """The package of the kind's OpenAPI definition, such as `io.k8s.api.apps.v1`."""
+        return f"io.k8s.api.{self.group.removesuffix('.k8s.io') or 'core'}.{self.version}"
+
+    @property
+    def has_status(self) -> bool:
+        """Whether the status is written by a subresource of its own."""
+        return self.subresource("status") is not None
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((sub for sub in self.subresources if sub.name == name), None)
 
 
-_TEMPLATE = ("spec", "template")
+class Ref(NamedTuple):
+    """Which object: its kind, namespace (empty for objects without one) and name."""
 
-KINDS: dict[tuple[str, str], Kind] = {
-    (kind.api_version, kind.name): kind
-    for kind in (
-        Kind("v1", "Pod", "pods", True, Pod),
-        Kind("v1", "Node", "nodes", False, Node),
-        Kind("v1", "Namespace", "namespaces", False, Namespace),
-        Kind("v1", "PersistentVolume", "persistentvolumes", False, PersistentVolume),
-        Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, PersistentVolumeClaim),
-        Kind("v1", "ConfigMap", "configmaps", True, ConfigMap),
-        Kind("v1", "Secret", "secrets", True, Secret),
-        Kind("v1", "Service", "services", True, Service),
-        Kind("v1", "ServiceAccount", "serviceaccounts", True, ServiceAccount),
-        Kind("events.k8s.io/v1", "Event", "events", True, ReportedEvent),
-        Kind("v1", "Event", "events", True, Event),
-        Kind("coordination.k8s.io/v1", "Lease", "leases", True, Lease),
-        Kind("storage.k8s.io/v1", "StorageClass", "storageclasses", False, StorageClass),
-        Kind("storage.k8s.io/v1", "CSINode", "csinodes", False, CSINode),
-        Kind("storage.k8s.io/v1", "CSIDriver", "csidrivers", False, CSIDriver),
-        Kind("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", True, CSIStorageCapacity),
-        Kind("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", False, VolumeAttachment),
-        Kind("apps/v1", "Deployment", "deployments", True, Deployment, _TEMPLATE),
-        Kind("apps/v1", "ReplicaSet", "replicasets", True, ReplicaSet, _TEMPLATE),
-        Kind("apps/v1", "StatefulSet", "statefulsets", True, StatefulSet, _TEMPLATE),
-        Kind("apps/v1", "DaemonSet", "daemonsets", True, DaemonSet, _TEMPLATE),
-        Kind("apps/v1", "ControllerRevision", "controllerrevisions", True, ControllerRevision),
-        Kind("batch/v1", "Job", "jobs", True, Job, _TEMPLATE),
-        Kind("batch/v1", "CronJob", "cronjobs", True, CronJob, ("spec", "jobTemplate", *_TEMPLATE)),
-        Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False, PriorityClass),
-        Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", True, PodDisruptionBudget),
-    )
-}
+    kind: Kind
+    namespace: str
+    name: str
+
+
+_TEMPLATE: Final = ("spec", "template")
+_ALL: Final = ("all",)
+_WITH_STATUS: Final = (Subresource("status", ("get", "patch", "update")),)
+_SCALED: Final = (Subresource("scale", ("get", "patch", "update"), "Scale", "autoscaling/v1"), *_WITH_STATUS)
+_CREATE: Final = ("create",)
+
+_ROWS: Final = (
+    Kind(
+        "v1",
+        "pods",
+        Pod,
+        ("po",),
+        categories=_ALL,
+        subresources=(
+            Subresource("binding", _CREATE, "Binding", "v1"),
+            Subresource("eviction", _CREATE, "Eviction", "policy/v1"),
+            Subresource("log", ("get",)),
+            *_WITH_STATUS,
+        ),
+        returns_deleted=True,
+        status_resets=(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
+    ),
+    Kind(
+        "v1",
+        "namespaces",
+        Namespace,
+        ("ns",),
+        namespaced=False,
+        subresources=(Subresource("finalize", ("update",)), *_WITH_STATUS),
+        verbs=tuple(verb for verb in STANDARD_VERBS if verb != "deletecollection"),
+        loads_first=True,
+    ),
+    Kind("scheduling.k8s.io/v1", "priorityclasses", PriorityClass, ("pc",), namespaced=False, loads_first=True),
+    Kind("storage.k8s.io/v1", "storageclasses", StorageClass, ("sc",), namespaced=False, loads_first=True),
+    Kind("v1", "nodes", Node, ("no",), namespaced=False, subresources=_WITH_STATUS, loads_first=True),
+    Kind(
+        "v1",
+        "persistentvolumes",
+        PersistentVolume,
+        ("pv",),
+        namespaced=False,
+        subresources=_WITH_STATUS,
+        returns_deleted=True,
+        loads_first=True,
+    ),
+    Kind(
+        "v1",
+        "persistentvolumeclaims",
+        PersistentVolumeClaim,
+        ("pvc",),
+        subresources=_WITH_STATUS,
+        returns_deleted=True,
+        loads_first=True,
+    ),
+    Kind("v1", "configmaps", ConfigMap, ("cm",), read_by_plan=False),
+    Kind("v1", "secrets", Secret, read_by_plan=False),
+    Kind(
+        "v1",
+        "services",
+        Service,
+        ("svc",),
+        categories=_ALL,
+        subresources=_WITH_STATUS,
+        creates_on_update=True,
+        returns_deleted=True,
+    ),
+    Kind(
+        "v1",
+        "serviceaccounts",
+        ServiceAccount,
+        ("sa",),
+        unconditional_update=False,
+        returns_deleted=True,
+        read_by_plan=False,
+    ),
+    *(
+        Kind(
+            api_version,
+            "events",
+            view,
+            ("ev",),
+            creates_on_update=True,
+            dependents="none",
+            read_by_plan=False,
+            is_chatty=True,
+        )
+        for api_version, view in (("events.k8s.io/v1", ReportedEvent), ("v1", Event))
+    ),
+    Kind(
+        "coordination.k8s.io/v1",
+        "leases",
+        Lease,
+        creates_on_update=True,
+        unconditional_update=False,
+        read_by_plan=False,
+        is_chatty=True,
+    ),
+    Kind("storage.k8s.io/v1", "csinodes", CSINode, namespaced=False, unconditional_update=False),
+    Kind("storage.k8s.io/v1", "csidrivers", CSIDriver, namespaced=False, unconditional_update=False),
+    Kind("storage.k8s.io/v1", "csistoragecapacities", CSIStorageCapacity, unconditional_update=False),
+    Kind(
+        "storage.k8s.io/v1",
+        "volumeattachments",
+        VolumeAttachment,
+        namespaced=False,
+        subresources=_WITH_STATUS,
+        unconditional_update=False,
+        status_resets=(("metadata",), ("spec",)),
+        read_by_plan=False,
+    ),
+    Kind(
+        "apps/v1",
+        "deployments",
+        Deployment,
+        ("deploy",),
+        template=_TEMPLATE,
+        categories=_ALL,
+        subresources=_SCALED,
+        status_resets=(("spec",), ("metadata", "labels")),
+    ),
+    Kind("apps/v1", "replicasets", ReplicaSet, ("rs",), template=_TEMPLATE, categories=_ALL, subresources=_SCALED),
+    Kind("apps/v1", "statefulsets", StatefulSet, ("sts",), template=_TEMPLATE, categories=_ALL, subresources=_SCALED),
+    Kind("apps/v1", "daemonsets", DaemonSet, ("ds",), template=_TEMPLATE, categories=_ALL, subresources=_WITH_STATUS),
+    Kind("apps/v1", "controllerrevisions", ControllerRevision, read_by_plan=False),
+    Kind("batch/v1", "jobs", Job, template=_TEMPLATE, categories=_ALL, subresources=_WITH_STATUS, dependents="orphan"),
+    Kind(
+        "batch/v1",
+        "cronjobs",
+        CronJob,
+        ("cj",),
+        template=("spec", "jobTemplate", *_TEMPLATE),
+        categories=_ALL,
+        subresources=_WITH_STATUS,
+    ),
+    Kind(
+        "policy/v1",
+        "poddisruptionbudgets",
+        PodDisruptionBudget,
+        ("pdb",),
+        subresources=_WITH_STATUS,
+        unconditional_update=False,
+    ),
+)
+KINDS: Final[dict[tuple[str, str], Kind]] = {(kind.api_version, kind.name): kind for kind in _ROWS}
+
+#: Documents of subresources and options: they have no path of their own.
+EVICTION: Final = Kind("policy/v1", "evictions", Eviction)
+SCALE: Final = Kind("autoscaling/v1", "scales", Scale)
+DELETE_OPTIONS: Final = Kind("meta.k8s.io/v1", "deleteoptions", DeleteOptions, namespaced=False)
+
+#: Requests in the form of objects: they are posted and answered, never stored.
+BINDING: Final = Kind("v1", "bindings", Binding, verbs=_CREATE)
+VIRTUAL_KINDS: Final = (
+    BINDING,
+    *(
+        Kind(api_version, f"{view.__name__.lower()}s", view, namespaced=False, verbs=_CREATE)
+        for api_version, view in (
+            ("authentication.k8s.io/v1", SelfSubjectReview),
+            ("authorization.k8s.io/v1", SelfSubjectAccessReview),
+            ("authorization.k8s.io/v1", SelfSubjectRulesReview),
+        )
+    ),
+)
 
 
 def kind_of(raw: dict[str, Any]) -> Kind | None:
-    """The facts about a document's kind, or None if Moorage does not know the kind."""
+    """Return the kind of a document, or None if Moorage does not know it."""
     return KINDS.get((raw.get("apiVersion", ""), raw.get("kind", "")))
 
 
 def view_of(raw: dict[str, Any]) -> View | None:
-    """The typed view of a document, or None if Moorage does not know its kind. Raises ConversionError."""
+    """Return the typed view of a document, or None if Moorage does not know its kind. Raises ConversionError."""
     kind = kind_of(raw)
     return None if kind is None else convert_view(raw, kind.view)
 
 
 def decode_errors(document: Document, error: ConversionError) -> list[DecodeError]:
-    """The problems of a conversion, each with the line it is in."""
+    """Return the problems of a conversion, each with its line."""
     return [document.error(problem.reason, Problem.TYPE, problem.path) for problem in error.problems]

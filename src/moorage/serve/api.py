@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import copy_document
-from moorage.admit.registry import REGISTRY, row_of
+from moorage.admit.registry import row_of
 from moorage.admit.request import Request
 from moorage.admit.subresources.status_update import admit_status
 from moorage.admit.template_memo import TemplateMemo
@@ -98,10 +98,8 @@ class Api:
         """
         if kind is POD and manager is not None:
             return self._admit_new_pod(raw, namespace, manager)
-        row = row_of(kind)
-        if row is not None:
-            check_types(raw, kind)
-            row.default(raw)
+        check_types(raw, kind)
+        row_of(kind).default(raw)
         if manager is not None:
             on_create(raw, kind, manager, self.now_text())
         request = Request(namespace or "default", self.new_suffix(), self.new_uid(), self.now_text())
@@ -117,7 +115,7 @@ class Api:
         if entries is None:
             check_types(raw, POD)
             defaulted = copy_document(raw)
-            REGISTRY["Pod"].default(defaulted)
+            row_of(POD).default(defaulted)
             self._owners.learn(like, defaulted, POD, manager)
             on_create(defaulted, POD, manager, now)
             entries = defaulted["metadata"].get("managedFields")
@@ -138,10 +136,8 @@ class Api:
         """
         if subresource == "status":
             return self._admit_status(kind, new, old, manager, old_view)
-        row = row_of(kind)
-        if row is not None:
-            check_types(new, kind)
-            row.default(new)
+        check_types(new, kind)
+        row_of(kind).default(new)
         if manager is not None:
             on_update(new, old, kind, manager, subresource, self.now_text())
         request = Request(old["metadata"].get("namespace") or "default")

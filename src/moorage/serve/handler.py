@@ -10,8 +10,7 @@ from typing import Any
 
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
-from moorage.model.kinds import Kind
-from moorage.model.types.subresource import DeleteOptions
+from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.serve.api import Api, Outcome
 from moorage.serve.decoding import decode_body, decode_object
 from moorage.serve.http.messages import Request, Response, Stream
@@ -44,7 +43,6 @@ _METRIC_VERBS = {
     "delete": "DELETE",
     "deletecollection": "DELETECOLLECTION",
 }
-_DELETE_OPTIONS = Kind("v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
 _INCLUDE = ("None", "Metadata", "Object")
 _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
@@ -99,9 +97,9 @@ class Handler:
         return target, asked
 
     async def _answer(self, target: Target, request: Request, user: User) -> Answer:
-        virtual = VIRTUAL.get(target.resource.kind.name)
+        virtual = VIRTUAL.get(target.kind.name)
         if virtual is not None:
-            raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.resource.kind)
+            raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.kind)
             return json_response(await virtual(self._api, target, raw, user), 201)
         is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
         if target.subresource and target.subresource != "status":
@@ -113,14 +111,14 @@ class Handler:
         return answer
 
     async def _get(self, target: Target, request: Request) -> Answer:
-        renderer = self._renderer(target.resource.kind, request)
+        renderer = self._renderer(target.kind, request)
         if request.query_text:
             check_not_older(self._api, seen_revision(query_of(request)))
-        stored = await get(self._api, target.resource.kind, target.namespace, target.name)
+        stored = await get(self._api, target.kind, target.namespace, target.name)
         return Response(200, renderer.object(stored))
 
     async def _list(self, target: Target, request: Request) -> Answer:
-        kind = target.resource.kind
+        kind = target.kind
         query = query_of(request)
         options = list_options(query)
         if options.watch:
@@ -129,7 +127,7 @@ class Handler:
         return Response(200, renderer.page(await list_page(self._api, kind, target.namespace, options)))
 
     async def _watch(self, target: Target, request: Request) -> Answer:
-        kind = target.resource.kind
+        kind = target.kind
         query = query_of(request) | {"watch": "true"}
         if target.name:
             query["fieldSelector"] = f"metadata.name={target.name}"
@@ -155,7 +153,7 @@ class Handler:
             await batches.aclose()
 
     async def _create(self, target: Target, request: Request) -> Answer:
-        kind = target.resource.kind
+        kind = target.kind
         options = write_options(query_of(request), _manager(request), "CreateOptions")
         renderer = self._renderer(kind, request)
         raw, said = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
@@ -163,7 +161,7 @@ class Handler:
         return _written(outcome, renderer)
 
     async def _update(self, target: Target, request: Request) -> Answer:
-        kind = target.resource.kind
+        kind = target.kind
         options = write_options(query_of(request), _manager(request), "UpdateOptions")
         renderer = self._renderer(kind, request)
         raw, said = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
@@ -171,7 +169,7 @@ class Handler:
         return _written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request) -> Answer:
-        kind = target.resource.kind
+        kind = target.kind
         renderer = self._renderer(kind, request)
         language, patch, twice = read_patch(request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), _manager(request), "PatchOptions", applies=language == APPLY)
@@ -181,7 +179,7 @@ class Handler:
         return _written(outcome, renderer)
 
     async def _delete(self, target: Target, request: Request) -> Answer:
-        kind = target.resource.kind
+        kind = target.kind
         renderer = self._renderer(kind, request)
         options = delete_options(query_of(request), _delete_body(request))
         outcome = await delete(self._api, kind, target.namespace, target.name, options)
@@ -192,7 +190,7 @@ class Handler:
         return _written(outcome, renderer)
 
     async def _delete_collection(self, target: Target, request: Request) -> Answer:
-        kind = target.resource.kind
+        kind = target.kind
         query = query_of(request)
         renderer = self._renderer(kind, request)
         body = _delete_body(request)
@@ -212,7 +210,7 @@ class Handler:
 
 def _asked(target: Target, request: Request) -> Asked:
     """The request as metrics tell of it."""
-    kind = target.resource.kind
+    kind = target.kind
     verb = _METRIC_VERBS[target.verb]
     if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):
         verb = "WATCH"
@@ -227,7 +225,7 @@ def _asked(target: Target, request: Request) -> Asked:
 def _delete_body(request: Request) -> Raw | None:
     if not request.body.strip():
         return None
-    return decode_body(request.body, request.headers.get("content-type", ""), _DELETE_OPTIONS)[0]
+    return decode_body(request.body, request.headers.get("content-type", ""), DELETE_OPTIONS)[0]
 
 
 def _manager(request: Request) -> str:

@@ -28,7 +28,6 @@ from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
-from moorage.serve.resources.discovery_table import RESOURCES
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.serve.verbs import pods
 from moorage.serve.verbs.changing import replace
@@ -209,8 +208,7 @@ def _own_copy(kind: Kind, document: Raw) -> Raw:
 
 def _check_subresource(kind: Kind, subresource: str, verb: str) -> None:
     if subresource:
-        resource = RESOURCES.get((kind.group, kind.api_version.rpartition("/")[2], kind.plural))
-        found = resource.subresource(subresource) if resource is not None else None
+        found = kind.subresource(subresource)
         if found is None or verb not in found.verbs:
             raise no_such_path()
 

@@ -13,13 +13,12 @@ from moorage.admit.messages.rejection_status import invalid_status
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, not_supported, required
-from moorage.model.kinds import Kind
+from moorage.model.kinds import BINDING
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 from moorage.model.types.subresource import Binding
 
-_BINDING = Kind("v1", "Binding", "bindings", True, Binding)
 _SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
 
 
@@ -33,7 +32,7 @@ def read_binding(document: Raw, name: str) -> Binding:
     if binding.metadata.name != name:
         raise bad_request("name in URL does not match name in Binding object")
     if errors := validate_binding(binding):
-        raise ApiError(invalid_status(_BINDING, name, errors))
+        raise ApiError(invalid_status(BINDING, name, errors))
     return binding
 
 

@@ -6,6 +6,7 @@ and validation, podStrategy.CheckGracefulDelete, the generic registry's Delete w
 Differs: where upstream stores an object once more only to remove it in the same request, it is removed right away.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -15,19 +16,15 @@ from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, conflict
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
-from moorage.model.kinds import Kind
+from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.subresource import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-_OPTIONS = Kind("meta.k8s.io/v1", "DeleteOptions", "deleteoptions", False, DeleteOptions)
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")
 _MAX_GRACE_LENGTH = 100 * 366 * 86_400  # for arithmetic only: nobody waits for so long
 _LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _FINISHED = ("Failed", "Succeeded")
-#: Kinds whose objects own nothing, and those whose dependents stay unless one says otherwise.
-_OWNS_NOTHING = frozenset({"Event"})
-_ORPHANS_BY_DEFAULT = frozenset({"Job"})
 
 
 class Deletion(msgspec.Struct, frozen=True):
@@ -46,7 +43,7 @@ def read_delete_options(document: Raw) -> DeleteOptions:
         reason = error.problems[0].reason
         raise bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {reason}') from None
     if errors := validate_delete_options(options):
-        raise ApiError(invalid_status(_OPTIONS, "", errors))
+        raise ApiError(invalid_status(DELETE_OPTIONS, "", errors))
     return options
 
 
@@ -67,7 +64,7 @@ def validate_delete_options(options: DeleteOptions) -> list[FieldError]:
 
 
 def decide_deletion(
-    facts: Kind,
+    kind: Kind,
     stored: Raw,
     options: DeleteOptions,
     now: datetime,
@@ -76,22 +73,22 @@ def decide_deletion(
     collects_garbage: bool = True,
 ) -> Deletion:
     """What becomes of the object. Without a garbage collector no finalizers are added that only it takes away."""
-    check_preconditions(facts, stored, options.preconditions, resource_version)
+    check_preconditions(kind, stored, options.preconditions, resource_version)
     metadata = stored["metadata"]
-    if facts.name == "Namespace":
+    if kind.name == "Namespace":
         if not metadata.get("deletionTimestamp"):
-            return _begin_to_terminate(stored, options, now, collects_garbage)
+            return _begin_to_terminate(kind, stored, options, now, collects_garbage)
         if (stored.get("spec") or {}).get("finalizers"):
             return Deletion(stored, removes=False, changed=False)
     wanted = options.gracePeriodSeconds
     if wanted is not None and wanted < 0:
         wanted = 1
     changes: Raw | None = {}
-    if facts.name == "Pod":
+    if kind.name == "Pod":
         changes = _grace(stored, wanted, now)
         if changes is None:
             return Deletion(stored, removes=False, changed=False)
-    finalizers = _finalizers(facts.name, metadata.get("finalizers") or [], options, collects_garbage)
+    finalizers = _finalizers(kind, metadata.get("finalizers") or [], options, collects_garbage)
     if finalizers and not changes:
         changes = _marked(metadata, now)
     kept = {**metadata, **(changes or {})}
@@ -103,17 +100,17 @@ def decide_deletion(
     return Deletion({**stored, "metadata": kept}, removes, kept != metadata)
 
 
-def is_finalized(facts: Kind, new: Raw, old: Raw) -> bool:
+def is_finalized(kind: Kind, new: Raw, old: Raw) -> bool:
     """Whether an update took away the last thing that kept a deleted object."""
     metadata, before = new["metadata"], old["metadata"]
     if metadata.get("finalizers") or not before.get("deletionTimestamp"):
         return False
-    if facts.name == "Namespace" and (new.get("spec") or {}).get("finalizers"):
+    if kind.name == "Namespace" and (new.get("spec") or {}).get("finalizers"):
         return False
     return not before.get("deletionGracePeriodSeconds")
 
 
-def check_preconditions(facts: Kind, stored: Raw, preconditions: Preconditions | None, resource_version: str) -> None:
+def check_preconditions(kind: Kind, stored: Raw, preconditions: Preconditions | None, resource_version: str) -> None:
     """Raises ApiError if it is not the object, or not the state of it, that was meant."""
     if preconditions is None:
         return
@@ -124,11 +121,11 @@ def check_preconditions(facts: Kind, stored: Raw, preconditions: Preconditions |
     ):
         if wanted is None or wanted == found:
             continue
-        if facts.name == "Namespace":
+        if kind.name == "Namespace":
             text = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-            raise conflict(facts, metadata["name"], text)
+            raise conflict(kind, metadata["name"], text)
         text = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {why}"
-        raise conflict(facts._replace(plural=facts.name), metadata["name"], text)
+        raise conflict(replace(kind, plural=kind.name), metadata["name"], text)
 
 
 def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:
@@ -175,7 +172,7 @@ def _marked(metadata: Raw, now: datetime) -> Raw:
     return changes
 
 
-def _finalizers(kind: str, current: list[str], options: DeleteOptions, collects_garbage: bool) -> list[str]:
+def _finalizers(kind: Kind, current: list[str], options: DeleteOptions, collects_garbage: bool) -> list[str]:
     if not collects_garbage:
         return current
     kept = [name for name in current if name not in (ORPHAN, FOREGROUND)]
@@ -184,21 +181,23 @@ def _finalizers(kind: str, current: list[str], options: DeleteOptions, collects_
     return current if set(wanted) == set(current) else wanted
 
 
-def _wanted_finalizer(kind: str, current: list[str], options: DeleteOptions) -> str:
+def _wanted_finalizer(kind: Kind, current: list[str], options: DeleteOptions) -> str:
     """An explicit wish first, then what the object says itself, then its kind."""
-    if kind in _OWNS_NOTHING:
+    if kind.dependents == "none":
         return ""
     if options.orphanDependents is not None:
         return ORPHAN if options.orphanDependents else ""
     if options.propagationPolicy is not None:
         return {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(options.propagationPolicy, "")
     own = next((name for name in current if name in (ORPHAN, FOREGROUND)), "")
-    return own or (ORPHAN if kind in _ORPHANS_BY_DEFAULT else "")
+    return own or (ORPHAN if kind.dependents == "orphan" else "")
 
 
-def _begin_to_terminate(stored: Raw, options: DeleteOptions, now: datetime, collects_garbage: bool) -> Deletion:
+def _begin_to_terminate(
+    kind: Kind, stored: Raw, options: DeleteOptions, now: datetime, collects_garbage: bool
+) -> Deletion:
     metadata = {**stored["metadata"], "deletionTimestamp": as_text(now)}
-    finalizers = _finalizers("Namespace", metadata.get("finalizers") or [], options, collects_garbage)
+    finalizers = _finalizers(kind, metadata.get("finalizers") or [], options, collects_garbage)
     if finalizers:
         metadata["finalizers"] = finalizers
     status = {**(stored.get("status") or {}), "phase": "Terminating"}

@@ -5,6 +5,8 @@ other replicas, which is then updated like any other; or ApiError. Kubernetes: S
 and ValidateScale.
 """
 
+from dataclasses import replace
+
 from moorage.admit.messages.rejection_status import invalid_status
 from moorage.admit.metadata import NOT_NEGATIVE, validate_object_meta
 from moorage.admit.raw import Raw
@@ -12,13 +14,11 @@ from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, conflict
 from moorage.model.field_error import FieldError, invalid
-from moorage.model.kinds import Kind
+from moorage.model.kinds import SCALE, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.subresource import Scale
 
-SCALED_KINDS = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
-_SCALE = Kind("autoscaling/v1", "Scale", "scales", True, Scale)
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -51,13 +51,13 @@ def apply_scale(kind: Kind, workload: Raw, document: Raw) -> Raw:
         raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {reason}') from None
     metadata = workload["metadata"]
     if errors := validate_scale(scale):
-        raise ApiError(invalid_status(_SCALE, metadata["name"], errors))
+        raise ApiError(invalid_status(SCALE, metadata["name"], errors))
     if scale.metadata.uid and scale.metadata.uid != metadata.get("uid"):
         text = (
             f"Precondition failed: UID in precondition: {scale.metadata.uid}, "
             f"UID in object meta: {metadata.get('uid') or ''}"
         )
-        raise conflict(kind._replace(plural=f"{kind.plural}/scale"), metadata["name"], text)
+        raise conflict(replace(kind, plural=f"{kind.plural}/scale"), metadata["name"], text)
     kept = dict(metadata)
     kept.pop("resourceVersion", None)
     if scale.metadata.resourceVersion:

@@ -24,28 +24,32 @@ from moorage.admit.subresources.pod_status import complete_pod_status, validate_
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
+from moorage.model.types.namespace import Namespace
+from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.service import Service
+from moorage.model.types.storage.csi import VolumeAttachment
+from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.view import View
+from moorage.model.types.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 
 _Validate = Callable[[Any, Any, GateSet], list[FieldError]]
 
-#: Metadata that the report of a kind does not change.
-_KEPT_METADATA = {
-    "Pod": ("ownerReferences",),
-    "Deployment": ("labels",),
-    "VolumeAttachment": ("selfLink", "labels", "annotations", "finalizers", "ownerReferences"),
-}
+#: What a status update leaves alone where a kind's row says all metadata.
+_ALL_METADATA = ("selfLink", "labels", "annotations", "finalizers", "ownerReferences")
 
 
-def has_status(kind: Kind) -> bool:
-    """Whether the kind has a status subresource."""
-    return kind.name in _RULES
+def _kept_metadata(kind: Kind) -> list[str]:
+    paths = kind.status_resets
+    kept = [path[1] for path in paths if path[0] == "metadata" and len(path) > 1]
+    return [*kept, *_ALL_METADATA] if ("metadata",) in paths else kept
 
 
 def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view: Any = None) -> Admitted | Rejected:
     """Admit a report. `old_view` spares reading the old object; `now` is when a volume changed its phase."""
     kind = kind_of(new)
-    if kind is None or kind.name not in _RULES:
+    if kind is None or kind.view not in STATUS_RULES:
         raise ValueError(f"{new.get('apiVersion')} {new.get('kind')} has no status subresource")
     try:
         read = view_of({name: part for name, part in new.items() if name != "spec"})
@@ -57,7 +61,7 @@ def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view:
         view = _view(raw, new, old, read, old_view)
     except ConversionError as error:
         return Rejected(kind, _name(old), problems=error.problems)
-    errors = _RULES[kind.name](view, old_view, gates)
+    errors = STATUS_RULES[kind.view](view, old_view, gates)
     if errors:
         return Rejected(kind, _name(old), tuple(errors), object=raw, view=view)
     return Admitted(raw, view)
@@ -68,7 +72,7 @@ def _prepared(new: Raw, old: Raw, kind: Kind, now: str) -> Raw:
     metadata = dict(new.get("metadata") or {})
     complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=kind.namespaced)
     old_metadata = old.get("metadata") or {}
-    for name in _KEPT_METADATA.get(kind.name, ()):
+    for name in _kept_metadata(kind):
         metadata.pop(name, None)
         if name in old_metadata:
             metadata[name] = old_metadata[name]
@@ -85,11 +89,10 @@ def _prepared(new: Raw, old: Raw, kind: Kind, now: str) -> Raw:
         raw["status"].pop("config", None)
     if kind.name == "PersistentVolume":
         _note_phase(raw["status"], old.get("status") or {}, now)
-    row = row_of(kind)
-    if row is not None and kind.template is None:
+    if kind.template is None:
         # Defaults of a status are few, and no kind with a pod template has any.
         raw["spec"] = copy_document(raw.get("spec") or {})
-        row.default(raw)
+        row_of(kind).default(raw)
     return raw
 
 
@@ -156,19 +159,20 @@ def _ungated(validate: Callable[[Any, Any], list[FieldError]]) -> _Validate:
     return lambda new, old, gates: validate(new, old)
 
 
-_RULES: dict[str, _Validate] = {
-    "Pod": _pod,
-    "Node": _node,
-    "Namespace": _ungated(statuses.validate_namespace_status),
-    "PersistentVolume": _ungated(statuses.validate_only_metadata),
-    "PersistentVolumeClaim": _ungated(statuses.validate_claim_status),
-    "Service": _service,
-    "VolumeAttachment": _attachment,
-    "Deployment": _ungated(statuses.validate_deployment_status),
-    "ReplicaSet": _ungated(statuses.validate_replica_set_status),
-    "StatefulSet": _ungated(statuses.validate_stateful_set_status),
-    "DaemonSet": _ungated(statuses.validate_daemon_set_status),
-    "Job": _ungated(statuses.validate_job_status),
-    "CronJob": _ungated(statuses.validate_only_metadata),
-    "PodDisruptionBudget": _ungated(statuses.validate_budget_status),
+#: By the kind's view: what is checked of a status.
+STATUS_RULES: dict[type[View], _Validate] = {
+    Pod: _pod,
+    Node: _node,
+    Namespace: _ungated(statuses.validate_namespace_status),
+    PersistentVolume: _ungated(statuses.validate_only_metadata),
+    PersistentVolumeClaim: _ungated(statuses.validate_claim_status),
+    Service: _service,
+    VolumeAttachment: _attachment,
+    Deployment: _ungated(statuses.validate_deployment_status),
+    ReplicaSet: _ungated(statuses.validate_replica_set_status),
+    StatefulSet: _ungated(statuses.validate_stateful_set_status),
+    DaemonSet: _ungated(statuses.validate_daemon_set_status),
+    Job: _ungated(statuses.validate_job_status),
+    CronJob: _ungated(statuses.validate_only_metadata),
+    PodDisruptionBudget: _ungated(statuses.validate_budget_status),
 }

@@ -22,15 +22,13 @@ NAMESPACE = KINDS["v1", "Namespace"]
 FINALIZER = "kubernetes"
 #: Both APIs of events show the same objects.
 _CONTENT = tuple(kind for kind in KINDS.values() if kind.namespaced and kind.group != "events.k8s.io")
-#: Kinds that change too often, or matter too little, to be watched for this.
-_UNWATCHED = frozenset({"Event", "Lease"})
 
 
 class NamespaceController(Controller):
     """See the module."""
 
     name = "namespace-controller"
-    watches = (NAMESPACE, *(kind for kind in _CONTENT if kind.name not in _UNWATCHED))
+    watches = (NAMESPACE, *(kind for kind in _CONTENT if not kind.is_chatty))
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

@@ -22,40 +22,40 @@ from moorage.model.schema.named_types import (
 )
 from moorage.model.types.meta import LabelSelector, ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.types.pod import PodTemplateSpec
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import BatchView, Int32, Int64
 
 
-class PodFailurePolicyOnExitCodesRequirement(View, frozen=True, gc=False):
+class PodFailurePolicyOnExitCodesRequirement(BatchView, frozen=True, gc=False):
     containerName: str | None = None
     operator: PodFailurePolicyOnExitCodesOperator = ""
     values: tuple[Int32, ...] = ABSENT_LIST
 
 
-class PodFailurePolicyOnPodConditionsPattern(View, frozen=True, gc=False):
+class PodFailurePolicyOnPodConditionsPattern(BatchView, frozen=True, gc=False):
     type: PodConditionType = ""
     status: ConditionStatus = ""
 
 
-class PodFailurePolicyRule(View, frozen=True, gc=False):
+class PodFailurePolicyRule(BatchView, frozen=True, gc=False):
     action: PodFailurePolicyAction = ""
     onExitCodes: PodFailurePolicyOnExitCodesRequirement | None = None
     onPodConditions: tuple[PodFailurePolicyOnPodConditionsPattern, ...] = ABSENT_LIST
 
 
-class PodFailurePolicy(View, frozen=True, gc=False):
+class PodFailurePolicy(BatchView, frozen=True, gc=False):
     rules: tuple[PodFailurePolicyRule, ...] = ABSENT_LIST
 
 
-class SuccessPolicyRule(View, frozen=True, gc=False):
+class SuccessPolicyRule(BatchView, frozen=True, gc=False):
     succeededIndexes: str | None = None
     succeededCount: Int32 | None = None
 
 
-class SuccessPolicy(View, frozen=True, gc=False):
+class SuccessPolicy(BatchView, frozen=True, gc=False):
     rules: tuple[SuccessPolicyRule, ...] = ABSENT_LIST
 
 
-class JobSpec(View, frozen=True, gc=False):
+class JobSpec(BatchView, frozen=True, gc=False):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     activeDeadlineSeconds: Int64 | None = None
@@ -74,7 +74,7 @@ class JobSpec(View, frozen=True, gc=False):
     managedBy: str | None = None
 
 
-class JobCondition(View, frozen=True, gc=False):
+class JobCondition(BatchView, frozen=True, gc=False):
     type: JobConditionType = ""
     status: ConditionStatus = ""
     lastProbeTime: Time | None = None
@@ -83,12 +83,12 @@ class JobCondition(View, frozen=True, gc=False):
     message: str = ""
 
 
-class UncountedTerminatedPods(View, frozen=True, gc=False):
+class UncountedTerminatedPods(BatchView, frozen=True, gc=False):
     succeeded: tuple[UID, ...] = ABSENT_LIST
     failed: tuple[UID, ...] = ABSENT_LIST
 
 
-class JobStatus(View, frozen=True, gc=False):
+class JobStatus(BatchView, frozen=True, gc=False):
     conditions: tuple[JobCondition, ...] = ABSENT_LIST
     startTime: Time | None = None
     completionTime: Time | None = None
@@ -108,12 +108,12 @@ class Job(TypeMeta, frozen=True, gc=False):
     status: JobStatus = JobStatus()
 
 
-class JobTemplateSpec(View, frozen=True, gc=False):
+class JobTemplateSpec(BatchView, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
 
 
-class CronJobSpec(View, frozen=True, gc=False):
+class CronJobSpec(BatchView, frozen=True, gc=False):
     schedule: str = ""
     timeZone: str | None = None
     startingDeadlineSeconds: Int64 | None = None
@@ -124,7 +124,7 @@ class CronJobSpec(View, frozen=True, gc=False):
     failedJobsHistoryLimit: Int32 | None = None
 
 
-class CronJobStatus(View, frozen=True, gc=False):
+class CronJobStatus(BatchView, frozen=True, gc=False):
     active: tuple[ObjectReference, ...] = ABSENT_LIST
     lastScheduleTime: Time | None = None
     lastSuccessfulTime: Time | None = None

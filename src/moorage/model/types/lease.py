@@ -9,10 +9,10 @@ k8s.io/api/coordination/v1.
 
 from moorage.model.schema.named_types import CoordinatedLeaseStrategy, MicroTime
 from moorage.model.types.meta import ObjectMeta, TypeMeta
-from moorage.model.types.view import Int32, View
+from moorage.model.types.view import CoordinationView, Int32
 
 
-class LeaseSpec(View, frozen=True, gc=False):
+class LeaseSpec(CoordinationView, frozen=True, gc=False):
     holderIdentity: str | None = None
     leaseDurationSeconds: Int32 | None = None
     acquireTime: MicroTime | None = None

@@ -17,7 +17,7 @@ from moorage.model.schema.named_types import (
     ManagedFieldsOperationType,
     Time,
 )
-from moorage.model.types.view import Int64, View
+from moorage.model.types.view import Int64, MetaView, View
 
 
 class TypeMeta(View, frozen=True, gc=False):
@@ -25,7 +25,7 @@ class TypeMeta(View, frozen=True, gc=False):
     apiVersion: str = ""
 
 
-class OwnerReference(View, frozen=True, gc=False):
+class OwnerReference(MetaView, frozen=True, gc=False):
     apiVersion: str = ""
     kind: str = ""
     name: str = ""
@@ -34,7 +34,7 @@ class OwnerReference(View, frozen=True, gc=False):
     blockOwnerDeletion: bool | None = None
 
 
-class ManagedFieldsEntry(View, frozen=True, gc=False):
+class ManagedFieldsEntry(MetaView, frozen=True, gc=False):
     manager: str = ""
     operation: ManagedFieldsOperationType = ""
     apiVersion: str = ""
@@ -44,7 +44,7 @@ class ManagedFieldsEntry(View, frozen=True, gc=False):
     subresource: str = ""
 
 
-class ObjectMeta(View, frozen=True, gc=False):
+class ObjectMeta(MetaView, frozen=True, gc=False):
     name: str = ""
     generateName: str = ""
     namespace: str = ""
@@ -66,13 +66,13 @@ class LocalObjectReference(View, frozen=True, gc=False):
     name: str = ""
 
 
-class LabelSelectorRequirement(View, frozen=True, gc=False):
+class LabelSelectorRequirement(MetaView, frozen=True, gc=False):
     key: str = ""
     operator: LabelSelectorOperator = ""
     values: tuple[str, ...] = ABSENT_LIST
 
 
-class LabelSelector(View, frozen=True, gc=False):
+class LabelSelector(MetaView, frozen=True, gc=False):
     matchLabels: dict[str, str] = ABSENT_MAP
     matchExpressions: tuple[LabelSelectorRequirement, ...] = ABSENT_LIST
 
@@ -105,7 +105,7 @@ class ObjectReference(View, frozen=True, gc=False):
     fieldPath: str = ""
 
 
-class Condition(View, frozen=True, gc=False):
+class Condition(MetaView, frozen=True, gc=False):
     type: str = ""
     status: ConditionStatus = ""
     observedGeneration: Int64 = 0

@@ -10,7 +10,7 @@ k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1.
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import PreemptionPolicy, Time, UnhealthyPodEvictionPolicyType
 from moorage.model.types.meta import Condition, LabelSelector, ObjectMeta, TypeMeta
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import Int32, Int64, PolicyView
 
 
 class PriorityClass(TypeMeta, frozen=True, gc=False):
@@ -21,14 +21,14 @@ class PriorityClass(TypeMeta, frozen=True, gc=False):
     preemptionPolicy: PreemptionPolicy | None = None
 
 
-class PodDisruptionBudgetSpec(View, frozen=True, gc=False):
+class PodDisruptionBudgetSpec(PolicyView, frozen=True, gc=False):
     minAvailable: Int32 | str | None = None
     selector: LabelSelector | None = None
     maxUnavailable: Int32 | str | None = None
     unhealthyPodEvictionPolicy: UnhealthyPodEvictionPolicyType | None = None
 
 
-class PodDisruptionBudgetStatus(View, frozen=True, gc=False):
+class PodDisruptionBudgetStatus(PolicyView, frozen=True, gc=False):
     observedGeneration: Int64 = 0
     disruptedPods: dict[str, Time | None] = ABSENT_MAP
     disruptionsAllowed: Int32 = 0

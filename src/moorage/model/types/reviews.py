@@ -9,17 +9,17 @@ k8s.io/api/authentication/v1 and authorization/v1.
 
 from moorage.model.schema.absent import ABSENT_MAP
 from moorage.model.types.meta import ObjectMeta, TypeMeta
-from moorage.model.types.view import View
+from moorage.model.types.view import AuthenticationView, AuthorizationView
 
 
-class UserInfo(View, frozen=True, gc=False):
+class UserInfo(AuthenticationView, frozen=True, gc=False):
     username: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: dict[str, tuple[str, ...]] = ABSENT_MAP
 
 
-class SelfSubjectReviewStatus(View, frozen=True, gc=False):
+class SelfSubjectReviewStatus(AuthenticationView, frozen=True, gc=False):
     userInfo: UserInfo = UserInfo()
 
 
@@ -28,7 +28,7 @@ class SelfSubjectReview(TypeMeta, frozen=True, gc=False):
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
 
 
-class ResourceAttributes(View, frozen=True, gc=False):
+class ResourceAttributes(AuthorizationView, frozen=True, gc=False):
     namespace: str = ""
     verb: str = ""
     group: str = ""
@@ -38,17 +38,17 @@ class ResourceAttributes(View, frozen=True, gc=False):
     name: str = ""
 
 
-class NonResourceAttributes(View, frozen=True, gc=False):
+class NonResourceAttributes(AuthorizationView, frozen=True, gc=False):
     path: str = ""
     verb: str = ""
 
 
-class SelfSubjectAccessReviewSpec(View, frozen=True, gc=False):
+class SelfSubjectAccessReviewSpec(AuthorizationView, frozen=True, gc=False):
     resourceAttributes: ResourceAttributes | None = None
     nonResourceAttributes: NonResourceAttributes | None = None
 
 
-class SubjectAccessReviewStatus(View, frozen=True, gc=False):
+class SubjectAccessReviewStatus(AuthorizationView, frozen=True, gc=False):
     allowed: bool = False
     denied: bool = False
     reason: str = ""
@@ -61,23 +61,23 @@ class SelfSubjectAccessReview(TypeMeta, frozen=True, gc=False):
     status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 
-class SelfSubjectRulesReviewSpec(View, frozen=True, gc=False):
+class SelfSubjectRulesReviewSpec(AuthorizationView, frozen=True, gc=False):
     namespace: str = ""
 
 
-class ResourceRule(View, frozen=True, gc=False):
+class ResourceRule(AuthorizationView, frozen=True, gc=False):
     verbs: tuple[str, ...] = ()
     apiGroups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     resourceNames: tuple[str, ...] = ()
 
 
-class NonResourceRule(View, frozen=True, gc=False):
+class NonResourceRule(AuthorizationView, frozen=True, gc=False):
     verbs: tuple[str, ...] = ()
     nonResourceURLs: tuple[str, ...] = ()
 
 
-class SubjectRulesReviewStatus(View, frozen=True, gc=False):
+class SubjectRulesReviewStatus(AuthorizationView, frozen=True, gc=False):
     resourceRules: tuple[ResourceRule, ...] = ()
     nonResourceRules: tuple[NonResourceRule, ...] = ()
     incomplete: bool = False

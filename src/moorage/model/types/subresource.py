@@ -10,7 +10,7 @@ k8s.io/api/core/v1, policy/v1, autoscaling/v1, k8s.io/apimachinery/pkg/apis/meta
 from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.schema.named_types import UID, DeletionPropagation
 from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import AutoscalingView, Int32, Int64, MetaView
 
 
 class Binding(TypeMeta, frozen=True, gc=False):
@@ -18,12 +18,14 @@ class Binding(TypeMeta, frozen=True, gc=False):
     target: ObjectReference = ObjectReference()
 
 
-class Preconditions(View, frozen=True, gc=False):
+class Preconditions(MetaView, frozen=True, gc=False):
     uid: UID | None = None
     resourceVersion: str | None = None
 
 
 class DeleteOptions(TypeMeta, frozen=True, gc=False):
+    package = MetaView.package
+
     gracePeriodSeconds: Int64 | None = None
     preconditions: Preconditions | None = None
     orphanDependents: bool | None = None
@@ -37,11 +39,11 @@ class Eviction(TypeMeta, frozen=True, gc=False):
     deleteOptions: DeleteOptions | None = None
 
 
-class ScaleSpec(View, frozen=True, gc=False):
+class ScaleSpec(AutoscalingView, frozen=True, gc=False):
     replicas: Int32 = 0
 
 
-class ScaleStatus(View, frozen=True, gc=False):
+class ScaleStatus(AutoscalingView, frozen=True, gc=False):
     replicas: Int32 = 0
     selector: str = ""
 

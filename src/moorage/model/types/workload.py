@@ -43,7 +43,7 @@ from moorage.model.types.job import (
 from moorage.model.types.meta import LabelSelector, ObjectMeta, TypeMeta
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import AppsView, Int32, Int64
 
 __all__ = [
     "ControllerRevision",
@@ -90,17 +90,17 @@ __all__ = [
 ]
 
 
-class RollingUpdateDeployment(View, frozen=True, gc=False):
+class RollingUpdateDeployment(AppsView, frozen=True, gc=False):
     maxUnavailable: Int32 | str | None = None
     maxSurge: Int32 | str | None = None
 
 
-class DeploymentStrategy(View, frozen=True, gc=False):
+class DeploymentStrategy(AppsView, frozen=True, gc=False):
     type: DeploymentStrategyType = ""
     rollingUpdate: RollingUpdateDeployment | None = None
 
 
-class DeploymentSpec(View, frozen=True, gc=False):
+class DeploymentSpec(AppsView, frozen=True, gc=False):
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
@@ -111,7 +111,7 @@ class DeploymentSpec(View, frozen=True, gc=False):
     progressDeadlineSeconds: Int32 | None = None
 
 
-class DeploymentCondition(View, frozen=True, gc=False):
+class DeploymentCondition(AppsView, frozen=True, gc=False):
     type: DeploymentConditionType = ""
     status: ConditionStatus = ""
     lastUpdateTime: Time | None = None
@@ -120,7 +120,7 @@ class DeploymentCondition(View, frozen=True, gc=False):
     message: str = ""
 
 
-class DeploymentStatus(View, frozen=True, gc=False):
+class DeploymentStatus(AppsView, frozen=True, gc=False):
     observedGeneration: Int64 = 0
     replicas: Int32 = 0
     updatedReplicas: Int32 = 0
@@ -138,14 +138,14 @@ class Deployment(TypeMeta, frozen=True, gc=False):
     status: DeploymentStatus = DeploymentStatus()
 
 
-class ReplicaSetSpec(View, frozen=True, gc=False):
+class ReplicaSetSpec(AppsView, frozen=True, gc=False):
     replicas: Int32 | None = None
     minReadySeconds: Int32 = 0
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class ReplicaSetCondition(View, frozen=True, gc=False):
+class ReplicaSetCondition(AppsView, frozen=True, gc=False):
     type: ReplicaSetConditionType = ""
     status: ConditionStatus = ""
     lastTransitionTime: Time | None = None
@@ -153,7 +153,7 @@ class ReplicaSetCondition(View, frozen=True, gc=False):
     message: str = ""
 
 
-class ReplicaSetStatus(View, frozen=True, gc=False):
+class ReplicaSetStatus(AppsView, frozen=True, gc=False):
     replicas: Int32 = 0
     fullyLabeledReplicas: Int32 = 0
     readyReplicas: Int32 = 0
@@ -169,26 +169,26 @@ class ReplicaSet(TypeMeta, frozen=True, gc=False):
     status: ReplicaSetStatus = ReplicaSetStatus()
 
 
-class RollingUpdateStatefulSetStrategy(View, frozen=True, gc=False):
+class RollingUpdateStatefulSetStrategy(AppsView, frozen=True, gc=False):
     partition: Int32 | None = None
     maxUnavailable: Int32 | str | None = None
 
 
-class StatefulSetUpdateStrategy(View, frozen=True, gc=False):
+class StatefulSetUpdateStrategy(AppsView, frozen=True, gc=False):
     type: StatefulSetUpdateStrategyType = ""
     rollingUpdate: RollingUpdateStatefulSetStrategy | None = None
 
 
-class StatefulSetPersistentVolumeClaimRetentionPolicy(View, frozen=True, gc=False):
+class StatefulSetPersistentVolumeClaimRetentionPolicy(AppsView, frozen=True, gc=False):
     whenDeleted: PersistentVolumeClaimRetentionPolicyType = ""
     whenScaled: PersistentVolumeClaimRetentionPolicyType = ""
 
 
-class StatefulSetOrdinals(View, frozen=True, gc=False):
+class StatefulSetOrdinals(AppsView, frozen=True, gc=False):
     start: Int32 = 0
 
 
-class StatefulSetSpec(View, frozen=True, gc=False):
+class StatefulSetSpec(AppsView, frozen=True, gc=False):
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
@@ -202,7 +202,7 @@ class StatefulSetSpec(View, frozen=True, gc=False):
     ordinals: StatefulSetOrdinals | None = None
 
 
-class StatefulSetCondition(View, frozen=True, gc=False):
+class StatefulSetCondition(AppsView, frozen=True, gc=False):
     type: StatefulSetConditionType = ""
     status: ConditionStatus = ""
     lastTransitionTime: Time | None = None
@@ -210,7 +210,7 @@ class StatefulSetCondition(View, frozen=True, gc=False):
     message: str = ""
 
 
-class StatefulSetStatus(View, frozen=True, gc=False):
+class StatefulSetStatus(AppsView, frozen=True, gc=False):
     observedGeneration: Int64 = 0
     replicas: Int32 = 0
     readyReplicas: Int32 = 0
@@ -229,17 +229,17 @@ class StatefulSet(TypeMeta, frozen=True, gc=False):
     status: StatefulSetStatus = StatefulSetStatus()
 
 
-class RollingUpdateDaemonSet(View, frozen=True, gc=False):
+class RollingUpdateDaemonSet(AppsView, frozen=True, gc=False):
     maxUnavailable: Int32 | str | None = None
     maxSurge: Int32 | str | None = None
 
 
-class DaemonSetUpdateStrategy(View, frozen=True, gc=False):
+class DaemonSetUpdateStrategy(AppsView, frozen=True, gc=False):
     type: DaemonSetUpdateStrategyType = ""
     rollingUpdate: RollingUpdateDaemonSet | None = None
 
 
-class DaemonSetSpec(View, frozen=True, gc=False):
+class DaemonSetSpec(AppsView, frozen=True, gc=False):
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
     updateStrategy: DaemonSetUpdateStrategy = DaemonSetUpdateStrategy()
@@ -247,7 +247,7 @@ class DaemonSetSpec(View, frozen=True, gc=False):
     revisionHistoryLimit: Int32 | None = None
 
 
-class DaemonSetCondition(View, frozen=True, gc=False):
+class DaemonSetCondition(AppsView, frozen=True, gc=False):
     type: DaemonSetConditionType = ""
     status: ConditionStatus = ""
     lastTransitionTime: Time | None = None
@@ -255,7 +255,7 @@ class DaemonSetCondition(View, frozen=True, gc=False):
     message: str = ""
 
 
-class DaemonSetStatus(View, frozen=True, gc=False):
+class DaemonSetStatus(AppsView, frozen=True, gc=False):
     currentNumberScheduled: Int32 = 0
     numberMisscheduled: Int32 = 0
     desiredNumberScheduled: Int32 = 0

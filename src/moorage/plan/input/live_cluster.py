@@ -20,14 +20,10 @@ from moorage.plan.planner import Planner
 
 Raw = dict[str, Any]
 
-#: What no pod's place depends on, however much there may be of it.
-_LEFT_OUT = frozenset(
-    {"ConfigMap", "ControllerRevision", "Event", "Lease", "Secret", "ServiceAccount", "VolumeAttachment"}
-)
 #: Without these there is nothing to plan with.
 _NEEDED = frozenset({"Node", "Pod"})
 _NOT_FOUND, _FORBIDDEN = 404, 403
-_WANTED = tuple(facts for facts in KINDS.values() if facts.name not in _LEFT_OUT)
+_WANTED = tuple(kind for kind in KINDS.values() if kind.read_by_plan)
 
 
 class NoLiveCluster(Exception):

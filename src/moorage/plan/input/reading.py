@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document
-from moorage.admit.registry import REGISTRY
+from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint
 from moorage.lint.rules.rejection import written_path
@@ -222,9 +222,9 @@ def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Reject
     if isinstance(result, Rejected) or not raw.get("status"):
         return result
     updated = {**result.object, "status": copy_document(raw["status"])}
-    row = REGISTRY.get(updated["kind"])
-    if row is not None:
-        row.default(updated)
+    kind = kind_of(updated)
+    if kind is not None:
+        row_of(kind).default(updated)
     return Admitted(updated, view_of(updated), result.warnings)
 
 

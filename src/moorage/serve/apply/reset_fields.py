@@ -32,45 +32,19 @@ NEVER_OWNED: Final = of_paths(
 )
 
 _STATUS = of_paths(("status",))
-_ALL_BUT_STATUS: Final[dict[str, Fields]] = {
-    "Pod": of_paths(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
-    "Deployment": of_paths(("spec",), ("metadata", "labels")),
-    "VolumeAttachment": of_paths(("metadata",), ("spec",)),
-}
-_SPEC = of_paths(("spec",))
-_WITH_STATUS = frozenset(
-    {
-        "CronJob",
-        "DaemonSet",
-        "Deployment",
-        "Job",
-        "Namespace",
-        "Node",
-        "PersistentVolume",
-        "PersistentVolumeClaim",
-        "Pod",
-        "PodDisruptionBudget",
-        "ReplicaSet",
-        "Service",
-        "StatefulSet",
-        "VolumeAttachment",
-    }
-)
 
 
 @cache
 def reset_fields(kind: Kind, subresource: str) -> Fields:
     """What a write to this resource has no say in."""
-    if kind.name not in _WITH_STATUS:
+    if not kind.has_status:
         return NOTHING
-    if subresource == "status":
-        return _ALL_BUT_STATUS.get(kind.name, _SPEC)
-    return _STATUS
+    return of_paths(*kind.status_resets) if subresource == "status" else _STATUS
 
 
 def ownable_part(document: Raw, kind: Kind) -> Raw:
     """What of a new object its creator can own: the same as both sets above say, for a whole document at once."""
-    unset = ("apiVersion", "kind", "status") if kind.name in _WITH_STATUS else ("apiVersion", "kind")
+    unset = ("apiVersion", "kind", "status") if kind.has_status else ("apiVersion", "kind")
     part = {name: value for name, value in document.items() if name not in unset}
     metadata = document.get("metadata")
     if isinstance(metadata, dict):

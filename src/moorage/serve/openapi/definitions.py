@@ -9,14 +9,13 @@ makes of Go comments.
 from collections.abc import Iterable
 from typing import Any
 
-from moorage.model.kinds import Kind
+from moorage.model.kinds import VIRTUAL_KINDS, Kind
 from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.model.schema.merge_schema import struct_type as schema_of_view
 from moorage.model.types.view import View
 from moorage.serve.openapi.definition_names import LIST_META, SCALAR_DEFINITIONS, definition_name
 from moorage.serve.openapi.descriptions import describe_field, describe_type, values_of
 from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
-from moorage.serve.resources.discovery_table import VIRTUAL_KINDS
 
 Raw = dict[str, Any]
 

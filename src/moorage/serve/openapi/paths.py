@@ -12,7 +12,6 @@ from moorage.model.types.subresource import Binding, DeleteOptions, Eviction, Sc
 from moorage.model.types.view import View
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.definitions import Definitions, group_version_kind
-from moorage.serve.resources.discovery_table import RESOURCES, STANDARD_VERBS
 
 Raw = dict[str, Any]
 
@@ -63,10 +62,8 @@ _ON_OBJECT = {
 
 def add_paths(paths: dict[str, Raw], definitions: Definitions, facts: Kind) -> None:
     """Put all paths of a kind into the document."""
-    group, version = facts.group, facts.api_version.rpartition("/")[2]
-    resource = RESOURCES.get((group, version, facts.plural))
-    verbs = resource.verbs if resource else STANDARD_VERBS
-    base = f"/apis/{facts.api_version}" if group else f"/api/{version}"
+    verbs = facts.verbs
+    base = f"/apis/{facts.api_version}" if facts.group else f"/api/{facts.version}"
     scoped = f"{base}/namespaces/{{namespace}}/{facts.plural}" if facts.namespaced else f"{base}/{facts.plural}"
     maker = _Maker(definitions, facts)
     maker.add(paths, scoped, verbs, _ON_COLLECTION, facts.view)
@@ -74,7 +71,7 @@ def add_paths(paths: dict[str, Raw], definitions: Definitions, facts: Kind) -> N
         listing = tuple(verb for verb in verbs if verb == "list")
         maker.add(paths, f"{base}/{facts.plural}", listing, _ON_COLLECTION, facts.view)
     maker.add(paths, f"{scoped}/{{name}}", verbs, _ON_OBJECT, facts.view)
-    for sub in resource.subresources if resource else ():
+    for sub in facts.subresources:
         view = _SUBRESOURCE_VIEWS.get(sub.name, facts.view)
         methods = _ON_COLLECTION if sub.verbs == ("create",) else _ON_OBJECT
         maker.add(paths, f"{scoped}/{{name}}/{sub.name}", sub.verbs, methods, view)

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from moorage import __version__
+from moorage.model.kinds import Kind, Subresource
 from moorage.serve.http.messages import Response
-from moorage.serve.resources.discovery_table import RESOURCES, ResourceFacts, Subresource
+from moorage.serve.resources.discovery_table import RESOURCES
 
 Raw = dict[str, Any]
 
@@ -59,9 +60,9 @@ def aggregated_version(accept: str) -> str:
 
 
 @cache
-def groups() -> dict[str, dict[str, list[ResourceFacts]]]:
+def groups() -> dict[str, dict[str, list[Kind]]]:
     """group → version → resources, in the table's order."""
-    found: dict[str, dict[str, list[ResourceFacts]]] = {}
+    found: dict[str, dict[str, list[Kind]]] = {}
     for (group, version, _), resource in RESOURCES.items():
         found.setdefault(group, {}).setdefault(version, []).append(resource)
     return found
@@ -104,33 +105,31 @@ def render_resource_list(group: str, version: str) -> Raw | None:
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
 
 
-def _plain_resource(resource: ResourceFacts) -> list[Raw]:
+def _plain_resource(kind: Kind) -> list[Raw]:
     """The resource, then its subresources."""
-    facts = resource.kind
     entry: Raw = {
-        "name": facts.plural,
-        "singularName": resource.singular,
-        "namespaced": facts.namespaced,
-        "kind": facts.name,
-        "verbs": list(resource.verbs),
+        "name": kind.plural,
+        "singularName": kind.singular,
+        "namespaced": kind.namespaced,
+        "kind": kind.name,
+        "verbs": list(kind.verbs),
     }
-    if resource.short_names:
-        entry["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        entry["categories"] = list(resource.categories)
-    return [entry, *(_plain_subresource(resource, sub) for sub in resource.subresources)]
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    return [entry, *(_plain_subresource(kind, sub) for sub in kind.subresources)]
 
 
-def _plain_subresource(resource: ResourceFacts, sub: Subresource) -> Raw:
-    facts = resource.kind
+def _plain_subresource(kind: Kind, sub: Subresource) -> Raw:
     entry: Raw = {
-        "name": f"{facts.plural}/{sub.name}",
+        "name": f"{kind.plural}/{sub.name}",
         "singularName": "",
-        "namespaced": facts.namespaced,
-        "kind": sub.kind,
+        "namespaced": kind.namespaced,
+        "kind": sub.kind or kind.name,
         "verbs": list(sub.verbs),
     }
-    if sub.group_version != facts.api_version:
+    if sub.group_version not in ("", kind.api_version):
         entry["group"], _, entry["version"] = sub.group_version.rpartition("/")
     return entry
 
@@ -158,27 +157,26 @@ def render_aggregated(core: bool, version: str) -> Raw:
     return {"kind": _AGGREGATED, "apiVersion": f"{_AGGREGATED_GROUP}/{version}", "metadata": {}, "items": items}
 
 
-def _aggregated_resource(resource: ResourceFacts) -> Raw:
-    facts = resource.kind
+def _aggregated_resource(kind: Kind) -> Raw:
     entry: Raw = {
-        "resource": facts.plural,
-        "responseKind": _response_kind(facts.api_version, facts.name),
-        "scope": "Namespaced" if facts.namespaced else "Cluster",
-        "singularResource": resource.singular,
-        "verbs": list(resource.verbs),
+        "resource": kind.plural,
+        "responseKind": _response_kind(kind.api_version, kind.name),
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "singularResource": kind.singular,
+        "verbs": list(kind.verbs),
     }
-    if resource.short_names:
-        entry["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        entry["categories"] = list(resource.categories)
-    if resource.subresources:
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    if kind.subresources:
         entry["subresources"] = [
             {
                 "subresource": sub.name,
-                "responseKind": _response_kind(sub.group_version, sub.kind),
+                "responseKind": _response_kind(sub.group_version or kind.api_version, sub.kind or kind.name),
                 "verbs": list(sub.verbs),
             }
-            for sub in resource.subresources
+            for sub in kind.subresources
         ]
     return entry
 

@@ -7,7 +7,8 @@ Kubernetes: the request info resolver.
 from typing import NamedTuple
 
 from moorage.model.api_error import ApiError, bad_request, method_not_supported, no_such_path
-from moorage.serve.resources.discovery_table import RESOURCES, ResourceFacts
+from moorage.model.kinds import Kind
+from moorage.serve.resources.discovery_table import RESOURCES
 
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -24,7 +25,7 @@ class Target(NamedTuple):
     """What a request is about. `name` is empty for collections."""
 
     verb: str
-    resource: ResourceFacts
+    kind: Kind
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -43,17 +44,17 @@ def target_of(method: str, path: str) -> Target | None:
         return None
     watching = rest[0] == "watch" and len(rest) > 1
     namespace, plural, rest = _in_namespace(rest[1:] if watching else rest)
-    resource = RESOURCES.get((group, version, plural))
-    if resource is None or len(rest) > 2 or (namespace and not resource.kind.namespaced):
+    kind = RESOURCES.get((group, version, plural))
+    if kind is None or len(rest) > 2 or (namespace and not kind.namespaced):
         raise no_such_path()
     name, subresource = (*rest, "", "")[:2]
-    everywhere = resource.kind.namespaced and not namespace
+    everywhere = kind.namespaced and not namespace
     if everywhere and name:
         raise no_such_path()
-    verb = _verb(method, resource, name, subresource)
+    verb = _verb(method, kind, name, subresource)
     if everywhere and verb != "list":
         raise method_not_supported()  # what is in all namespaces can be seen together, but not changed
-    return Target("watch" if watching and verb in ("get", "list") else verb, resource, namespace, name, subresource)
+    return Target("watch" if watching and verb in ("get", "list") else verb, kind, namespace, name, subresource)
 
 
 def _in_namespace(segments: list[str]) -> tuple[str, str, list[str]]:
@@ -63,25 +64,25 @@ def _in_namespace(segments: list[str]) -> tuple[str, str, list[str]]:
     return segments[1], segments[2], segments[3:]
 
 
-def _verb(method: str, resource: ResourceFacts, name: str, subresource: str) -> str:
+def _verb(method: str, kind: Kind, name: str, subresource: str) -> str:
     if subresource:
-        found = resource.subresource(subresource)
+        found = kind.subresource(subresource)
         if found is None:
-            raise _not_served(resource, name, subresource)
+            raise _not_served(kind, name, subresource)
         verb = "create" if method == "POST" else _VERBS_ON_ONE.get(method, "")
         verbs = found.verbs
     else:
         verb = (_VERBS_ON_ONE if name else _VERBS_ON_MANY).get(method, "")
-        verbs = resource.verbs
+        verbs = kind.verbs
     if verb not in verbs:
         raise method_not_supported()
     return verb
 
 
-def _not_served(resource: ResourceFacts, name: str, subresource: str) -> ApiError:
+def _not_served(kind: Kind, name: str, subresource: str) -> ApiError:
     """Who wants a container is told that none runs, as who wants its log is."""
     wanted = _OF_CONTAINERS.get(subresource)
-    if resource.kind.name != "Pod" or wanted is None:
+    if kind.name != "Pod" or wanted is None:
         return no_such_path()
     return bad_request(
         f'pod "{name}" has no container to {wanted}: Moorage simulates nodes, so containers are never run'

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from moorage.model.api_error import bad_request
-from moorage.model.kinds import Kind
-from moorage.model.types.subresource import Binding, Eviction, Scale
+from moorage.model.kinds import BINDING, EVICTION, SCALE, Kind
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind, decode_body, decode_object
 from moorage.serve.http.messages import Request, Response
@@ -26,9 +25,6 @@ from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
 Raw = dict[str, Any]
 Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
 
-BINDING = Kind("v1", "Binding", "bindings", True, Binding)
-EVICTION = Kind("policy/v1", "Eviction", "evictions", True, Eviction)
-SCALE = Kind("autoscaling/v1", "Scale", "scales", True, Scale)
 _SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -52,14 +48,14 @@ async def _evict(api: Api, target: Target, request: Request, manager: str) -> Re
 
 async def _log(api: Api, target: Target, request: Request, manager: str) -> Response:
     """There is none, and saying so is better than an empty one."""
-    await get(api, target.resource.kind, target.namespace, target.name)
+    await get(api, target.kind, target.namespace, target.name)
     raise bad_request(
         f'pod "{target.name}" has no log: Moorage simulates nodes, so containers are never run and write nothing'
     )
 
 
 async def _scale(api: Api, target: Target, request: Request, manager: str) -> Response:
-    kind, where = target.resource.kind, (target.namespace, target.name)
+    kind, where = target.kind, (target.namespace, target.name)
     if target.verb == "get":
         scale = await get_scale(api, kind, *where)
         if negotiate(request.headers.get("accept", "")).shows is As.TABLE:
@@ -78,7 +74,7 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
 
 
 async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
-    kind = target.resource.kind
+    kind = target.kind
     options = write_options(query_of(request), manager, "UpdateOptions")
     raw, _ = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
     return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))

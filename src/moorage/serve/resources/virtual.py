@@ -57,7 +57,7 @@ async def _bind(api: Api, target: Target, raw: Raw, user: User) -> Raw:
 
 
 def _answer(target: Target, metadata: Raw, rest: Raw) -> Raw:
-    kind = target.resource.kind
+    kind = target.kind
     return {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata, **rest}
 
 

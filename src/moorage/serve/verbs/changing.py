@@ -27,11 +27,6 @@ from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 Raw = dict[str, Any]
 
-#: Kinds that a PUT creates, and kinds that it must name the revision of.
-_CREATED_BY_UPDATE = frozenset({"Lease", "Event", "Service"})
-_ONLY_CONDITIONALLY = frozenset(
-    {"Lease", "PodDisruptionBudget", "ServiceAccount", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"}
-)
 _TRIES = 100
 
 
@@ -99,13 +94,13 @@ async def replace(
     check_namespace(facts, namespace, metadata)
     check_name(metadata, name)
     is_there = subresource or await api.store.get(key_of(facts, namespace, name)) is not None
-    if not is_there and facts.name in _CREATED_BY_UPDATE:
+    if not is_there and facts.creates_on_update:
         refuse_unknown_uid(facts, name, metadata)
         metadata.pop("resourceVersion", None)
         return await create(api, facts, namespace, raw, options, warnings)
     warnings = (*warnings, *name_owners_once(metadata))
     expected = expected_revision(facts, name, raw)
-    if expected is None and not subresource and facts.name in _ONLY_CONDITIONALLY:
+    if expected is None and not subresource and not facts.unconditional_update:
         raise _revision_required(facts, name)
 
     def make(old: Raw, old_view: Any) -> Changed:

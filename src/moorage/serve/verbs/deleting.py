@@ -23,8 +23,6 @@ from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 Raw = dict[str, Any]
 
-#: Kinds whose deletion is answered with the object; the others are answered with a Status.
-_SHOWN_WHEN_DELETED = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim", "Service", "ServiceAccount"})
 _TRIES = 100
 
 
@@ -94,7 +92,7 @@ async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOpt
 
 def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
     """What tells that an object is gone; None if the object itself does."""
-    if kind.name in _SHOWN_WHEN_DELETED:
+    if kind.returns_deleted:
         return None
     uid = decode(kind, stored)["metadata"].get("uid", "")
     details = {"name": name_in(stored.key), "group": kind.group, "kind": kind.plural, "uid": uid}

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from moorage.admit.subresources.scaling import apply_scale, render_scale
-from moorage.model.kinds import Kind
+from moorage.model.kinds import SCALE, Kind
 from moorage.model.schema.merge_schema import schema_of
-from moorage.model.types.subresource import Scale
 from moorage.serve.api import Api
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import check_kind
@@ -21,8 +20,6 @@ from moorage.serve.verbs.patching import APPLY, check_applied, patched
 from moorage.serve.verbs.reading import get
 
 Raw = dict[str, Any]
-
-_SCALE = Kind("autoscaling/v1", "Scale", "scales", True, Scale)
 
 
 async def get_scale(api: Api, kind: Kind, namespace: str, name: str) -> Raw:
@@ -40,7 +37,7 @@ async def patch_scale(
         return await _apply(api, kind, namespace, name, patch, options)
 
     def make(old: Raw) -> Raw:
-        return patched(old, language, patch, schema_of(_SCALE))
+        return patched(old, language, patch, schema_of(SCALE))
 
     return await _write(api, kind, namespace, name, make, options)
 
@@ -49,7 +46,7 @@ async def _apply(api: Api, kind: Kind, namespace: str, name: str, patch: Raw, op
     """Apply: what a Scale says of the replicas is applied to the workload, whose entries say who owns them."""
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
-    check_applied(patch, _SCALE, namespace, name)
+    check_applied(patch, SCALE, namespace, name)
     spec = patch.get("spec")
     said = {"replicas": spec["replicas"]} if isinstance(spec, dict) and "replicas" in spec else {}
     applied: Raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": patch["metadata"], "spec": said}
@@ -69,7 +66,7 @@ async def _write(
 ) -> Raw:
     def change_replicas(old: Raw, old_view: Any) -> Changed:
         scale = dict(make(render_scale(old)))
-        check_kind(scale, _SCALE)
+        check_kind(scale, SCALE)
         scale["metadata"] = dict(scale["metadata"])
         check_namespace(kind, namespace, scale["metadata"])
         check_name(scale["metadata"], name)

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.admit.objects import Raw, document, pod, stored, volume, workload
 
 from moorage.admit.admission import Admitted, Rejected
-from moorage.admit.subresources.status_update import admit_status, finalize_namespace, has_status
+from moorage.admit.subresources.status_update import admit_status, finalize_namespace
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, view_of
 
@@ -213,7 +213,7 @@ def test_load_balancers_report_addresses() -> None:
 
 
 def test_kinds_without_a_status_have_none() -> None:
-    without = {facts.name for facts in KINDS.values() if not has_status(facts)}
+    without = {facts.name for facts in KINDS.values() if not facts.has_status}
     assert {"ConfigMap", "Lease", "Event", "StorageClass", "PriorityClass"} <= without
     with pytest.raises(ValueError, match="no status"):
         admit_status(document("ConfigMap"), document("ConfigMap"), GATES)

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.serve.openapi import descriptions, etag_of, openapi_v2, openapi_v3, openapi_v3_index
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.descriptions import describe_field, describe_type
 from moorage.serve.openapi.descriptions.everywhere import COMMON
-from moorage.serve.resources.discovery_table import VIRTUAL_KINDS
 
 Raw = dict[str, Any]
 

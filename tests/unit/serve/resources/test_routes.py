@@ -40,7 +40,7 @@ MEANT: list[tuple[str, str, tuple[str, str, str, str, str]]] = [
 def test_what_is_meant(method: str, path: str, meant: tuple[str, str, str, str, str]) -> None:
     target = target_of(method, path)
     assert target is not None
-    assert (target.verb, target.resource.kind.name, target.namespace, target.name, target.subresource) == meant
+    assert (target.verb, target.kind.name, target.namespace, target.name, target.subresource) == meant
 
 
 @pytest.mark.parametrize("path", ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version", "/x/y/z"])

@@ -60,7 +60,7 @@ def test_every_kind_has_a_table_of_its_own() -> None:
 
 
 def test_a_kind_without_one_gets_name_and_age() -> None:
-    kind = Kind("example.com/v1", "Boat", "boats", True, View)
+    kind = Kind("example.com/v1", "boats", View)
     assert [column["name"] for column in table_columns(kind)] == ["Name", "Age"]
     assert table_cells(kind, {"metadata": {"name": "b"}}, 0.0) == ["b", "<unknown>"]
 

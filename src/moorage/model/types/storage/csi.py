@@ -12,21 +12,21 @@ from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import Time
 from moorage.model.types.meta import LabelSelector, ObjectMeta, TypeMeta
 from moorage.model.types.storage.persistent_volume import PersistentVolumeSpec
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import Int32, Int64, StorageView
 
 
-class VolumeNodeResources(View, frozen=True, gc=False):
+class VolumeNodeResources(StorageView, frozen=True, gc=False):
     count: Int32 | None = None
 
 
-class CSINodeDriver(View, frozen=True, gc=False):
+class CSINodeDriver(StorageView, frozen=True, gc=False):
     name: str = ""
     nodeID: str = ""
     topologyKeys: tuple[str, ...] = ABSENT_LIST
     allocatable: VolumeNodeResources | None = None
 
 
-class CSINodeSpec(View, frozen=True, gc=False):
+class CSINodeSpec(StorageView, frozen=True, gc=False):
     drivers: tuple[CSINodeDriver, ...] = ABSENT_LIST
 
 
@@ -35,12 +35,12 @@ class CSINode(TypeMeta, frozen=True, gc=False):
     spec: CSINodeSpec = CSINodeSpec()
 
 
-class TokenRequest(View, frozen=True, gc=False):
+class TokenRequest(StorageView, frozen=True, gc=False):
     audience: str = ""
     expirationSeconds: Int64 | None = None
 
 
-class CSIDriverSpec(View, frozen=True, gc=False):
+class CSIDriverSpec(StorageView, frozen=True, gc=False):
     attachRequired: bool | None = None
     podInfoOnMount: bool | None = None
     volumeLifecycleModes: tuple[str, ...] = ABSENT_LIST
@@ -67,24 +67,24 @@ class CSIStorageCapacity(TypeMeta, frozen=True, gc=False):
     maximumVolumeSize: Quantity | None = None
 
 
-class VolumeAttachmentSource(View, frozen=True, gc=False):
+class VolumeAttachmentSource(StorageView, frozen=True, gc=False):
     persistentVolumeName: str | None = None
     inlineVolumeSpec: PersistentVolumeSpec | None = None
 
 
-class VolumeAttachmentSpec(View, frozen=True, gc=False):
+class VolumeAttachmentSpec(StorageView, frozen=True, gc=False):
     attacher: str = ""
     source: VolumeAttachmentSource = VolumeAttachmentSource()
     nodeName: str = ""
 
 
-class VolumeError(View, frozen=True, gc=False):
+class VolumeError(StorageView, frozen=True, gc=False):
     time: Time | None = None
     message: str = ""
     errorCode: Int32 | None = None
 
 
-class VolumeAttachmentStatus(View, frozen=True, gc=False):
+class VolumeAttachmentStatus(StorageView, frozen=True, gc=False):
     attached: bool = False
     attachmentMetadata: dict[str, str] = ABSENT_MAP
     attachError: VolumeError | None = None

@@ -8,7 +8,8 @@ from tests.unit.admit.objects import Raw, document, pod, stored, volume, workloa
 from moorage.admit.prepare.defaults.containers import default_container
 from moorage.admit.prepare.defaults.pod import default_pod, default_pod_spec
 from moorage.admit.prepare.defaults.volumes import default_volume
-from moorage.admit.registry import REGISTRY
+from moorage.admit.registry import row_of
+from moorage.model.kinds import kind_of
 
 POD_SPEC = {
     "dnsPolicy": "ClusterFirst",
@@ -233,10 +234,16 @@ WORKLOADS: dict[str, Raw] = {
 }
 
 
+def default(made: Raw) -> None:
+    kind = kind_of(made)
+    assert kind is not None
+    row_of(kind).default(made)
+
+
 @pytest.mark.parametrize("kind", WORKLOADS)
 def test_workloads(kind: str) -> None:
     made = document(kind)
-    REGISTRY[kind].default(made)
+    default(made)
     assert made["spec"].pop("template") == {"spec": POD_SPEC}
     assert made["spec"] == WORKLOADS[kind]
 
@@ -248,7 +255,7 @@ def test_other_strategies_get_no_parameters() -> None:
         ("StatefulSet", "updateStrategy", "OnDelete"),
     ):
         made = document(kind, spec={field: {"type": other}})
-        REGISTRY[kind].default(made)
+        default(made)
         assert made["spec"][field] == {"type": other}
 
 
@@ -260,7 +267,7 @@ def test_jobs_by_circumstance() -> None:
         "template": {"metadata": {"labels": {"a": "b"}}},
     }
     made = document("Job", spec=spec)
-    REGISTRY["Job"].default(made)
+    default(made)
     assert made["metadata"]["labels"] == {"a": "b"}
     assert "completions" not in made["spec"]
     assert made["spec"]["backoffLimit"] == 2**31 - 1
@@ -270,7 +277,7 @@ def test_jobs_by_circumstance() -> None:
 
 def test_cron_jobs_leave_their_job_alone_but_for_the_pod() -> None:
     made = document("CronJob")
-    REGISTRY["CronJob"].default(made)
+    default(made)
     assert made["spec"] == {
         "concurrencyPolicy": "Allow",
         "suspend": False,

@@ -1,0 +1,134 @@
+"""Every kind of the table has its rows in the layers, and a kind that lacks them is found."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from moorage.admit.registry import REGISTRY
+from moorage.admit.subresources.status_update import STATUS_RULES
+from moorage.model.kinds import KINDS, STANDARD_VERBS, VIRTUAL_KINDS, Kind, Subresource
+from moorage.model.schema.merge_schema import struct_type
+from moorage.model.schema.shapes import ListShape, MapShape, StructShape, struct_shape
+from moorage.model.types.meta import ObjectMeta, TypeMeta
+from moorage.model.types.view import Int32, View
+from moorage.serve.openapi.definition_names import definition_name
+from moorage.serve.openapi.descriptions import describe_type
+from moorage.serve.protobuf.field_numbers import FIELD_NUMBERS
+from moorage.serve.resources.discovery_table import GROUP_ORDER, RESOURCES
+from moorage.serve.resources.event_versions import REPORTED_EVENT
+from moorage.serve.resources.subresources import SUBRESOURCES
+from moorage.serve.tables.registry import TABLES
+
+API_PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+
+
+#: KEP-5500: no release of Kubernetes has given it a number yet.
+UNRELEASED = {"Toleration.expression"}
+
+
+def _structs(view: type[View]) -> Iterator[StructShape]:
+    """Every struct that a document of this type is made of."""
+    waiting, seen = [struct_shape(view)], set()
+    while waiting:
+        struct = waiting.pop()
+        if struct in seen:
+            continue
+        seen.add(struct)
+        yield struct
+        for shape in struct.nested.values():
+            while isinstance(shape, ListShape | MapShape):
+                shape = shape.item if isinstance(shape, ListShape) else shape.value
+            assert isinstance(shape, StructShape)
+            waiting.append(shape)
+
+
+def _numbered(name: str) -> set[str]:
+    """The fields of a message that have a number, those of embedded groups included."""
+    fields = set()
+    for word in FIELD_NUMBERS.get(name, "").split():
+        field = word.rpartition("=")[2]
+        fields |= _numbered(field[1:]) if field.startswith("^") else {field}
+    return fields
+
+
+def _unnumbered(view: type[View]) -> list[str]:
+    """Fields without a protobuf number; apiVersion and kind are not part of the message."""
+    missing = []
+    for struct in _structs(view):
+        message = "events.Event" if struct.view is REPORTED_EVENT.view else struct.go_name
+        missing += [f"{message}.{name}" for name in struct.known - _numbered(message) - {"apiVersion", "kind"}]
+    return sorted(set(missing) - UNRELEASED)
+
+
+def missing_rows(kind: Kind) -> list[str]:
+    """Name the tables that lack a kind."""
+    found = {
+        "admission (admit/registry.py)": kind.view in REGISTRY,
+        "status rules (admit/subresources/status_update.py)": not kind.has_status or kind.view in STATUS_RULES,
+        "discovery order (serve/resources/discovery_table.py)": kind.group in GROUP_ORDER,
+        "discovery": RESOURCES.get((kind.group, kind.version, kind.plural)) is kind,
+        "subresource handlers (serve/resources/subresources.py)": all(
+            sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
+        ),
+        "table (serve/tables/registry.py)": (kind.api_version, kind.name) in TABLES,
+        "field numbers (serve/protobuf/field_numbers.py)": not _unnumbered(kind.view),
+        "merge schema": "metadata" in struct_type(kind.view).fields,
+        "OpenAPI name": definition_name(kind.view) == f"{kind.openapi_package}.{kind.name}",
+        "OpenAPI description (serve/openapi/descriptions)": "of the Kubernetes API" not in describe_type(kind.name),
+        "documentation (docs/api.md)": re.search(rf"^\| {kind.name} \| `{kind.api_version}` \|", API_PAGE, re.MULTILINE)
+        is not None,
+    }
+    return [table for table, has_it in found.items() if not has_it]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: f"{kind.api_version} {kind.name}")
+def test_every_kind_has_its_rows(kind: Kind) -> None:
+    assert missing_rows(kind) == []
+
+
+class BoatSpec(View, frozen=True, gc=False):
+    """A part of a kind that has no rows."""
+
+    sails: Int32 = 0
+
+
+class Boat(TypeMeta, frozen=True, gc=False):
+    """A kind that has no rows."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: BoatSpec = BoatSpec()
+
+
+def test_a_kind_without_rows_is_found() -> None:
+    row = Kind("example.com/v1", "boats", Boat, subresources=(Subresource("status", ()), Subresource("sail", ())))
+    assert [table.split(" (")[0] for table in missing_rows(row)] == [
+        "admission",
+        "status rules",
+        "discovery order",
+        "discovery",
+        "subresource handlers",
+        "table",
+        "field numbers",
+        "OpenAPI name",
+        "OpenAPI description",
+        "documentation",
+    ]
+    assert _unnumbered(Boat) == ["Boat.metadata", "Boat.spec", "BoatSpec.sails"]
+
+
+def test_no_table_has_a_row_without_a_kind() -> None:
+    views = {kind.view for kind in KINDS.values()}
+    assert set(REGISTRY) == views
+    assert set(STATUS_RULES) == {kind.view for kind in KINDS.values() if kind.has_status}
+    assert set(RESOURCES.values()) == {*KINDS.values(), *VIRTUAL_KINDS}
+    assert set(TABLES) - set(KINDS) == {("autoscaling/v1", "Scale")}
+
+
+def test_names_that_clients_type_lead_to_one_resource() -> None:
+    for kind in KINDS.values():
+        others = [other for other in KINDS.values() if other is not kind and other.name != kind.name]
+        typed = {kind.plural, kind.singular, *kind.short_names}
+        assert not any(typed & {other.plural, other.singular, *other.short_names} for other in others)
+        assert set(kind.verbs) <= set(STANDARD_VERBS)
