@@ -1,12 +1,13 @@
-"""Messages for operators, with their facts as keys and values: klog's text or a line of JSON, on standard error.
+"""Structured messages through the standard `logging` module, with klog's text format and a JSON format.
 
-In: `get_logger("scheduler").info("Bound", pod="default/web-0", node="n1")`. Out: one line,
-`I1116 04:33:22.123456    4242 binder.py:123] "Bound" component="scheduler" pod="default/web-0" node="n1"`. What `-v`
-does not ask for costs a comparison; Python's own logging is left alone, and libraries log as they please. Kubernetes:
-klog and component-base/logs, whose JSON has the same names.
+`get_logger("scheduler").info("Bound", pod="default/web-0", node="n1")` goes to the logger `moorage.scheduler`; the
+record has the keys and values as `record.fields`. Verbosity n (`-v`) is the level INFO - n. As a library this installs
+a NullHandler only; the commands call `configure`, which writes to standard error:
+`I1116 04:33:22.123456    4242 binder.py:123] "Bound" component="scheduler" pod="default/web-0" node="n1"`.
+Kubernetes: klog and component-base/logs, whose JSON has the same names.
 """
 
-import os
+import logging
 import sys
 import time
 import traceback
@@ -18,21 +19,9 @@ import msgspec
 if TYPE_CHECKING:
     import asyncio
 
-
-class _Settings:
-    """How all loggers of the process write: set once, at start, by whoever runs the component."""
-
-    __slots__ = ("clock", "json", "pid", "stream", "verbosity")
-
-    def __init__(self) -> None:
-        self.verbosity = 0
-        self.json = False
-        self.stream: TextIO | None = None
-        self.clock: Callable[[], float] = time.time
-        self.pid = os.getpid()
-
-
-_settings = _Settings()
+_INFO = logging.INFO
+_ROOT = logging.getLogger("moorage")
+_ROOT.addHandler(logging.NullHandler())
 
 
 def configure(
@@ -40,99 +29,134 @@ def configure(
     verbosity: int = 0,
     log_format: str = "text",
     stream: TextIO | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
 ) -> None:
-    """Decide for the process: `-v` and `--log-format`. Without a stream, standard error as it is at the time."""
+    """Write the messages of the process: `-v` and `--logging-format`. Without a stream, to standard error as it is."""
     if log_format not in ("text", "json"):
         raise ValueError(f"unknown log format {log_format!r}: expected text or json")
-    _settings.verbosity = verbosity
-    _settings.json = log_format == "json"
-    _settings.stream = stream
-    _settings.clock = clock
-    _settings.pid = os.getpid()
+    for handler in [one for one in _ROOT.handlers if isinstance(one, _StreamHandler)]:
+        _ROOT.removeHandler(handler)
+    handler = _StreamHandler(stream)
+    handler.setFormatter((JsonFormatter if log_format == "json" else KlogFormatter)(clock))
+    _ROOT.addHandler(handler)
+    _ROOT.setLevel(max(1, logging.INFO - verbosity))
 
 
-class Logger:
-    """One component's voice. `debug(level, …)` speaks when `-v` is at least that level."""
+class ComponentLogger:
+    """One component's logger. `debug(n, …)` logs if the verbosity is at least n."""
 
-    __slots__ = ("component",)
+    __slots__ = ("_is_enabled", "_logger")
 
     def __init__(self, component: str) -> None:
-        self.component = component
+        self._logger = logging.getLogger(f"moorage.{component}")
+        self._is_enabled = self._logger.isEnabledFor
 
     def enabled(self, level: int) -> bool:
-        """Whether `debug` at this level says anything: ask before computing what it should say."""
-        return level <= _settings.verbosity
+        """Return whether `debug` at this level logs anything: ask before computing what to log."""
+        return self._is_enabled(_INFO - level)
 
-    def debug(self, level: int, message: str, /, **kind: Any) -> None:
-        if level <= _settings.verbosity:
-            self._write("I", level, message, kind)
+    def debug(self, level: int, message: str, /, **fields: Any) -> None:
+        if self._is_enabled(_INFO - level):
+            self._logger.log(_INFO - level, message, extra={"fields": fields}, stacklevel=2)
 
-    def info(self, message: str, /, **kind: Any) -> None:
-        self._write("I", 0, message, kind)
+    def info(self, message: str, /, **fields: Any) -> None:
+        self._logger.info(message, extra={"fields": fields}, stacklevel=2)
 
-    def warning(self, message: str, /, **kind: Any) -> None:
-        self._write("W", 0, message, kind)
+    def warning(self, message: str, /, **fields: Any) -> None:
+        self._logger.warning(message, extra={"fields": fields}, stacklevel=2)
 
-    def error(self, message: str, /, **kind: Any) -> None:
-        self._write("E", 0, message, kind)
+    def error(self, message: str, /, **fields: Any) -> None:
+        self._logger.error(message, extra={"fields": fields}, stacklevel=2)
 
-    def exception(self, message: str, /, **kind: Any) -> None:
-        """An error with the traceback of the exception that is being handled: the log is the only place for those."""
-        kind["err"] = repr(sys.exc_info()[1])
-        kind["stacktrace"] = traceback.format_exc()
-        self._write("E", 0, message, kind)
+    def exception(self, message: str, /, **fields: Any) -> None:
+        """Log an error with the traceback of the exception that is being handled."""
+        self._logger.error(message, exc_info=True, extra={"fields": fields}, stacklevel=2)
 
-    def _write(self, severity: str, level: int, message: str, kind: dict[str, Any]) -> None:
-        frame = sys._getframe(2)
-        where = f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
-        render = _render_json if _settings.json else _render_text
-        line = render(severity, level, where, self.component, message, kind)
-        stream = _settings.stream or sys.stderr
-        try:
-            stream.write(line)
-            stream.flush()
-        except (OSError, ValueError):
-            return  # nobody listens any more; that must not stop the component
+
+def get_logger(component: str) -> ComponentLogger:
+    return ComponentLogger(component)
 
 
 def log_loop_error(loop: "asyncio.AbstractEventLoop", context: dict[str, Any]) -> None:
-    """For `loop.set_exception_handler`: what nobody awaits is logged in our format, not printed by asyncio."""
+    """Log an exception that nothing awaits: for `loop.set_exception_handler`."""
     error = context.get("exception")
-    kind: dict[str, Any] = {}
-    if isinstance(error, BaseException):
-        kind["err"] = repr(error)
-        kind["stacktrace"] = "".join(traceback.format_exception(error))
-    get_logger("loop").error(str(context.get("message", "")), **kind)
+    exc_info = error if isinstance(error, BaseException) else None
+    logging.getLogger("moorage.loop").error(str(context.get("message", "")), exc_info=exc_info, extra={"fields": {}})
 
 
-def get_logger(component: str) -> Logger:
-    return Logger(component)
+class _StreamHandler(logging.Handler):
+    """Writes to a stream, by default standard error as it is at the time; ignores streams that are closed."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stream = self._stream or sys.stderr
+        try:
+            stream.write(self.format(record))
+            stream.flush()
+        except (OSError, ValueError):
+            return  # a reader that has gone must not stop the component
 
 
-def _render_text(severity: str, level: int, where: str, component: str, message: str, kind: dict[str, Any]) -> str:
-    now = _settings.clock()
-    at = time.strftime("%m%d %H:%M:%S", time.localtime(now))
-    micros = int(now % 1 * 1_000_000)
-    said = "".join(f" {name}={_quote(value)}" for name, value in kind.items() if name != "stacktrace")
-    trace = kind.get("stacktrace", "")
-    more = "".join(f"\n\t{line}" for line in str(trace).splitlines())
-    head = f"{severity}{at}.{micros:06d} {_settings.pid:7d} {where}]"
-    return f"{head} {_quote(message)} component={_quote(component)}{said}{more}\n"
+class _Formatter(logging.Formatter):
+    """What both formats share. `clock` replaces the time of the records."""
+
+    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def _time(self, record: logging.LogRecord) -> float:
+        return record.created if self._clock is None else self._clock()
+
+    @staticmethod
+    def _fields(record: logging.LogRecord) -> dict[str, Any]:
+        fields: dict[str, Any] = getattr(record, "fields", {})
+        if not record.exc_info:
+            return fields
+        error = record.exc_info[1]
+        return {**fields, "err": repr(error), "stacktrace": "".join(traceback.format_exception(error))}
+
+    @staticmethod
+    def _component(record: logging.LogRecord) -> str:
+        return record.name.removeprefix("moorage.")
 
 
-def _render_json(severity: str, level: int, where: str, component: str, message: str, kind: dict[str, Any]) -> str:
-    entry: dict[str, Any] = {"ts": round(_settings.clock() * 1000, 3), "caller": where, "msg": message}
-    if severity in "IW":
-        entry["v"] = level
-    if severity == "W":
-        entry["severity"] = "warning"
-    entry["component"] = component
-    try:
-        return msgspec.json.encode(entry | kind, enc_hook=str).decode() + "\n"
-    except (TypeError, ValueError, OverflowError, RecursionError):  # what JSON cannot hold is still worth a message
-        plain = {name: _encodable(repr(value)) for name, value in kind.items()}
-        return msgspec.json.encode(entry | plain | {"msg": _encodable(message)}).decode() + "\n"
+class KlogFormatter(_Formatter):
+    """Kubernetes' text format: a line, and indented lines for a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        now, fields = self._time(record), self._fields(record)
+        severity = "I" if record.levelno <= logging.INFO else "W" if record.levelno == logging.WARNING else "E"
+        at = time.strftime("%m%d %H:%M:%S", time.localtime(now))
+        head = f"{severity}{at}.{int(now % 1 * 1_000_000):06d} {record.process or 0:7d}"
+        pairs = "".join(f" {name}={_quote(value)}" for name, value in fields.items() if name != "stacktrace")
+        more = "".join(f"\n\t{line}" for line in str(fields.get("stacktrace", "")).splitlines())
+        message, component = _quote(record.getMessage()), _quote(self._component(record))
+        return f"{head} {record.filename}:{record.lineno}] {message} component={component}{pairs}{more}\n"
+
+
+class JsonFormatter(_Formatter):
+    """Kubernetes' JSON format: one object per line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message, fields = record.getMessage(), self._fields(record)
+        entry: dict[str, Any] = {
+            "ts": round(self._time(record) * 1000, 3),
+            "caller": f"{record.filename}:{record.lineno}",
+            "msg": message,
+        }
+        if record.levelno <= logging.WARNING:
+            entry["v"] = max(0, logging.INFO - record.levelno)
+        if record.levelno == logging.WARNING:
+            entry["severity"] = "warning"
+        entry["component"] = self._component(record)
+        try:
+            return msgspec.json.encode(entry | fields, enc_hook=str).decode() + "\n"
+        except (TypeError, ValueError, OverflowError, RecursionError):  # values that JSON cannot hold
+            plain = {name: _encodable(repr(value)) for name, value in fields.items()}
+            return msgspec.json.encode(entry | plain | {"msg": _encodable(message)}).decode() + "\n"
 
 
 def _quote(value: Any) -> str:
@@ -142,5 +166,5 @@ def _quote(value: Any) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Half a character, which a client can send in JSON, is a question mark."""
+    """Replace lone surrogates, which a client can send in JSON, by question marks."""
     return text.encode("utf-8", "replace").decode()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.log_text import log_text
 from tests.unit.run.simulation import NODE, POD, Simulation, container, simulating
 
 from moorage.model.gates import gates_from
@@ -97,7 +98,7 @@ async def test_a_kubelet_whose_gate_is_off_does_not_see_the_toleration(toleratio
         assert (await world.status())["reason"] == "TaintToleration"
 
 
-async def test_expressions_are_compiled_once_for_all_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_expressions_are_compiled_once_for_all_nodes(caplog: pytest.LogCaptureFixture) -> None:
     tolerations = [{"expression": "int(taint.value) > 900"}]
     async with simulating(_ALL) as world:
         await world.node(taints=[_SLA])
@@ -111,15 +112,15 @@ async def test_expressions_are_compiled_once_for_all_nodes(capsys: pytest.Captur
         assert world.measured("kubelet_cel_cache_misses_total") == "kubelet_cel_cache_misses_total 1"
         assert world.measured("kubelet_cel_cache_evictions_total") == "kubelet_cel_cache_evictions_total 0"
         assert world.measured("kubelet_cel_evaluation_errors_total") == "kubelet_cel_evaluation_errors_total 1"
-    assert "int(taint.value) > 900" in capsys.readouterr().err
+    assert "int(taint.value) > 900" in log_text(caplog)
 
 
-async def test_a_taint_that_cannot_be_compared_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_taint_that_cannot_be_compared_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     async with simulating(_ALL) as world:
         await world.node(taints=[{**_SLA, "value": "gold"}])
         await world.pod(tolerations=[{"key": "sla", "operator": "Gt", "value": "1"}])
         assert await world.phase() == "Failed"
-    said = capsys.readouterr().err
+    said = log_text(caplog)
     assert 'node="n1"' in said
     assert 'pod="default/p"' in said
     assert "gold" in said

@@ -3,12 +3,13 @@ import io
 import json
 import logging
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
-from moorage.telemetry.logs import Logger, configure, get_logger, log_loop_error
+from moorage.telemetry.logs import ComponentLogger, configure, get_logger, log_loop_error
 
 pytestmark = pytest.mark.real_time
 
@@ -17,8 +18,11 @@ LOG = get_logger("scheduler")
 
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
+    root = logging.getLogger("moorage")
+    handlers, level = list(root.handlers), root.level
     yield
-    configure()
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def said(log_format: str, verbosity: int = 0) -> io.StringIO:
@@ -47,7 +51,7 @@ def test_what_is_logged_cannot_make_up_lines() -> None:
 
 def test_json_has_a_line_for_each_message() -> None:
     stream = said("json", verbosity=4)
-    LOG.info("Bound", pod="default/web-0", odd=Logger)
+    LOG.info("Bound", pod="default/web-0", odd=ComponentLogger)
     LOG.debug(4, "Considered", nodes=3)
     LOG.warning("Late")
     LOG.error("Failed", err="why")
@@ -59,7 +63,7 @@ def test_json_has_a_line_for_each_message() -> None:
         "v": 0,
         "component": "scheduler",
         "pod": "default/web-0",
-        "odd": str(Logger),
+        "odd": str(ComponentLogger),
     }
     assert first["caller"].startswith("test_logs.py:")
     assert (second["v"], second["nodes"]) == (4, 3)
@@ -108,7 +112,8 @@ def test_a_reader_that_has_gone_stops_nobody() -> None:
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
-def test_nothing_is_too_odd_to_be_logged(log_format: str) -> None:
+def test_nothing_is_too_odd_to_be_logged(log_format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("moorage"), "propagate", False)  # pytest's own report could not hold it
     stream = said(log_format)
     LOG.info("half \ud800", half="\ud800", large=2**200, keys={(1, 2): object()}, infinite=float("inf"))
     assert stream.getvalue().count("\n") == 1
@@ -134,3 +139,43 @@ def test_standard_error_is_looked_up_when_it_is_used(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stderr", later)
     LOG.warning("here")
     assert later.getvalue().startswith("W")
+
+
+def test_an_embedding_program_captures_messages(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "moorage"):
+        LOG.debug(2, "Considered", nodes=3)
+        LOG.info("Bound", name="web-0", msg="kept apart from what the record says itself")
+        try:
+            raise KeyError("lost")
+        except KeyError:
+            LOG.exception("Failed")
+    considered, bound, failed = caplog.records
+    assert (considered.name, considered.levelno, considered.getMessage()) == ("moorage.scheduler", 18, "Considered")
+    assert considered.__dict__["fields"] == {"nodes": 3}
+    assert (bound.filename, bound.__dict__["fields"]["name"]) == ("test_logs.py", "web-0")
+    assert failed.exc_info is not None
+    assert isinstance(failed.exc_info[1], KeyError)
+
+
+def test_a_library_says_nothing_by_itself() -> None:
+    program = (
+        "import logging; from moorage.telemetry.logs import get_logger\n"
+        "get_logger('client').error('unheard')\n"
+        "assert [type(one) for one in logging.getLogger('moorage').handlers] == [logging.NullHandler]\n"
+        "assert not logging.getLogger().handlers and logging.getLogger('moorage').level == logging.NOTSET\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_an_embedding_program_silences_one_component() -> None:
+    stream = said("text", verbosity=4)
+    logger = logging.getLogger("moorage.scheduler")
+    try:
+        logger.setLevel(logging.ERROR)
+        LOG.warning("unheard")
+        get_logger("client").warning("heard")
+    finally:
+        logger.setLevel(logging.NOTSET)
+    assert stream.getvalue().count("\n") == 1
+    assert '"heard"' in stream.getvalue()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.log_text import log_text
 
 from moorage.cli.commands.apiserver import ApiServerProcess
 from moorage.client.kubeconfig.loading import load_access
@@ -86,7 +87,7 @@ async def test_a_port_that_is_taken_and_nodes_that_are_refused_are_said_to_be(tm
     await server.stop()
 
 
-async def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first = ApiServerProcess(ApiServerSettings(default_gates(), tmp_path / "data"), tmp_path / "kubeconfig")
     await first.start()
     access = load_access(str(tmp_path / "kubeconfig"))
@@ -94,7 +95,7 @@ async def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, capsy
     process = KubeletProcess(KubeletSettings(Process("kubelet", access), default_gates(), nodes=1))
     starting = asyncio.create_task(process.start())
     async with asyncio.timeout(30):
-        while "Nodes cannot be registered yet" not in capsys.readouterr().err:
+        while "Nodes cannot be registered yet" not in log_text(caplog):
             await asyncio.sleep(0.01)
     assert not starting.done()
     port = int(access.server.rpartition(":")[2])

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import Any, cast
 
 import pytest
+from tests.log_text import log_text
 
 from moorage.client.events.event_action import EventAction
 from moorage.client.events.event_sender import EventSender
@@ -109,7 +110,7 @@ async def test_what_the_server_refuses_is_given_up(server: _EventServer, sender:
 
 
 async def test_events_about_a_namespace_that_is_gone_are_given_up_without_a_word(
-    capsys: pytest.CaptureFixture[str], server: _EventServer, sender: EventSender
+    caplog: pytest.LogCaptureFixture, server: _EventServer, sender: EventSender
 ) -> None:
     namespace = KINDS["v1", "Namespace"]
     ending = forbidden(EVENTS, "b", "unable to create new content in namespace x because it is being terminated")
@@ -119,7 +120,7 @@ async def test_events_about_a_namespace_that_is_gone_are_given_up_without_a_word
         sender.put(_action(name))
     await sender.drain(10)
     assert (sender.sent, sender.failed) == (0, 3)
-    assert capsys.readouterr().err.count("Unable to write event") == 1
+    assert log_text(caplog).count("Unable to write event") == 1
 
 
 async def test_a_failure_that_nobody_thought_of_does_not_stop_the_rest(

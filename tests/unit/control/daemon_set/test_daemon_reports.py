@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.log_text import log_text
 from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, daemon_set, daemons
 from tests.virtual_nodes import add_node, change_node, taint
 
@@ -41,7 +42,7 @@ def test_expressions_are_counted_where_they_are_compiled() -> None:
     ],
 )
 async def test_taints_that_cannot_be_compared_are_told_once(
-    toleration: dict[str, Any], text: str, capsys: pytest.CaptureFixture[str]
+    toleration: dict[str, Any], text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with daemons(0, gates=ALL_ON) as found:
         await add_node(found.cluster, "odd", taints=[taint("sla", "none")])
@@ -49,7 +50,7 @@ async def test_taints_that_cannot_be_compared_are_told_once(
         assert await found.where() == []
         await change_node(found.cluster, "odd", {"metadata": {"labels": {"a": "b"}}})
         await found.cluster.settle(5)
-    assert capsys.readouterr().err.count(text) == 1
+    assert log_text(caplog).count(text) == 1
 
 
 async def test_revisions_without_their_label_get_it() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.controller_context import controller_context
+from tests.log_text import log_text
 from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 
@@ -267,14 +268,14 @@ async def test_expressions_have_a_cache_of_their_own_with_counters(cluster: Virt
     ],
 )
 async def test_a_taint_that_cannot_be_compared_is_told_once(
-    toleration: Raw, value: str, said: str, capsys: pytest.CaptureFixture[str], cluster: VirtualCluster
+    toleration: Raw, value: str, said: str, caplog: pytest.LogCaptureFixture, cluster: VirtualCluster
 ) -> None:
     await cluster.client.create(NODE, node("n", taint("t", value)))
     for index in range(3):
         await cluster.client.create(POD, pod(f"p{index}", "n", toleration))
     await cluster.settle(10)
     assert await names(cluster) == set()
-    lines = [line for line in capsys.readouterr().err.splitlines() if said in line]
+    lines = [line for line in log_text(caplog).splitlines() if said in line]
     assert len(lines) == 1
     assert 'node="n"' in lines[0]
     assert f'taint="t={value}:NoExecute"' in lines[0]

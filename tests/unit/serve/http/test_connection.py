@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.log_text import log_text
 from tests.unit.serve.http.serving import connect, echo, run, serving
 
 from moorage.model.api_error import bad_request, too_many_requests
 from moorage.serve.http.messages import Request, Response
-from moorage.telemetry.logs import configure
 
 
 def test_requests_on_one_connection_are_answered_one_after_the_other() -> None:
@@ -202,9 +202,7 @@ def test_no_bytes_hurt_the_server(data: bytes) -> None:
     run(main)
 
 
-def test_refusals_are_statuses_with_their_headers(capsys: pytest.CaptureFixture[str]) -> None:
-    configure()
-
+def test_refusals_are_statuses_with_their_headers(caplog: pytest.LogCaptureFixture) -> None:
     async def handler(request: Request) -> Response:
         if request.path == "/busy":
             raise too_many_requests("later", retry_after=7)
@@ -226,7 +224,7 @@ def test_refusals_are_statuses_with_their_headers(capsys: pytest.CaptureFixture[
             assert b"not for clients" not in broken.body
 
     run(main)
-    logged = capsys.readouterr().err
+    logged = log_text(caplog)
     assert "ZeroDivisionError: not for clients" in logged
     assert 'path="/broken"' in logged
 

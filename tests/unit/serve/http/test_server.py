@@ -5,6 +5,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+from tests.log_text import log_text
 from tests.unit.serve.http.serving import connect, echo, run, serving
 
 from moorage.serve.http.limits import Limits
@@ -12,7 +13,6 @@ from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN, Authenticator
 from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
-from moorage.telemetry.logs import configure
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +117,7 @@ def test_stop_lets_requests_finish_and_takes_no_more() -> None:
     run(main)
 
 
-def test_stop_does_not_wait_longer_than_it_was_told(capsys: pytest.CaptureFixture[str]) -> None:
-    configure()
-
+def test_stop_does_not_wait_longer_than_it_was_told(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         reached = asyncio.Event()
 
@@ -138,7 +136,7 @@ def test_stop_does_not_wait_longer_than_it_was_told(capsys: pytest.CaptureFixtur
         await server.stop(0.01)
 
     run(main)
-    assert "connections=1" in capsys.readouterr().err
+    assert "connections=1" in log_text(caplog)
 
 
 def test_a_process_that_may_open_few_files_takes_fewer_connections() -> None:

@@ -4,12 +4,12 @@ import ssl
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.log_text import log_text
 from tests.unit.serve.http.serving import connect, echo, run, serving
 
 from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.credentials import open_credentials, server_names
-from moorage.telemetry.logs import configure
 
 
 class Source:
@@ -191,9 +191,7 @@ def test_a_source_waits_for_a_client_that_reads_slowly() -> None:
     run(main)
 
 
-def test_a_stream_that_fails_ends_without_its_last_chunk(capsys: pytest.CaptureFixture[str]) -> None:
-    configure()
-
+def test_a_stream_that_fails_ends_without_its_last_chunk(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         source = Source()
         async with serving(source) as server:
@@ -204,7 +202,7 @@ def test_a_stream_that_fails_ends_without_its_last_chunk(capsys: pytest.CaptureF
             assert await client.is_closed()
 
     run(main)
-    assert "RuntimeError: for the log" in capsys.readouterr().err
+    assert "RuntimeError: for the log" in log_text(caplog)
 
 
 def test_a_server_that_stops_ends_its_streams_properly() -> None:
