@@ -10,12 +10,12 @@ from functools import lru_cache
 
 import msgspec
 
+from moorage.match.operators import OPERATOR_GATES
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE,
-    SEMVER_COMPARISON_OPERATORS,
     TAINT_TOLERATION_CEL,
-    TAINT_TOLERATION_COMPARISON_OPERATORS,
+    Gate,
     GateSet,
 )
 
@@ -27,8 +27,7 @@ class ValidationOptions(msgspec.Struct, frozen=True):
     allow_privileged: bool = False  # the API server's --allow-privileged, which is off unless a cluster turns it on
 
     # Features: on by their gate, or because the old object already uses them.
-    allow_taint_toleration_comparison_operators: bool = False
-    allow_semver_comparison_operators: bool = False
+    operator_gates: frozenset[str] = frozenset()  # names of the gates whose operators are allowed
     allow_taint_toleration_cel: bool = False
     allow_match_label_keys_in_pod_topology_spread: bool = False
     allow_match_label_keys_in_pod_topology_spread_selector_merge: bool = False
@@ -48,6 +47,9 @@ class ValidationOptions(msgspec.Struct, frozen=True):
     allow_user_namespaces_host_network_support: bool = False
     allow_only_recursive_selinux_change_policy: bool = True
 
+    def allows_operators_of(self, gate: Gate | None) -> bool:
+        return gate is None or gate.name in self.operator_gates
+
 
 STRICT = ValidationOptions()
 
@@ -57,8 +59,7 @@ def options_for_create(gates: GateSet, *, resource_is_pod: bool = False) -> Vali
     """Options for an object that has no past: the gates decide alone."""
     return ValidationOptions(
         resource_is_pod=resource_is_pod,
-        allow_taint_toleration_comparison_operators=gates.enabled(TAINT_TOLERATION_COMPARISON_OPERATORS),
-        allow_semver_comparison_operators=gates.enabled(SEMVER_COMPARISON_OPERATORS),
+        operator_gates=frozenset(gate.name for gate in OPERATOR_GATES if gates.enabled(gate)),
         allow_taint_toleration_cel=gates.enabled(TAINT_TOLERATION_CEL),
         allow_match_label_keys_in_pod_topology_spread=gates.enabled(MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD),
         allow_match_label_keys_in_pod_topology_spread_selector_merge=gates.enabled(

@@ -6,6 +6,7 @@ has it. Kubernetes: pkg/api/pod/util.go and ValidationOptionsForPersistentVolume
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -16,16 +17,15 @@ from moorage.admit.pod.volumes.paths import validate_local_path
 from moorage.admit.scheduling.label_keys import validate_label_keys, validate_unmerged_label_keys
 from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.scheduling.pod_affinity import validate_term_selectors
+from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import GateSet
 from moorage.model.names import label_value_errors
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
 from moorage.model.types.meta import LabelSelector, ObjectMeta
 from moorage.model.types.pod import Container, EphemeralContainer, PodSpec, PodTemplateSpec
-from moorage.model.types.scheduling import NodeSelectorTerm, PodAffinityTerm
+from moorage.model.types.scheduling import NodeSelectorTerm, PodAffinityTerm, Toleration
 from moorage.model.types.storage.persistent_volume import PersistentVolume
 
-COMPARISON_OPERATORS = frozenset({"Lt", "Gt"})
-SEMVER_OPERATORS = frozenset({"SemverLt", "SemverGt", "SemverEq"})
 _HUGE_PAGES = "hugepages-"
 
 
@@ -66,22 +66,17 @@ def options_for_volume_update(gates: GateSet, old: PersistentVolume | None) -> V
     terms = affinity.required.nodeSelectorTerms
     return msgspec.structs.replace(
         options,
-        allow_semver_comparison_operators=options.allow_semver_comparison_operators or _terms_use_semver(terms),
+        operator_gates=options.operator_gates | _operator_gates_in_use((), terms),
         allow_invalid_label_value_in_required_node_affinity=_terms_have_invalid_value(terms),
     )
 
 
-def _features_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, bool]:
-    allowed: dict[str, bool] = {}
-    for toleration in old.tolerations:
-        if toleration.expression:
-            allowed["allow_taint_toleration_cel"] = True
-        if toleration.operator in COMPARISON_OPERATORS:
-            allowed["allow_taint_toleration_comparison_operators"] = True
-        elif toleration.operator in SEMVER_OPERATORS:
-            allowed["allow_semver_comparison_operators"] = True
-    if not options.allow_semver_comparison_operators and _terms_use_semver(_node_terms(old)):
-        allowed["allow_semver_comparison_operators"] = True
+def _features_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, Any]:
+    allowed: dict[str, Any] = {}
+    if any(toleration.expression for toleration in old.tolerations):
+        allowed["allow_taint_toleration_cel"] = True
+    if in_use := _operator_gates_in_use(old.tolerations, _node_terms(old)):
+        allowed["operator_gates"] = options.operator_gates | in_use
     context = old.securityContext
     if context is not None and context.seLinuxChangePolicy is not None:
         allowed["allow_only_recursive_selinux_change_policy"] = False
@@ -146,8 +141,10 @@ def _node_terms(spec: PodSpec) -> Iterator[NodeSelectorTerm]:
             yield preferred.preference
 
 
-def _terms_use_semver(terms: Iterable[NodeSelectorTerm]) -> bool:
-    return any(requirement.operator in SEMVER_OPERATORS for term in terms for requirement in term.matchExpressions)
+def _operator_gates_in_use(tolerations: Iterable[Toleration], terms: Iterable[NodeSelectorTerm]) -> set[str]:
+    gates = [gate_of(toleration.operator, TOLERATION) for toleration in tolerations]
+    gates += [gate_of(one.operator, NODE_SELECTOR) for term in terms for one in term.matchExpressions]
+    return {gate.name for gate in gates if gate is not None}
 
 
 def _terms_have_invalid_value(terms: Iterable[NodeSelectorTerm]) -> bool:

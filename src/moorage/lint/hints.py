@@ -9,15 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.lint.facts.canonical import canonical_number, nearest_version
-from moorage.lint.rules.versions import SEMVER_OPERATORS
+from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import MUST_BE_CANONICAL
-from moorage.model.field_error import ErrorKind
-from moorage.model.gates import (
-    SEMVER_COMPARISON_OPERATORS,
-    TAINT_TOLERATION_CEL,
-    TAINT_TOLERATION_COMPARISON_OPERATORS,
-    Gate,
+from moorage.match.operators import (
+    BY_NAME,
+    LABEL_SELECTOR,
+    NODE_SELECTOR,
+    OPERATORS,
+    TOLERATION,
+    OperatorPlace,
+    comparisons_in,
+    gate_of,
+    less_first,
+    names_in,
+    use_of,
 )
+from moorage.model.field_error import ErrorKind
+from moorage.model.gates import TAINT_TOLERATION_CEL, Gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,21 +35,9 @@ if TYPE_CHECKING:
 
 NOT_AN_OPERATOR = "not a valid selector operator"
 TOO_COMPLEX = "too complex, exceeds cost limit"
-_TOLERATION_OPERATORS = ("Equal", "Exists", "Lt", "Gt", *SEMVER_OPERATORS)
-_NODE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", *SEMVER_OPERATORS)
-_LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_OTHER_WORDS = {
-    ">": "Gt",
-    "<": "Lt",
-    "=": "Equal",
-    "==": "Equal",
-    "greaterthan": "Gt",
-    "lessthan": "Lt",
-    "semvergreaterthan": "SemverGt",
-    "semverlessthan": "SemverLt",
-    "semverequal": "SemverEq",
-}
+_OTHER_WORDS = {word: row.name for row in OPERATORS for word in row.spellings}
+_VERSION_OPERATORS = tuple(comparisons_in(TOLERATION, VERSION))
 _AT_LEAST = (">=", "<=", "gte", "lte", "ge", "le", "semvergte", "semverlte", "semverge", "semverle")
 
 #: Texts that need no more than a fixed sentence, found in the error's detail.
@@ -120,15 +116,15 @@ def gate_needed(error: FieldError, gates: GateSet) -> Gate | None:
     if path.endswith(".expression") and error.kind is ErrorKind.FORBIDDEN and error.detail != TOO_COMPLEX:
         gate = TAINT_TOLERATION_CEL
     elif path.endswith(".operator") and (error.kind is ErrorKind.NOT_SUPPORTED or error.detail == NOT_AN_OPERATOR):
-        if "tolerations[" in path and value in ("Lt", "Gt"):
-            gate = TAINT_TOLERATION_COMPARISON_OPERATORS
-        elif value in SEMVER_OPERATORS and ("tolerations[" in path or _in_node_selector(path)):
-            gate = SEMVER_COMPARISON_OPERATORS
+        gate = gate_of(value, _place(path))
     return gate if gate is not None and not gates.enabled(gate) else None
 
 
-def _in_node_selector(path: str) -> bool:
-    return ".matchExpressions[" in path and ("nodeSelectorTerms[" in path or ".preference." in path)
+def _place(path: str) -> OperatorPlace:
+    if "tolerations[" in path:
+        return TOLERATION
+    in_term = ".matchExpressions[" in path and ("nodeSelectorTerms[" in path or ".preference." in path)
+    return NODE_SELECTOR if in_term else LABEL_SELECTOR
 
 
 def gate_hint(gate: Gate) -> str:
@@ -161,34 +157,27 @@ def _plain(rendered: str | None) -> str:
 def _operator_hint(path: str, value: str, error: FieldError) -> str:
     if error.kind is not ErrorKind.NOT_SUPPORTED and error.detail != NOT_AN_OPERATOR:
         return ""
-    if value in SEMVER_OPERATORS:
+    place = _place(path)
+    if value in _VERSION_OPERATORS:
         return "the Semver operators exist in tolerations and in the matchExpressions of node affinity only"
-    if value.lower() in _AT_LEAST:
-        return _strictly(value, in_toleration="tolerations[" in path)
-    if "tolerations[" in path:
-        if value in ("In", "NotIn", "DoesNotExist"):
-            return f"{value} is an operator of node affinity; a toleration compares with one value, by Equal or Exists"
-        return _nearest_operator(value, _TOLERATION_OPERATORS)
-    if value in ("Equal", "=", "=="):
+    if value.lower() in _AT_LEAST and value.lower() not in _OTHER_WORDS:
+        return _strictly(value, in_toleration=place is TOLERATION)
+    if place is TOLERATION and use_of(value, NODE_SELECTOR) is not None:
+        return f"{value} is an operator of node affinity; a toleration compares with one value, by Equal or Exists"
+    if place is not TOLERATION and (value == "Equal" or value in BY_NAME["Equal"].spellings):
         return "write In with one value"
-    return (
-        _nearest_operator(value, _NODE_OPERATORS) if _in_node_selector(path) else did_you_mean(value, _LABEL_OPERATORS)
-    )
+    word = _OTHER_WORDS.get(value.lower()) if place is not LABEL_SELECTOR else None
+    return f"did you mean {word}?" if word else did_you_mean(value, names_in(place))
 
 
 def _strictly(value: str, *, in_toleration: bool) -> str:
     """How to say `at least`: alternatives are tolerations of a pod, or terms of a node selector."""
-    semver = value.lower().startswith("semver")
-    equal = "SemverEq" if semver else "Equal" if in_toleration else "In"
-    orders = "SemverGt or SemverLt" if semver else "Gt or Lt"
+    kind = VERSION if value.lower().startswith("semver") else CANONICAL_INTEGER
+    by_symbol = {comparison.symbol: name for name, comparison in comparisons_in(TOLERATION, kind).items()}
+    equal = by_symbol.get("=", "Equal" if in_toleration else "In")
     several = "tolerations" if in_toleration else "nodeSelectorTerms"
+    orders = f"{by_symbol['>']} or {by_symbol['<']}"
     return f"comparisons are strict: write two {several}, one with {equal} and one with {orders}"
-
-
-def _nearest_operator(value: str, known: Iterable[str]) -> str:
-    if word := _OTHER_WORDS.get(value.lower()):
-        return f"did you mean {word}?"
-    return did_you_mean(value, known)
 
 
 def _value_hint(value: str, error: FieldError) -> str:
@@ -200,8 +189,9 @@ def _value_hint(value: str, error: FieldError) -> str:
         if error.detail.endswith("value out of range"):
             return "only 64-bit integers can be compared: use a larger unit on taints and tolerations alike"
         if nearest_version(value) == value.removeprefix("v") or value.count(".") > 1:
-            return "to compare versions write SemverGt, SemverLt or SemverEq"
-        return 'Lt and Gt compare whole numbers, such as "950"'
+            return f"to compare versions write {', '.join(_VERSION_OPERATORS[:-1])} or {_VERSION_OPERATORS[-1]}"
+        numeric = less_first(comparisons_in(TOLERATION, CANONICAL_INTEGER))
+        return f'{" and ".join(numeric)} compare whole numbers, such as "950"'
     if error.detail == "must be non-empty":
         return "write the number to compare with, in quotes"
     return _version_hint(value, error.detail)

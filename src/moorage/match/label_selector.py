@@ -8,12 +8,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from moorage.match.operators import BY_NAME, LABEL_SELECTOR, use_of
 from moorage.match.requirement import (
-    DOES_NOT_EXIST,
     EQUALS,
-    EXISTS,
-    IN,
-    NOT_IN,
     Labels,
     Requirement,
     SelectorError,
@@ -23,8 +20,6 @@ from moorage.match.requirement import (
 from moorage.model.go.quoting import go_quote
 from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.types.meta import LabelSelector
-
-_OPERATORS = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": DOES_NOT_EXIST}
 
 
 class Selector(msgspec.Struct, frozen=True):
@@ -76,11 +71,11 @@ def compile_label_selector(selector: LabelSelector | None) -> Selector:
         return EVERYTHING
     requirements = [compile_requirement(key, EQUALS, (value,)) for key, value in selector.matchLabels.items()]
     for expression in selector.matchExpressions:
-        operator = _OPERATORS.get(expression.operator)
-        if operator is None:
+        if use_of(expression.operator, LABEL_SELECTOR) is None:
             raise SelectorError(f"{go_quote(expression.operator)} is not a valid label selector operator")
         # Kubernetes copies the values, and a copy of an empty list is none.
-        requirements.append(compile_requirement(expression.key, operator, expression.values or ABSENT_LIST))
+        selection = BY_NAME[expression.operator].selection
+        requirements.append(compile_requirement(expression.key, selection, expression.values or ABSENT_LIST))
     return conjunction(requirements)
 
 

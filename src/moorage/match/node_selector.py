@@ -6,7 +6,7 @@ A volume's node affinity is the same `compile_node_selector`.
 Kubernetes: component-helpers/scheduling/corev1/nodeaffinity. It has an eager form, refused if anything does not parse
 (here: look at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and
 `match_error` is what it reports when none of them did).
-Differs: Semver* operators behind their gate; a preferred term that needs the gate while it is off adds 0.
+Differs: the semver operators of KEP-5721; a preferred term that needs a gate while it is off adds 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,16 +16,8 @@ import msgspec
 
 from moorage.match.comparison import false_inequality, shown
 from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set, conjunction
+from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, gate_of, names_in
 from moorage.match.requirement import (
-    DOES_NOT_EXIST,
-    EXISTS,
-    GREATER_THAN,
-    IN,
-    LESS_THAN,
-    NOT_IN,
-    SEMVER_EQ,
-    SEMVER_GT,
-    SEMVER_LT,
     Labels,
     Requirement,
     SelectorError,
@@ -34,7 +26,7 @@ from moorage.match.requirement import (
     compile_requirement,
 )
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
-from moorage.model.gates import SEMVER_COMPARISON_OPERATORS, GateSet
+from moorage.model.gates import GateSet
 from moorage.model.types.scheduling import (
     Affinity,
     NodeSelector,
@@ -43,16 +35,7 @@ from moorage.model.types.scheduling import (
     PreferredSchedulingTerm,
 )
 
-_OPERATORS = {
-    "In": IN,
-    "NotIn": NOT_IN,
-    "Exists": EXISTS,
-    "DoesNotExist": DOES_NOT_EXIST,
-    "Gt": GREATER_THAN,
-    "Lt": LESS_THAN,
-}
-_GATED_OPERATORS = {"SemverGt": SEMVER_GT, "SemverLt": SEMVER_LT, "SemverEq": SEMVER_EQ}
-_FIELD_OPERATORS = ("In", "NotIn")
+_FIELD_OPERATORS = names_in(NODE_FIELD)
 _T = TypeVar("_T")
 _NODE_NAME = "metadata.name"  # the one field there is; any other reads as empty
 
@@ -174,10 +157,9 @@ class PreferredTerms(msgspec.Struct, frozen=True):
 
 def compile_node_selector(selector: NodeSelector, gates: GateSet, path: str = "") -> NodeSelectorMatcher:
     """Compile the terms. An empty term matches no node and so is left out."""
-    semver = gates.enabled(SEMVER_COMPARISON_OPERATORS)
     path = child(path, "nodeSelectorTerms")
     terms = tuple(
-        _compile_term(term, semver, f"{path}[{i}]")
+        _compile_term(term, gates, f"{path}[{i}]")
         for i, term in enumerate(selector.nodeSelectorTerms)
         if not _is_empty(term)
     )
@@ -200,15 +182,14 @@ def compile_preferred_terms(
     preferred: Sequence[PreferredSchedulingTerm], gates: GateSet, path: str = ""
 ) -> PreferredTerms:
     """Compile the terms that can add to a score: those with a weight and at least one requirement."""
-    semver = gates.enabled(SEMVER_COMPARISON_OPERATORS)
     terms: list[tuple[int, NodeSelectorTermMatcher]] = []
     errors: list[FieldError] = []
     for i, weighted in enumerate(preferred):
         if weighted.weight == 0 or _is_empty(weighted.preference):
             continue
-        term = _compile_term(weighted.preference, semver, f"{path}[{i}]")
+        term = _compile_term(weighted.preference, gates, f"{path}[{i}]")
         terms.append((weighted.weight, term))
-        if semver or not _needs_semver(weighted.preference):
+        if not _needs_another_gate(weighted.preference, gates):
             errors += term.errors
     return PreferredTerms(tuple(terms), tuple(errors))
 
@@ -217,12 +198,13 @@ def _is_empty(term: NodeSelectorTerm) -> bool:
     return not term.matchExpressions and not term.matchFields
 
 
-def _needs_semver(term: NodeSelectorTerm) -> bool:
-    return any(expression.operator in _GATED_OPERATORS for expression in term.matchExpressions)
+def _needs_another_gate(term: NodeSelectorTerm, gates: GateSet) -> bool:
+    needed = (gate_of(expression.operator, NODE_SELECTOR) for expression in term.matchExpressions)
+    return any(gate is not None and not gates.enabled(gate) for gate in needed)
 
 
-def _compile_term(term: NodeSelectorTerm, semver: bool, path: str) -> NodeSelectorTermMatcher:
-    operators = _OPERATORS | _GATED_OPERATORS if semver else _OPERATORS
+def _compile_term(term: NodeSelectorTerm, gates: GateSet, path: str) -> NodeSelectorTermMatcher:
+    operators = names_in(NODE_SELECTOR, gates)
     errors: list[FieldError] = []
     requirements = _collect(
         term.matchExpressions,
@@ -249,11 +231,10 @@ def _collect(
     return compiled
 
 
-def _compile_expression(expression: NodeSelectorRequirement, operators: Mapping[str, str], path: str) -> Requirement:
-    operator = operators.get(expression.operator)
-    if operator is None:
+def _compile_expression(expression: NodeSelectorRequirement, operators: Sequence[str], path: str) -> Requirement:
+    if expression.operator not in operators:
         raise _refused(not_supported(f"{path}.operator", AsJSON(expression.operator), operators))
-    return compile_requirement(expression.key, operator, expression.values, path)
+    return compile_requirement(expression.key, BY_NAME[expression.operator].selection, expression.values, path)
 
 
 def _compile_field(expression: NodeSelectorRequirement, path: str) -> FieldRequirement:

@@ -2,7 +2,7 @@
 
 In: the parts of a label selector or node selector expression. Out: a `Requirement` whose `match` cannot fail, or the
 field errors of the parts. Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
-Differs: the Semver* operators are rows of the same table; values are parsed once.
+Differs: comparing operators are rows of `match.operators`; values are parsed once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,28 +10,19 @@ from typing import TypeAlias
 
 import msgspec
 
-from moorage.match.comparison import (
-    INTEGER_GT,
-    INTEGER_LT,
-    VERSION_EQ,
-    VERSION_GT,
-    VERSION_LT,
-    Comparison,
-    false_inequality,
-    shown,
-)
+from moorage.match.comparison import Comparison, false_inequality, shown
+from moorage.match.operators import NODE_SELECTOR, OPERATORS, comparison_of, siblings
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.names import label_key_errors, label_value_errors
 
 Labels: TypeAlias = Mapping[str, str]
 Predicate: TypeAlias = Callable[[Labels], bool]
 
-# Kubernetes' own names of the operators (apimachinery/pkg/selection); the last three are Moorage's.
+# Kubernetes' own names of the operators (apimachinery/pkg/selection) that do not compare, and of two that do.
 IN, NOT_IN = "in", "notin"
 EQUALS, DOUBLE_EQUALS, NOT_EQUALS = "=", "==", "!="
 EXISTS, DOES_NOT_EXIST = "exists", "!"
 GREATER_THAN, LESS_THAN = "gt", "lt"
-SEMVER_GT, SEMVER_LT, SEMVER_EQ = "SemverGt", "SemverLt", "SemverEq"
 
 #: The operators between a key and its values, in the order in which the parser's errors list them.
 BINARY_OPERATORS = (IN, NOT_IN, EQUALS, DOUBLE_EQUALS, NOT_EQUALS, GREATER_THAN, LESS_THAN)
@@ -74,7 +65,7 @@ class Requirement(msgspec.Struct, frozen=True):
             return self.key
         if self.operator == DOES_NOT_EXIST:
             return "!" + self.key
-        space = " " if self.operator in _SPACED else ""
+        space = "" if self.operator in _WITHOUT_SPACES else " "
         return f"{self.key}{space}{_OPERATORS[self.operator].symbol}{space}{_listed(self)}"
 
 
@@ -123,7 +114,7 @@ def _requirement_errors(key: str, operator: str, values: Sequence[str], path: st
             errors.append(invalid(value_path, values, row.wrong_count))
         if row.comparison is not None:
             errors += [
-                invalid(f"{value_path}[{i}]", value, row.wrong_value(row.comparison, value))
+                invalid(f"{value_path}[{i}]", value, "; ".join(row.comparison.kind.errors(value)) or row.wrong_value)
                 for i, value in enumerate(values)
                 if row.comparison.unreadable(value)
             ]
@@ -142,7 +133,7 @@ class _Operator(msgspec.Struct, frozen=True):
     wrong_count: str
     predicate: Callable[["_Operator", str, Sequence[str]], Predicate]
     comparison: Comparison | None = None
-    wrong_value: Callable[[Comparison, str], str] = lambda comparison, value: _GT_LT_VALUE
+    wrong_value: str = ""
 
 
 def _any_of(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
@@ -177,16 +168,21 @@ def _compared(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
     return match
 
 
-def _parser_text(comparison: Comparison, value: str) -> str:
-    return comparison.kind.complaint(value).partition("is not a semantic version: ")[2]
-
-
 _SET_COUNT = "for 'in', 'notin' operators, values set can't be empty"
 _EXACT_COUNT = "exact-match compatibility requires one single value"
 _UNARY_COUNT = "values set must be empty for exists and does not exist"
-_GT_LT_COUNT = "for 'Gt', 'Lt' operators, exactly one value is required"
-_GT_LT_VALUE = "for 'Gt', 'Lt' operators, the value must be an integer"
-_SEMVER_COUNT = "for 'SemverGt', 'SemverLt', 'SemverEq' operators, exactly one value is required"
+
+
+def _comparing_rows() -> dict[str, _Operator]:
+    rows: dict[str, _Operator] = {}
+    for row in OPERATORS:
+        if (comparison := comparison_of(row.name, NODE_SELECTOR)) is not None:
+            symbol = comparison.symbol if row.selection in BINARY_OPERATORS else row.selection
+            named = "for " + ", ".join(f"'{name}'" for name in siblings(row.name, NODE_SELECTOR)) + " operators, "
+            count, integer = f"{named}exactly one value is required", f"{named}the value must be an integer"
+            rows[row.selection] = _Operator(symbol, 1, 1, count, _compared, comparison, integer)
+    return rows
+
 
 _OPERATORS: dict[str, _Operator] = {
     IN: _Operator("in", 1, float("inf"), _SET_COUNT, _any_of),
@@ -196,10 +192,6 @@ _OPERATORS: dict[str, _Operator] = {
     NOT_EQUALS: _Operator("!=", 1, 1, _EXACT_COUNT, _none_of),
     EXISTS: _Operator("exists", 0, 0, _UNARY_COUNT, _present),
     DOES_NOT_EXIST: _Operator("!", 0, 0, _UNARY_COUNT, _absent),
-    GREATER_THAN: _Operator(">", 1, 1, _GT_LT_COUNT, _compared, INTEGER_GT),
-    LESS_THAN: _Operator("<", 1, 1, _GT_LT_COUNT, _compared, INTEGER_LT),
-    SEMVER_GT: _Operator("SemverGt", 1, 1, _SEMVER_COUNT, _compared, VERSION_GT, _parser_text),
-    SEMVER_LT: _Operator("SemverLt", 1, 1, _SEMVER_COUNT, _compared, VERSION_LT, _parser_text),
-    SEMVER_EQ: _Operator("SemverEq", 1, 1, _SEMVER_COUNT, _compared, VERSION_EQ, _parser_text),
+    **_comparing_rows(),
 }
-_SPACED = frozenset({IN, NOT_IN, SEMVER_GT, SEMVER_LT, SEMVER_EQ})
+_WITHOUT_SPACES = frozenset(BINARY_OPERATORS) - {IN, NOT_IN}

@@ -3,32 +3,16 @@
 In: `Toleration` views and the component's gates. Out: a `TolerationMatcher` each, or a `TolerationSet` of all; matching
 cannot fail, everything is parsed here and once.
 Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and component-helpers' TolerationsTolerateTaint.
-Differs: `expression` is looked at first, and where its gate is off that toleration matches nothing at all; the Semver*
-operators; a taint whose value cannot be compared can be named (`unreadable`), it never matches.
+Differs: `expression` (KEP-5500) is looked at first, and where its gate is off that toleration matches nothing at all;
+the semver operators of KEP-5721; a taint whose value cannot be compared can be named (`unreadable`), it never matches.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from moorage.match.comparison import (
-    CANONICAL_GT,
-    CANONICAL_LT,
-    VERSION_EQ,
-    VERSION_GT,
-    VERSION_LT,
-    Comparison,
-    false_inequality,
-    shown,
-)
-from moorage.model.gates import (
-    SEMVER_COMPARISON_OPERATORS,
-    TAINT_TOLERATION_CEL,
-    TAINT_TOLERATION_COMPARISON_OPERATORS,
-    Gate,
-    GateSet,
-)
+from moorage.match.comparison import false_inequality, shown
+from moorage.match.operators import TOLERATION, comparison_of, use_of
+from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.scheduling import Taint, Toleration
 
@@ -36,23 +20,6 @@ if TYPE_CHECKING:
     from moorage.match.toleration_expression import EvaluationFailed, Programs
 
 EQUAL, EXISTS = "Equal", "Exists"
-
-
-class OrderedOperator(msgspec.Struct, frozen=True):
-    """A row of the table of comparing operators: what it compares, and the gate without which it matches nothing."""
-
-    comparison: Comparison
-    gate: Gate
-
-
-#: The operators beside Equal (also written as an empty operator) and Exists, which need no gate and no parsing.
-ORDERED_OPERATORS = {
-    "Lt": OrderedOperator(CANONICAL_LT, TAINT_TOLERATION_COMPARISON_OPERATORS),
-    "Gt": OrderedOperator(CANONICAL_GT, TAINT_TOLERATION_COMPARISON_OPERATORS),
-    "SemverLt": OrderedOperator(VERSION_LT, SEMVER_COMPARISON_OPERATORS),
-    "SemverGt": OrderedOperator(VERSION_GT, SEMVER_COMPARISON_OPERATORS),
-    "SemverEq": OrderedOperator(VERSION_EQ, SEMVER_COMPARISON_OPERATORS),
-}
 
 
 class TolerationMatcher:
@@ -103,8 +70,8 @@ class TolerationMatcher:
         """Why the taint's value, which this toleration would compare, cannot be compared: worth a warning."""
         if self.never or self.toleration.expression or not self.concerns(taint):
             return None
-        row = ORDERED_OPERATORS.get(self.toleration.operator)
-        complaint = row.comparison.unreadable(taint.value) if row else None
+        comparison = comparison_of(self.toleration.operator, TOLERATION)
+        complaint = comparison.unreadable(taint.value) if comparison is not None else None
         return f"taint value {complaint}" if complaint else None
 
 
@@ -168,12 +135,12 @@ def compile_toleration(
         return TolerationMatcher(toleration, _equal(toleration), _why_not_equal(toleration.value))
     if operator == EXISTS:
         return TolerationMatcher(toleration, _keyed(toleration, None), lambda taint: None)
-    row = ORDERED_OPERATORS.get(operator)
-    if row is None:
+    use = use_of(operator, TOLERATION)
+    if use is None or use.comparison is None:
         return _never(toleration, f"there is no operator {go_quote(operator)}")
-    if not gates.enabled(row.gate):
-        return _never(toleration, f"operator {operator} needs the feature gate {row.gate.name}")
-    comparison = row.comparison
+    if use.gate is not None and not gates.enabled(use.gate):
+        return _never(toleration, f"operator {operator} needs the feature gate {use.gate.name}")
+    comparison = use.comparison
     if complaint := comparison.unreadable(toleration.value):
         return _never(toleration, f"toleration value {complaint}")
     compares = comparison.compile(toleration.value)

@@ -42,10 +42,8 @@ def _pod(spec: Raw, labels: Raw | None = None) -> Raw:
 
 def check_validate_tolerations(case: Raw) -> str | None:
     given = case["in"]
-    options = ValidationOptions(
-        allow_taint_toleration_comparison_operators=given["comparisonOperators"],
-        allow_semver_comparison_operators=given["semverOperators"],
-    )
+    on = {_COMPARISON: given["comparisonOperators"], _SEMVER: given["semverOperators"]}
+    options = ValidationOptions(operator_gates=frozenset(name for name, enabled in on.items() if enabled))
     tolerations = convert_view({"tolerations": given["tolerations"]}, PodSpec).tolerations
     got = [str(error) for error in validate_tolerations(tolerations, "spec.tolerations", options)]
     return _difference(got, case["out"]["errors"])

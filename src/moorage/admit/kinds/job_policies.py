@@ -10,6 +10,7 @@ from moorage.admit.kinds.fields import validate_not_negative
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.match.numeric import NumberError, parse_int64
+from moorage.match.operators import EXIT_CODES, names_in
 from moorage.model.field_error import (
     AsJSON,
     ErrorKind,
@@ -32,7 +33,7 @@ from moorage.model.types.workload import (
 )
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
-_OPERATORS = ("In", "NotIn")
+_OPERATORS = names_in(EXIT_CODES)
 _STATUSES = ("False", "True", "Unknown")
 _REPLACEMENTS = ("Failed", "TerminatingOrFailed")
 _MAX_RULES = _MAX_CONDITIONS = 20

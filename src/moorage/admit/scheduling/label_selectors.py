@@ -6,6 +6,7 @@ In: a `LabelSelector` or None, its path. Out: field errors. Kubernetes: apimachi
 from collections.abc import Mapping
 
 from moorage.admit.options import STRICT, ValidationOptions
+from moorage.match.operators import BY_NAME, LABEL_SELECTOR, Arity, use_of
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
@@ -46,15 +47,13 @@ def _validate_requirement(
     requirement: LabelSelectorRequirement, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     errors: list[FieldError] = []
-    match requirement.operator:
-        case "In" | "NotIn":
-            if not requirement.values:
-                errors.append(required(f"{path}.values", NEEDS_VALUES))
-        case "Exists" | "DoesNotExist":
-            if requirement.values:
-                errors.append(forbidden(f"{path}.values", TAKES_NO_VALUES))
-        case _:
-            errors.append(invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR))
+    if use_of(requirement.operator, LABEL_SELECTOR) is None:
+        errors.append(invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR))
+    elif BY_NAME[requirement.operator].arity is Arity.SOME:
+        if not requirement.values:
+            errors.append(required(f"{path}.values", NEEDS_VALUES))
+    elif requirement.values:
+        errors.append(forbidden(f"{path}.values", TAKES_NO_VALUES))
     errors += validate_label_name(requirement.key, f"{path}.key")
     if not options.allow_invalid_label_value_in_selector:
         for index, value in enumerate(requirement.values):

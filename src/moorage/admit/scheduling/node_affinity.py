@@ -1,7 +1,7 @@
 """Node selectors with operators: node affinity of pods and of volumes.
 
 In: a `NodeSelector` or `NodeAffinity`, its path, the options. Out: field errors. Kubernetes: ValidateNodeSelector and
-ValidatePreferredSchedulingTerms; the Semver operators follow their document.
+ValidatePreferredSchedulingTerms. Differs: the operators of KEP-5721.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,15 @@ from moorage.admit.scheduling.label_selectors import (
     TAKES_NO_VALUES,
     validate_label_name,
 )
-from moorage.match.semver import SemverError, parse_tolerant
+from moorage.match.operators import (
+    BY_NAME,
+    NODE_FIELD,
+    NODE_SELECTOR,
+    Arity,
+    less_first,
+    siblings,
+    use_of,
+)
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.names import dns1123_subdomain_errors, label_value_errors
 from moorage.model.types.scheduling import (
@@ -24,8 +32,6 @@ from moorage.model.types.scheduling import (
     PreferredSchedulingTerm,
 )
 
-NUMBER_NEEDS_ONE_VALUE = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-SEMVER_NEEDS_ONE_VALUE = "must be specified single value when `operator` is 'SemverLt' or 'SemverGt' or 'SemverEq'"
 FIELD_NEEDS_ONE_VALUE = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
 NOT_A_FIELD = "not a valid field selector key"
 NEEDS_A_TERM = "must have at least one node selector term"
@@ -86,38 +92,30 @@ def _validate_term(
 def _validate_values_for_operator(
     requirement: NodeSelectorRequirement, path: str, options: ValidationOptions
 ) -> list[FieldError]:
-    values = requirement.values
-    match requirement.operator:
-        case "In" | "NotIn":
-            return [] if values else [required(f"{path}.values", NEEDS_VALUES)]
-        case "Exists" | "DoesNotExist":
-            return [forbidden(f"{path}.values", TAKES_NO_VALUES)] if values else []
-        case "Gt" | "Lt":
-            return [] if len(values) == 1 else [required(f"{path}.values", NUMBER_NEEDS_ONE_VALUE)]
-        case "SemverLt" | "SemverGt" | "SemverEq" if options.allow_semver_comparison_operators:
-            return _validate_versions(values, f"{path}.values")
-        case unknown:
-            return [invalid(f"{path}.operator", AsJSON(unknown), NOT_AN_OPERATOR)]
+    use, values = use_of(requirement.operator, NODE_SELECTOR), requirement.values
+    if use is None or not options.allows_operators_of(use.gate):
+        return [invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR)]
+    if use.comparison is not None:
+        errors = [] if len(values) == 1 else [required(f"{path}.values", needs_one_value(requirement.operator))]
+        complaints = [message for value in values for message in use.comparison.kind.errors(value)]
+        return errors + [invalid(f"{path}.values", AsJSON(values), message) for message in complaints]
+    if BY_NAME[requirement.operator].arity is Arity.NONE:
+        return [forbidden(f"{path}.values", TAKES_NO_VALUES)] if values else []
+    return [] if values else [required(f"{path}.values", NEEDS_VALUES)]
 
 
-def _validate_versions(values: tuple[str, ...], path: str) -> list[FieldError]:
-    errors = [] if len(values) == 1 else [required(path, SEMVER_NEEDS_ONE_VALUE)]
-    for value in values:
-        try:
-            parse_tolerant(value)
-        except SemverError as error:
-            errors.append(invalid(path, AsJSON(values), str(error)))
-    return errors
+def needs_one_value(operator: str) -> str:
+    """Return upstream's message for a comparing operator with no or several values."""
+    names = " or ".join(f"'{name}'" for name in less_first(siblings(operator, NODE_SELECTOR)))
+    return f"must be specified single value when `operator` is {names}"
 
 
 def _validate_field_requirement(requirement: NodeSelectorRequirement, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    match requirement.operator:
-        case "In" | "NotIn":
-            if len(requirement.values) != 1:
-                errors.append(required(f"{path}.values", FIELD_NEEDS_ONE_VALUE))
-        case unknown:
-            errors.append(invalid(f"{path}.operator", AsJSON(unknown), NOT_AN_OPERATOR))
+    if use_of(requirement.operator, NODE_FIELD) is None:
+        errors.append(invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR))
+    elif len(requirement.values) != 1:
+        errors.append(required(f"{path}.values", FIELD_NEEDS_ONE_VALUE))
     if requirement.key != "metadata.name":
         errors.append(invalid(f"{path}.key", requirement.key, NOT_A_FIELD))
         return errors

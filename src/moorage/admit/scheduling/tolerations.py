@@ -1,8 +1,8 @@
 """Tolerations of a pod: key, operator and value, effect, or a CEL expression instead of them.
 
 In: tolerations, their path, the options that say which operators exist. Out: field errors, all of them, in upstream's
-order. Kubernetes: ValidateTolerations. Differs: the Semver operators and `expression` follow their documents; a
-toleration with an expression is looked at only as such.
+order. Kubernetes: ValidateTolerations. Differs: the operators of KEP-5721 and `expression` of KEP-5500;
+of a toleration with an expression nothing else is checked.
 """
 
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.expressions import validate_expression
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.admit.scheduling.taints import validate_taint_effect
-from moorage.match.numeric import canonical_int64_errors
-from moorage.match.semver import SemverError, parse_tolerant
+from moorage.match.operators import TOLERATION, less_first, names_in, siblings, use_of
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported
+from moorage.model.gates import TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
 from moorage.model.names import label_value_errors
 from moorage.model.types.scheduling import Toleration
 
@@ -25,8 +25,7 @@ EXISTS_TAKES_NO_VALUE = "value must be empty when `operator` is 'Exists'"
 EXPRESSION_STANDS_ALONE = "expression cannot be used with key, value, operator, or effect fields"
 EXPRESSION_GATE_IS_OFF = "may not be set when the TaintTolerationCEL feature gate is disabled"
 
-_ALWAYS_SUPPORTED = ("Equal", "Exists")
-_WITH_COMPARISON = ("Equal", "Exists", "Lt", "Gt")
+_ALWAYS_SUPPORTED = names_in(TOLERATION, GateSet(frozenset()))
 
 
 def validate_tolerations(tolerations: Iterable[Toleration], path: str, options: ValidationOptions) -> list[FieldError]:
@@ -62,18 +61,14 @@ def _validate_operator_and_value(toleration: Toleration, path: str, options: Val
             return []
         case "Exists":
             return [invalid(f"{path}.operator", value, EXISTS_TAKES_NO_VALUE)] if value else []
-        case "Lt" | "Gt":
-            if not options.allow_taint_toleration_comparison_operators:
-                return [not_supported(f"{path}.operator", AsJSON(toleration.operator), _WITH_COMPARISON)]
-            return [invalid(f"{path}.value", value, message) for message in canonical_int64_errors(value)]
-        case "SemverLt" | "SemverGt" | "SemverEq" if options.allow_semver_comparison_operators:
-            try:
-                parse_tolerant(value)
-            except SemverError as error:
-                return [invalid(f"{path}.value", value, str(error))]
-            return []
-        case unknown:
-            return [not_supported(f"{path}.operator", AsJSON(unknown), _ALWAYS_SUPPORTED)]
+        case name:
+            use = use_of(name, TOLERATION)
+            if use is not None and use.comparison is not None and options.allows_operators_of(use.gate):
+                return [invalid(f"{path}.value", value, message) for message in use.comparison.kind.errors(value)]
+            supported = [*_ALWAYS_SUPPORTED]
+            if use is not None and use.gate is TAINT_TOLERATION_COMPARISON_OPERATORS:
+                supported += less_first(siblings(name, TOLERATION))  # upstream lists them although they are refused
+            return [not_supported(f"{path}.operator", AsJSON(name), supported)]
 
 
 def _validate_with_expression(toleration: Toleration, path: str, options: ValidationOptions) -> list[FieldError]:

@@ -9,8 +9,9 @@ documents ask each controller for a bounded cache of its own.
 from collections.abc import Iterable
 from functools import partial
 
-from moorage.match.tolerations import ORDERED_OPERATORS, TolerationSet, describe_taint
-from moorage.model.gates import TAINT_TOLERATION_CEL, TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
+from moorage.match.operators import TOLERATION, comparison_of
+from moorage.match.tolerations import TolerationSet, describe_taint
+from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.model.types.scheduling import Taint
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
@@ -44,15 +45,15 @@ class TolerationReader:
     def tell_unreadable(self, tolerations: TolerationSet, taints: Iterable[Taint], node: str, **about: str) -> None:
         """Say which of a node's taints should be compared and cannot; `about` names who is affected."""
         for matcher in tolerations.matchers:
-            row = ORDERED_OPERATORS.get(matcher.toleration.operator)
-            if row is None:
+            comparison = comparison_of(matcher.toleration.operator, TOLERATION)
+            if comparison is None:
                 continue
             for taint in taints:
                 why = matcher.unreadable(taint)
-                if why is None or not self._is_new(node, taint.key, taint.value, row.gate.name):
+                if why is None or not self._is_new(node, taint.key, taint.value, comparison.kind.noun):
                     continue
                 kind = {"node": node, "taint": _shown(taint), **about, "err": why}
-                if row.gate is TAINT_TOLERATION_COMPARISON_OPERATORS:
+                if comparison.kind.noun == "number":
                     self._log.warning("failed to parse taint value as integer for numeric comparison", **kind)
                 else:
                     self._log.error("failed to parse taint value as semantic version", **kind)

@@ -15,9 +15,9 @@ import msgspec
 
 from moorage.lint.facts.node_requirements import node_requirements
 from moorage.lint.facts.prereleases import base_of, is_distribution_build, same_base
-from moorage.lint.rules.versions import SEMVER_OPERATORS
 from moorage.lint.subject import Complaint
-from moorage.match.comparison import CANONICAL_INTEGER, INTEGER, VERSION, ValueKind
+from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
+from moorage.match.operators import NODE_SELECTOR, TOLERATION, comparison_of
 from moorage.match.semver import SemverError, Version, parse_tolerant
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
-_NUMERIC_OPERATORS = ("Lt", "Gt")
 _RULES = {"taint": "taint-not-comparable", "label": "label-not-comparable"}
 
 
@@ -47,6 +46,7 @@ class _Comparison(msgspec.Struct, frozen=True):
     value: str
     effect: str
     place: Place
+    comparison: Comparison
 
 
 class NodeValue(msgspec.Struct):
@@ -72,13 +72,12 @@ class ComparedValues:
             return
         if subject.pods is not None:
             for index, toleration in enumerate(subject.pods.spec.tolerations):
-                if toleration.operator in _NUMERIC_OPERATORS or toleration.operator in SEMVER_OPERATORS:
+                if comparison_of(toleration.operator, TOLERATION) is not None:
                     path = f"{subject.pods.spec_path}.tolerations[{index}]"
                     wanted = (toleration.operator, toleration.value, toleration.effect)
                     self._add_comparison(subject, "taint", toleration.key, wanted, path)
         for path, requirement in node_requirements(subject):
-            numeric = requirement.operator in _NUMERIC_OPERATORS
-            if (numeric or requirement.operator in SEMVER_OPERATORS) and len(requirement.values) == 1:
+            if comparison_of(requirement.operator, NODE_SELECTOR) is not None and len(requirement.values) == 1:
                 self._add_comparison(
                     subject, "label", requirement.key, (requirement.operator, requirement.values[0], ""), path
                 )
@@ -89,8 +88,11 @@ class ComparedValues:
             if not key or len(self._comparisons) >= _MAX_KEYS:
                 return
             known = self._comparisons[where, key] = {}
-        if wanted not in known and len(known) < _MAX_VALUES_PER_KEY and _readable(where, *wanted[:2]):
-            known[wanted] = _Comparison(*wanted, subject.place(path))
+        comparison = comparison_of(wanted[0], TOLERATION if where == "taint" else NODE_SELECTOR)
+        if comparison is None or wanted in known or len(known) >= _MAX_VALUES_PER_KEY:
+            return
+        if comparison.unreadable(wanted[1]) is None:  # otherwise the API server has said so
+            known[wanted] = _Comparison(*wanted, subject.place(path), comparison)
 
     def _add_node(self, subject: Subject) -> None:
         for index, taint in enumerate(subject.view.spec.taints):
@@ -128,7 +130,7 @@ def _suspicious(value: str) -> bool:
     if value.isascii() and value.isdigit() and len(value) < 19 and (value[0] != "0" or value == "0"):
         return False
     version = _version_or_none(value)
-    return True if version is None else (bool(version.pre) or _unreadable(CANONICAL_INTEGER, value) is not None)
+    return True if version is None else (bool(version.pre) or CANONICAL_INTEGER.unreadable(value) is not None)
 
 
 def _version_or_none(text: str) -> Version | None:
@@ -138,27 +140,13 @@ def _version_or_none(text: str) -> Version | None:
         return None
 
 
-def _readable(where: str, operator: str, value: str) -> bool:
-    """Whether the pod's side can be compared at all; if not, the API server has said so."""
-    if operator in SEMVER_OPERATORS:
-        return _unreadable(VERSION, value) is None
-    return _unreadable(CANONICAL_INTEGER if where == "taint" else INTEGER, value) is None
-
-
-def _unreadable(kind: ValueKind, text: str) -> str | None:
-    try:
-        kind.read(text)
-    except ValueError:
-        return kind.complaint(text)
-    return None
-
-
 def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
-    """One complaint for each way of reading, naming the first comparison that reads so."""
-    number = CANONICAL_INTEGER if where == "taint" else INTEGER
-    for kind, operators, wanted in ((number, _NUMERIC_OPERATORS, "number"), (VERSION, SEMVER_OPERATORS, "version")):
-        asking = [one for one in comparisons if one.operator in operators]
-        complaint = _unreadable(kind, fact.value) if asking else None
+    """Yield one complaint for each kind of values, numbers first, naming the first comparison that reads them."""
+    by_noun: dict[str, list[_Comparison]] = {}
+    for one in comparisons:
+        by_noun.setdefault(one.comparison.kind.noun, []).append(one)
+    for noun, asking in sorted(by_noun.items()):
+        complaint = asking[0].comparison.unreadable(fact.value)
         if complaint is None:
             continue
         first = asking[0]
@@ -168,7 +156,7 @@ def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison])
             fact,
             f"{where} value {complaint}: it never matches {what} {first.operator} {first.value} of "
             f"{first.place.described}{_and_others(len(asking) - 1)}",
-            _advice(fact.value, wanted),
+            _advice(fact.value, noun),
         )
 
 
@@ -177,14 +165,13 @@ def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) ->
     if version is None or not is_distribution_build(version):
         return
     for one in comparisons:
-        if one.operator not in SEMVER_OPERATORS:
+        if one.comparison.kind is not VERSION:
             continue
         wanted = _version_or_none(one.value)
         if wanted is None or not same_base(version, wanted) or wanted.pre == version.pre:
             continue
         base = base_of(version)
-        holds = {"SemverLt": version.compare(wanted) < 0, "SemverGt": version.compare(wanted) > 0, "SemverEq": False}
-        outcome = "matches" if holds[one.operator] else "does not match"
+        outcome = "matches" if one.comparison.compile(one.value)(fact.value) else "does not match"
         yield placed(
             "version-is-prerelease",
             fact,

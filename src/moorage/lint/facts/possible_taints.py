@@ -16,7 +16,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import NumberError, parse_canonical_int64
+from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.semver import SemverError, Version, parse_tolerant
 from moorage.model.names import label_value_errors
 from moorage.model.types.scheduling import Taint, Toleration
@@ -67,10 +69,12 @@ def _thresholds(wanted: Iterable[tuple[str, str]]) -> tuple[list[int], list[Vers
     numbers: dict[int, None] = {0: None, _MAX_INT64: None}
     versions: dict[Version, None] = {}
     for operator, value in wanted:
-        if not operator.startswith("Semver"):
+        comparison = comparison_of(operator, TOLERATION)
+        kind = comparison.kind if comparison is not None else None
+        if kind is not VERSION:
             with suppress(NumberError):
                 numbers[parse_canonical_int64(value)] = None
-        if operator not in ("Lt", "Gt", "Exists"):
+        if kind is not CANONICAL_INTEGER and operator != "Exists":
             try:
                 version = parse_tolerant(value)
             except SemverError:

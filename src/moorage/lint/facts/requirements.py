@@ -12,13 +12,11 @@ import msgspec
 
 from moorage.lint.facts.node_requirements import node_requirements
 from moorage.lint.rules.label_keys import affinity_terms
-from moorage.lint.rules.versions import SEMVER_OPERATORS
+from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
-    SEMVER_COMPARISON_OPERATORS,
     TAINT_TOLERATION_CEL,
-    TAINT_TOLERATION_COMPARISON_OPERATORS,
     Gate,
 )
 
@@ -129,8 +127,8 @@ def _needed(subject: Subject) -> Iterator[tuple[Gate, str]]:
                 path = f"{pods.spec_path}.topologySpreadConstraints[{index}].matchLabelKeys"
                 yield MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, path
     for path, requirement in node_requirements(subject):
-        if requirement.operator in SEMVER_OPERATORS:
-            yield SEMVER_COMPARISON_OPERATORS, f"{path}.operator"
+        if (gate := gate_of(requirement.operator, NODE_SELECTOR)) is not None:
+            yield gate, f"{path}.operator"
 
 
 def _needed_by_tolerations(pods: PodPart) -> Iterator[tuple[Gate, str]]:
@@ -138,7 +136,5 @@ def _needed_by_tolerations(pods: PodPart) -> Iterator[tuple[Gate, str]]:
         path = f"{pods.spec_path}.tolerations[{index}]"
         if toleration.expression:
             yield TAINT_TOLERATION_CEL, f"{path}.expression"
-        elif toleration.operator in ("Lt", "Gt"):
-            yield TAINT_TOLERATION_COMPARISON_OPERATORS, f"{path}.operator"
-        elif toleration.operator in SEMVER_OPERATORS:
-            yield SEMVER_COMPARISON_OPERATORS, f"{path}.operator"
+        elif (gate := gate_of(toleration.operator, TOLERATION)) is not None:
+            yield gate, f"{path}.operator"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.lint.subject import Complaint, PodPart
-from moorage.match.tolerations import ORDERED_OPERATORS
+from moorage.match.operators import TOLERATION, comparison_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,8 @@ def check_seconds(pods: PodPart) -> Iterator[Complaint]:
             if "taint.value" not in toleration.expression:
                 continue  # `taint.key.startsWith('node.kubernetes.io/')` for 300 s is what tolerationSeconds is for
             holds = "the expression holds"
-        elif toleration.operator in ORDERED_OPERATORS and toleration.effect in ("", "NoExecute"):
-            symbol = ORDERED_OPERATORS[toleration.operator].comparison.symbol
-            holds = f"{toleration.key} {symbol} {toleration.value} holds"
+        elif (compared := comparison_of(toleration.operator, TOLERATION)) and toleration.effect in ("", "NoExecute"):
+            holds = f"{toleration.key} {compared.symbol} {toleration.value} holds"
         else:
             continue
         when = "at once" if seconds <= 0 else f"{seconds} s after the taint is seen"

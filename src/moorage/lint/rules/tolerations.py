@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, PodPart
-from moorage.match.tolerations import ORDERED_OPERATORS, compile_toleration, describe_toleration
+from moorage.match.comparison import CANONICAL_INTEGER
+from moorage.match.operators import BY_NAME, TOLERATION, comparison_of
+from moorage.match.tolerations import compile_toleration, describe_toleration
 from moorage.model.gates import gates_from
 
 if TYPE_CHECKING:
@@ -25,42 +27,28 @@ _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
 #: Beyond this the comparison of all with all is left out; nobody wrote these by hand.
 _MAX_TOLERATIONS = 60
 
-_BECAUSE = {
-    "Lt": "a taint's value is a label value, which cannot be negative, so none is below {value}",
-    "Gt": "no 64-bit integer is above {value}",
-    "SemverLt": "no version is below {value}",
-    "SemverGt": "no version is above {value}",
-    "SemverEq": "no taint can have it: written out, the version {value} is not a label value",
-}
-
 
 def check_never_matches(pods: PodPart) -> Iterator[Complaint]:
     for index, toleration in enumerate(pods.spec.tolerations):
-        if toleration.operator not in ORDERED_OPERATORS or toleration.expression or not toleration.key:
+        comparison = comparison_of(toleration.operator, TOLERATION)
+        if comparison is None or toleration.expression or not toleration.key:
             continue
-        if _plainly_matches(toleration):
+        if comparison.kind is CANONICAL_INTEGER and _has_room(toleration.value):
             continue
         matcher = compile_toleration(toleration, _ALL_GATES)
         if matcher.never is None and not any(map(matcher.match, possible_taints((toleration,)))):
+            row = BY_NAME[toleration.operator]
             yield Complaint(
                 "toleration-never-matches",
                 f"{pods.spec_path}.tolerations[{index}].value",
-                f"no taint can match {describe_toleration(toleration)}: "
-                + _BECAUSE[toleration.operator].format(value=toleration.value),
-                _advice(toleration),
+                f"no taint can match {describe_toleration(toleration)}: {row.never.format(value=toleration.value)}",
+                row.never_hint,
             )
 
 
-def _plainly_matches(toleration: Toleration) -> bool:
-    """The common case, told without looking for a taint: a threshold with room above and below."""
-    value = toleration.value
-    return toleration.operator in ("Lt", "Gt") and len(value) < 19 and value.isdigit() and value != "0"
-
-
-def _advice(toleration: Toleration) -> str:
-    if toleration.operator == "Lt":
-        return "write a threshold above 0, or operator Exists if every value is meant"
-    return "write operator Exists if every value is meant, or remove the toleration"
+def _has_room(threshold: str) -> bool:
+    """Recognize the common case, numbers above and below the threshold, without looking for a taint."""
+    return len(threshold) < 19 and threshold.isdigit() and threshold != "0"
 
 
 def check_redundant(pods: PodPart) -> Iterator[Complaint]:

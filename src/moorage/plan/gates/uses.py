@@ -6,20 +6,16 @@ In: typed views. Out: `Use`s, each with the path of the field.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
-    SEMVER_COMPARISON_OPERATORS,
     TAINT_TOLERATION_CEL,
-    TAINT_TOLERATION_COMPARISON_OPERATORS,
     Gate,
 )
 from moorage.model.types.pod import PodSpec
 from moorage.model.types.scheduling import NodeSelectorTerm, PodAffinityTerm
 from moorage.model.types.storage.persistent_volume import PersistentVolume
-
-_NUMERIC = frozenset({"Lt", "Gt"})
-_SEMVER = frozenset({"SemverLt", "SemverGt", "SemverEq"})
 
 
 class Use(NamedTuple):
@@ -38,7 +34,7 @@ def uses_in_volume(volume: PersistentVolume) -> list[Use]:
     affinity = volume.spec.nodeAffinity
     required = affinity.required if affinity is not None else None
     terms = required.nodeSelectorTerms if required is not None else ()
-    return list(_semver_terms(terms, "spec.nodeAffinity.required.nodeSelectorTerms"))
+    return list(_selector_terms(terms, "spec.nodeAffinity.required.nodeSelectorTerms"))
 
 
 def _tolerations(spec: PodSpec, path: str) -> Iterator[Use]:
@@ -46,10 +42,8 @@ def _tolerations(spec: PodSpec, path: str) -> Iterator[Use]:
         where = f"{path}.tolerations[{number}]"
         if toleration.expression:
             yield Use(TAINT_TOLERATION_CEL, f"{where}.expression")
-        elif toleration.operator in _NUMERIC:
-            yield Use(TAINT_TOLERATION_COMPARISON_OPERATORS, f"{where}.operator")
-        elif toleration.operator in _SEMVER:
-            yield Use(SEMVER_COMPARISON_OPERATORS, f"{where}.operator")
+        elif (gate := gate_of(toleration.operator, TOLERATION)) is not None:
+            yield Use(gate, f"{where}.operator")
 
 
 def _node_affinity(spec: PodSpec, path: str) -> Iterator[Use]:
@@ -60,21 +54,21 @@ def _node_affinity(spec: PodSpec, path: str) -> Iterator[Use]:
     required = affinity.requiredDuringSchedulingIgnoredDuringExecution
     if required is not None:
         terms = f"{where}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-        yield from _semver_terms(required.nodeSelectorTerms, terms)
+        yield from _selector_terms(required.nodeSelectorTerms, terms)
     for number, preferred in enumerate(affinity.preferredDuringSchedulingIgnoredDuringExecution):
         term = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{number}].preference"
-        yield from _semver_term(preferred.preference, term)
+        yield from _selector_term(preferred.preference, term)
 
 
-def _semver_terms(terms: Iterable[NodeSelectorTerm], path: str) -> Iterator[Use]:
+def _selector_terms(terms: Iterable[NodeSelectorTerm], path: str) -> Iterator[Use]:
     for number, term in enumerate(terms):
-        yield from _semver_term(term, f"{path}[{number}]")
+        yield from _selector_term(term, f"{path}[{number}]")
 
 
-def _semver_term(term: NodeSelectorTerm, path: str) -> Iterator[Use]:
+def _selector_term(term: NodeSelectorTerm, path: str) -> Iterator[Use]:
     for number, requirement in enumerate(term.matchExpressions):
-        if requirement.operator in _SEMVER:
-            yield Use(SEMVER_COMPARISON_OPERATORS, f"{path}.matchExpressions[{number}].operator")
+        if (gate := gate_of(requirement.operator, NODE_SELECTOR)) is not None:
+            yield Use(gate, f"{path}.matchExpressions[{number}].operator")
 
 
 def _label_keys(spec: PodSpec, path: str) -> Iterator[Use]:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.match.tolerations import ORDERED_OPERATORS, TolerationSet, compile_tolerations, describe_taint
+from moorage.match.operators import TOLERATION, comparison_of
+from moorage.match.tolerations import TolerationSet, compile_tolerations, describe_taint
 from moorage.model.gates import GateSet
 from moorage.model.types.scheduling import Taint
 from moorage.schedule.cycle import Scheduler
@@ -59,7 +60,7 @@ class TaintWarnings:
 
     def _make(self, record: PodRecord) -> _Reader | None:
         tolerations = tuple(record.shape.spec.tolerations)
-        if not any(toleration.operator in ORDERED_OPERATORS for toleration in tolerations):
+        if not any(comparison_of(toleration.operator, TOLERATION) for toleration in tolerations):
             return None
         reader = self._by_tolerations.get(tolerations)
         if reader is None:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.columns.taint_sets import TaintSet
+from moorage.match.comparison import CANONICAL_INTEGER
+from moorage.match.operators import TOLERATION, comparisons_in
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.scheduling import Taint, Toleration
@@ -26,7 +28,8 @@ from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _SOFT = "PreferNoSchedule"
-NUMERIC_OPERATORS = frozenset({"Lt", "Gt"})
+#: The operators of KEP-5471, whose evaluations are counted.
+NUMERIC_OPERATORS = frozenset(comparisons_in(TOLERATION, CANONICAL_INTEGER))
 
 
 def untolerated_reason(taint: Taint) -> str:

@@ -12,6 +12,7 @@ from moorage.admit.scheduling import (
     validate_taints,
     validate_topology_spread_constraints,
 )
+from moorage.model.gates import SEMVER_COMPARISON_OPERATORS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import PodSpec
@@ -125,7 +126,7 @@ def test_node_selector_values_can_be_forgiven() -> None:
     assert validate_node_selector(selector, "s", forgiving) == []
 
 
-SEMVER = ValidationOptions(allow_semver_comparison_operators=True)
+SEMVER = ValidationOptions(operator_gates=frozenset({SEMVER_COMPARISON_OPERATORS.name}))
 NOT_AN_OPERATOR = "not a valid selector operator"
 
 

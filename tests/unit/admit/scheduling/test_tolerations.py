@@ -7,11 +7,11 @@ import pytest
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling import validate_tolerations
 from moorage.admit.scheduling.tolerations import EXPRESSION_GATE_IS_OFF, EXPRESSION_STANDS_ALONE
+from moorage.match.operators import OPERATOR_GATES
 from moorage.model.types.scheduling import Toleration
 
 ALL = ValidationOptions(
-    allow_taint_toleration_comparison_operators=True,
-    allow_semver_comparison_operators=True,
+    operator_gates=frozenset(gate.name for gate in OPERATOR_GATES),
     allow_taint_toleration_cel=True,
 )
 NOT_A_LABEL_VALUE = (

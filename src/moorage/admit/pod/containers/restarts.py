@@ -5,12 +5,13 @@ validateContainerRestartPolicy, validateInitContainerRestartPolicy, validateResi
 RestartAllContainersOnContainerExits on as in 1.36.
 """
 
+from moorage.match.operators import EXIT_CODES, names_in
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required, too_many
 from moorage.model.types.pod import ContainerResizePolicy, ContainerRestartRule
 
 _POLICIES = ("Always", "Never", "OnFailure")
 _ACTIONS = ("Restart", "RestartAllContainers")
-_OPERATORS = ("In", "NotIn")
+_OPERATORS = names_in(EXIT_CODES)
 _RULES_LIMIT = 20
 _EXIT_CODES_LIMIT = 255
 _RESIZED_RESOURCES = ("cpu", "memory")

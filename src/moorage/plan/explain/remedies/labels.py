@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.match.node_selector import compile_required_node_affinity
+from moorage.match.operators import NODE_SELECTOR, comparison_of
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -25,7 +26,6 @@ from moorage.plan.explain.remedies.change import (
     with_affinity,
     with_spec,
 )
-from moorage.plan.explain.remedies.thresholds import ORDERED, actual_value, distance, wanted_value
 from moorage.schedule.framework.plugin import ChosenSlots
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
@@ -143,13 +143,14 @@ def _other_values(
         for value in values:
             if value in there and len(values) > 1:
                 yield tuple(other for other in values if other != value)
-    elif operator in ORDERED and len(values) == 1:
+    elif (comparison := comparison_of(operator, NODE_SELECTOR)) is not None and len(values) == 1:
         moved: Counter[str] = Counter()
         for value, nodes in there.items():
-            threshold = wanted_value(operator, value)
+            threshold = comparison.wanted_for(value)
             if threshold is not None and threshold != values[0]:
                 moved[threshold] += nodes
-        ordered = sorted(moved, key=lambda value: distance(operator, values[0], value))
+        distance = comparison.kind.distance
+        ordered = sorted(moved, key=lambda value: distance(values[0], value))
         yield from ((value,) for value in few((value, moved[value]) for value in ordered))
 
 
@@ -169,16 +170,16 @@ def _affinity_change(
         kept = () if empty else replaced(terms, number, changed)
         summary = f"drop {_described(old)} from the required node affinity{which}"
         return Change(Kind.NODE_AFFINITY, part, summary, 4, pod=_with_required(pod, kept))
-    move = distance(old.operator, old.values[0], new.values[0]) if old.operator in ORDERED else 0
+    comparison = comparison_of(old.operator, NODE_SELECTOR)
     entry = {"key": new.key, "operator": new.operator, "values": list(new.values)}
     return Change(
         Kind.NODE_AFFINITY,
         part,
         f"required node affinity{which}: {_described(old)} → {_described(new)}",
-        1 if old.operator in ORDERED else 3,
+        3 if comparison is None else 1,
         pod=_with_required(pod, replaced(terms, number, changed)),
         yaml=as_yaml({"matchExpressions": [entry]}),
-        move=move,
+        move=0 if comparison is None else comparison.kind.distance(old.values[0], new.values[0]),
     )
 
 
@@ -192,7 +193,7 @@ def _with_required(pod: Pod, terms: tuple[NodeSelectorTerm, ...]) -> Pod:
 
 def _described(expression: NodeSelectorRequirement) -> str:
     values = expression.values
-    if expression.operator in ORDERED and len(values) == 1:
+    if comparison_of(expression.operator, NODE_SELECTOR) is not None and len(values) == 1:
         return f"{expression.key} {expression.operator} {values[0]}"
     listed = f" [{', '.join(values)}]" if values else ""
     return f"{expression.key} {expression.operator}{listed}"
@@ -247,7 +248,8 @@ def _label_for(expression: NodeSelectorRequirement) -> str | None:
         return values[0]
     if operator == "Exists":
         return "true"
-    return actual_value(operator, values[0]) if operator in ORDERED and len(values) == 1 else None
+    comparison = comparison_of(operator, NODE_SELECTOR)
+    return comparison.actual_for(values[0]) if comparison is not None and len(values) == 1 else None
 
 
 def _labelled(node: Node, key: str, value: str) -> Change:

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
+from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.scheduling import Taint, Toleration
 from moorage.plan.explain.remedies.change import MAX_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
-from moorage.plan.explain.remedies.thresholds import ORDERED, distance, wanted_value
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
@@ -60,19 +60,20 @@ def _untolerated(blockers: Blockers, tolerations: TolerationSet, slot: int) -> t
 
 def _thresholds(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator[Change]:
     for index, toleration in enumerate(blockers.pod.spec.tolerations):
-        if toleration.operator not in ORDERED or toleration.expression or toleration.key not in ("", key):
+        comparison = comparison_of(toleration.operator, TOLERATION)
+        if comparison is None or toleration.expression or toleration.key not in ("", key):
             continue
         values: Counter[str] = Counter()
         for taint, nodes in counts.items():
-            moved = wanted_value(toleration.operator, taint.value)
+            moved = comparison.wanted_for(taint.value)
             if moved is not None and moved != toleration.value and toleration.effect in ("", taint.effect):
                 values[moved] += nodes
-        by_distance = sorted(values, key=lambda value: distance(toleration.operator, toleration.value, value))
-        for value in few((value, values[value]) for value in by_distance):
-            yield _moved(blockers, index, toleration, value)
+        moves = {value: comparison.kind.distance(toleration.value, value) for value in values}
+        for value in few((value, values[value]) for value in sorted(values, key=moves.__getitem__)):
+            yield _moved(blockers, index, toleration, value, moves[value])
 
 
-def _moved(blockers: Blockers, index: int, toleration: Toleration, value: str) -> Change:
+def _moved(blockers: Blockers, index: int, toleration: Toleration, value: str, move: float) -> Change:
     new = msgspec.structs.replace(toleration, value=value)
     return Change(
         Kind.THRESHOLD,
@@ -82,7 +83,7 @@ def _moved(blockers: Blockers, index: int, toleration: Toleration, value: str) -
         1,
         pod=with_spec(blockers.pod, tolerations=replaced(blockers.pod.spec.tolerations, index, new)),
         yaml=_written(new),
-        move=distance(toleration.operator, toleration.value, value),
+        move=move,
     )
 
 

@@ -5,6 +5,21 @@ In: nothing. Out: tables that `descriptions` reads.
 
 from typing import Final
 
+from moorage.match.operators import NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of, gate_of, names_in, siblings
+
+
+def _comparisons(place: OperatorPlace) -> str:
+    """Describe the comparing operators of a place, grouped by what they compare and the gate they need."""
+    groups: dict[tuple[str, ...], str] = {}
+    for name in names_in(place):
+        if (comparison := comparison_of(name, place)) is not None:
+            *most, last = names = siblings(name, place)
+            gate = gate_of(name, place)
+            needs = f", with feature gate {gate.name}" if gate is not None else ""
+            groups[names] = f"{', '.join(most)} and {last} ({comparison.kind.plural}{needs})"
+    return ", ".join(groups.values())
+
+
 TYPES: Final[dict[str, str]] = {
     "Affinity": "Which nodes and which neighbours a pod must have, or would rather have.",
     "LabelSelector": "Chooses objects by their labels. All parts must match; an empty selector matches everything.",
@@ -28,12 +43,10 @@ TYPES: Final[dict[str, str]] = {
 FIELDS: Final[dict[str, dict[str, str]]] = {
     "Toleration": {
         "key": "Key of the taints that are meant. Empty, with operator Exists, means every key.",
-        "operator": "How the taint's value is compared with `value`: Equal (the default), Exists (any value), Gt and "
-        "Lt (whole numbers), SemverGt, SemverLt and SemverEq (versions). Gt holds if the taint's value is the larger "
-        "one. Comparisons need feature gate TaintTolerationComparisonOperators, those of versions "
-        "TaintTolerationNodeAffinitySemverComparisonOperators.",
-        "value": "What the taint's value is compared with. A whole number for Gt and Lt, a version for the Semver "
-        "operators, empty for Exists.",
+        "operator": "How the taint's value is compared with `value`: Equal (the default), Exists (any value), "
+        f"{_comparisons(TOLERATION)}. The taint's value is the left side of the comparison.",
+        "value": "What the taint's value is compared with: a whole number or a version for operators that compare "
+        "them, empty for Exists.",
         "effect": "Effect of the taints that are meant. Empty means every effect.",
         "tolerationSeconds": "For how long a NoExecute taint is tolerated once it is there; without it forever, 0 or "
         "less not at all.",
@@ -66,11 +79,10 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
     },
     "NodeSelectorRequirement": {
         "key": "The label, or the field, that the condition is about.",
-        "operator": "How the label's value is compared: In, NotIn, Exists, DoesNotExist, Gt and Lt (whole numbers), "
-        "SemverGt, SemverLt and SemverEq (versions, with feature gate "
-        "TaintTolerationNodeAffinitySemverComparisonOperators).",
-        "values": "What the label's value is compared with. Exactly one for Gt, Lt and the Semver operators; none for "
-        "Exists and DoesNotExist.",
+        "operator": "How the label's value is compared: In, NotIn, Exists, DoesNotExist, "
+        f"{_comparisons(NODE_SELECTOR)}.",
+        "values": "What the label's value is compared with. At least one for In and NotIn, none for Exists and "
+        "DoesNotExist, exactly one for operators that compare whole numbers or versions.",
     },
     "PreferredSchedulingTerm": {
         "preference": "The nodes that are preferred.",
@@ -129,14 +141,12 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
 }
 
 _EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
-_COMPARISONS = ("Gt", "Lt")
-_VERSIONS = ("SemverEq", "SemverGt", "SemverLt")
 
 VALUES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
-    ("Toleration", "operator"): ("Equal", "Exists", *_COMPARISONS, *_VERSIONS),
+    ("Toleration", "operator"): tuple(sorted(names_in(TOLERATION))),
     ("Toleration", "effect"): _EFFECTS,
     ("Taint", "effect"): _EFFECTS,
-    ("NodeSelectorRequirement", "operator"): ("DoesNotExist", "Exists", *_COMPARISONS, "In", "NotIn", *_VERSIONS),
+    ("NodeSelectorRequirement", "operator"): tuple(sorted(names_in(NODE_SELECTOR))),
     ("TopologySpreadConstraint", "whenUnsatisfiable"): ("DoNotSchedule", "ScheduleAnyway"),
     ("TopologySpreadConstraint", "nodeAffinityPolicy"): ("Honor", "Ignore"),
     ("TopologySpreadConstraint", "nodeTaintsPolicy"): ("Honor", "Ignore"),

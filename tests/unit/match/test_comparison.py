@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.match.tolerations import ORDERED_OPERATORS
-from moorage.plan.explain.remedies.thresholds import actual_value, distance, wanted_value
+from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
+from moorage.match.operators import TOLERATION, comparison_of
+
+
+def comparison(operator: str) -> Comparison:
+    found = comparison_of(operator, TOLERATION)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -30,9 +36,9 @@ from moorage.plan.explain.remedies.thresholds import actual_value, distance, wan
     ],
 )
 def test_wanted_value(operator: str, actual: str, wanted: str | None) -> None:
-    assert wanted_value(operator, actual) == wanted
+    assert comparison(operator).wanted_for(actual) == wanted
     if wanted is not None:
-        assert ORDERED_OPERATORS[operator].comparison.compile(wanted)(actual)
+        assert comparison(operator).compile(wanted)(actual)
 
 
 @pytest.mark.parametrize(
@@ -48,13 +54,13 @@ def test_wanted_value(operator: str, actual: str, wanted: str | None) -> None:
     ],
 )
 def test_actual_value(operator: str, wanted: str, actual: str | None) -> None:
-    assert actual_value(operator, wanted) == actual
+    assert comparison(operator).actual_for(wanted) == actual
     if actual is not None:
-        assert ORDERED_OPERATORS[operator].comparison.compile(wanted)(actual)
+        assert comparison(operator).compile(wanted)(actual)
 
 
 def test_nearer_thresholds_are_smaller_moves() -> None:
-    assert distance("Lt", "5", "9") < distance("Lt", "5", "16")
-    assert distance("SemverGt", "1.9.0", "1.8.0") < distance("SemverGt", "1.9.0", "0.9.0")
-    assert distance("SemverGt", "1.9.5", "1.9.4") < distance("SemverGt", "1.9.5", "1.8.5")
-    assert distance("Lt", "x", "9") == distance("SemverLt", "x", "9") == 0
+    assert CANONICAL_INTEGER.distance("5", "9") < CANONICAL_INTEGER.distance("5", "16")
+    assert VERSION.distance("1.9.0", "1.8.0") < VERSION.distance("1.9.0", "0.9.0")
+    assert VERSION.distance("1.9.5", "1.9.4") < VERSION.distance("1.9.5", "1.8.5")
+    assert CANONICAL_INTEGER.distance("x", "9") == VERSION.distance("x", "9") == 0
