@@ -1,10 +1,6 @@
-"""What a plugin is.
+"""The plugin interface: prepare a pod's shape, then filter, explain and score nodes.
 
-A plugin prepares a pod's shape once, filters and scores all nodes at once, can redo both for a single slot, and can
-explain a refusal. The law all of them obey: `filter(...)[slot]` is true exactly when `explain(..., slot)` is None.
-
-A plugin is *local* if its answer for a node depends on that node and the pods on it alone; then only slots that changed
-are asked again. Otherwise (spread, pod affinity) it is *wide*, see `wide`.
+The law all plugins obey: `filter(...)[slot]` is true exactly when `explain(..., slot)` is None.
 Kubernetes: PreFilter and PreScore are `prepare`, the rest is named alike.
 """
 
@@ -52,24 +48,37 @@ Want = TypeVar("Want")
 
 
 class Plugin(Generic[Want]):
-    """The base of all plugins: everything passes, everything scores nothing. `Want` is what `prepare` makes."""
+    """The base of all plugins. A plugin overrides `explain`, `score_slot` or both; `Want` is what `prepare` makes.
+
+    Everything else has a correct default, made of these two. `filter`, `filter_slot`, `reasons`, `curable` and `score`
+    may be overridden with array operations where the default is too slow. A plugin may read the pod's shape, the nodes'
+    labels, taints, allocatable resources and images, and the pods on them; a change to anything else goes unnoticed.
+    """
 
     name: ClassVar[str]
+    # Whether the answer for a node depends on that node and its pods alone. Other plugins derive from `WidePlugin`.
     local: ClassVar[bool] = True
     # Whether pods that come to a node or leave it may change the answer for it; only local plugins are asked.
     reads_pods: ClassVar[bool] = True
     normalization: ClassVar[Normalization] = Normalization.NONE
-    # Which events may turn a no into a yes; None: any may.
+    # Which events may turn a refusal into an acceptance; None: any event.
     requeue_on: ClassVar[tuple[Requeue, ...] | None] = None
     # The code of every refusal, where it is always the same one.
     refuses_with: ClassVar[Code | None] = None
+    # The reason of every refusal, where it is always the same one.
+    only_reason: ClassVar[str | None] = None
+    # The type of the plugin's arguments in `pluginConfig`; None: they are passed as a dict.
+    args_type: ClassVar[type[msgspec.Struct] | None] = None
+
+    def __init__(self, args: Any = None) -> None:
+        self.args = args
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         """Compile once per shape. Reads nodes only for what does not change with them."""
-        raise TypeError(f"{self.name} does not prepare {shape} for {cluster}")
+        return Prepared(shape)
 
     def epoch(self, want: Want, cluster: Cluster) -> Any:
-        """For local plugins that read a little more than the node: when this moves, every slot is asked again."""
+        """For local plugins that read a little more than the node: when this changes, every slot is asked again."""
         return None
 
     def revision(self, want: Want, cluster: Cluster) -> Any:
@@ -78,28 +87,33 @@ class Plugin(Generic[Want]):
 
     # -- filter -------------------------------------------------------------------------------------------------
 
-    def filter(self, want: Want, cluster: Cluster) -> Mask:
-        """Which slots pass. What it says of slots without a node does not matter."""
-        return np.ones(cluster.nodes.slots.capacity, np.bool_)
-
-    def filter_slot(self, want: Want, cluster: Cluster, slot: int) -> bool:
-        """The same for one slot, quickly."""
-        return self.explain(want, cluster, slot) is None
-
-    def filters_now(self, want: Want, cluster: Cluster) -> bool:
-        """Whether PreFilter would go on, given what there is now; False is Kubernetes' Skip: all nodes pass."""
-        return True
-
     def explain(self, want: Want, cluster: Cluster, slot: int) -> Verdict | None:
-        """Why a node is refused; None if it is not."""
+        """Return why the node is refused, None if it is not."""
         return None
 
+    def filter_slot(self, want: Want, cluster: Cluster, slot: int) -> bool:
+        """Return whether one slot passes."""
+        return self.explain(want, cluster, slot) is None
+
+    def filter(self, want: Want, cluster: Cluster) -> Mask:
+        """Return which slots pass; slots without a node may have any value."""
+        mask = np.zeros(cluster.nodes.slots.capacity, np.bool_)
+        for slot in cluster.nodes.slot_of.values():
+            mask[slot] = self.filter_slot(want, cluster, slot)
+        return mask
+
+    def filters_now(self, want: Want, cluster: Cluster) -> bool:
+        """Return False where Kubernetes' PreFilter would return Skip in the cluster's present state."""
+        return True
+
     def sole_slot(self, want: Want, cluster: Cluster) -> int | None:
-        """The only slot that may pass, if there is only one, and -1 if there is none; None if there may be several."""
+        """Return the only slot that may pass, -1 if there is none, None if there may be several."""
         return None
 
     def reasons(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        """The reasons of many refused nodes, counted. Override where nodes can be grouped."""
+        """Count the reasons of many refused nodes."""
+        if self.only_reason is not None:
+            return Counter({self.only_reason: len(slots)})
         counted: Counter[str] = Counter()
         for slot in slots.tolist():
             verdict = self.explain(want, cluster, slot)
@@ -108,7 +122,7 @@ class Plugin(Generic[Want]):
         return counted
 
     def curable(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
-        """Of slots that the plugin refuses, those where evicting pods may change its mind."""
+        """Of refused slots, return those where evicting pods may change the answer."""
         if self.refuses_with is not None:
             return np.full(len(slots), self.refuses_with is Code.UNSCHEDULABLE, np.bool_)
         verdicts = (self.explain(want, cluster, slot) for slot in slots.tolist())
@@ -118,23 +132,26 @@ class Plugin(Generic[Want]):
     # -- reserve ------------------------------------------------------------------------------------------------
 
     def reserve(self, want: Want, cluster: Cluster, record: PodRecord, slot: int) -> None:
-        """The pod is about to get the node: keep for it whatever else it needs there, so that no other pod gets it."""
+        """Keep for a pod that is about to get the node what else it needs there, so that no other pod takes it."""
 
     def unreserve(self, want: Want, cluster: Cluster, record: PodRecord) -> None:
-        """The pod does not get its node after all: give back what was kept. Nothing may have been."""
+        """Give back what `reserve` kept, if anything, because the pod does not get its node."""
 
     # -- score --------------------------------------------------------------------------------------------------
 
-    def score(self, want: Want, cluster: Cluster, feasible: Mask) -> Scores:
-        """A score for every slot: raw if the plugin is local, 0–100 over the feasible ones if it is not."""
-        return np.zeros(cluster.nodes.slots.capacity, np.int64)
-
     def score_slot(self, want: Want, cluster: Cluster, slot: int) -> int:
-        """The same for one slot, quickly; local plugins only."""
+        """Return one slot's raw score; only local plugins are asked."""
         return 0
 
+    def score(self, want: Want, cluster: Cluster, feasible: Mask) -> Scores:
+        """Return a score for every slot: raw if the plugin is local, 0–100 over the feasible ones if it is not."""
+        scores = np.zeros(cluster.nodes.slots.capacity, np.int64)
+        for slot in cluster.nodes.slot_of.values():
+            scores[slot] = self.score_slot(want, cluster, slot)
+        return scores
+
     def scores_now(self, want: Want, cluster: Cluster, feasible: Mask) -> bool:
-        """Whether PreScore would go on, given what there is now; False is Kubernetes' Skip."""
+        """Return False where Kubernetes' PreScore would return Skip in the cluster's present state."""
         return True
 
 

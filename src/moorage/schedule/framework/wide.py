@@ -135,7 +135,7 @@ class WidePlugin(Plugin[W]):
     def filter(self, want: W, cluster: Cluster) -> Mask:
         want.catch_up(cluster)
         traits = self.traits(want, cluster)
-        return self.filter_traits(want, traits) if traits else super().filter(want, cluster)
+        return self.filter_traits(want, traits) if traits else np.ones(cluster.nodes.slots.capacity, np.bool_)
 
     def filter_slot(self, want: W, cluster: Cluster, slot: int) -> bool:
         want.catch_up(cluster)
@@ -166,7 +166,7 @@ class WidePlugin(Plugin[W]):
 
     def score(self, want: W, cluster: Cluster, feasible: Mask) -> Scores:
         want.catch_up(cluster)
-        scores = super().score(want, cluster, feasible)
+        scores = np.zeros(cluster.nodes.slots.capacity, np.int64)
         slots = feasible.nonzero()[0]
         traits = [trait[slots] for trait in self.traits(want, cluster)]
         if traits and len(slots):

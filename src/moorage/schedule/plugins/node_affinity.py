@@ -143,7 +143,7 @@ class NodeAffinity(Plugin[_Want]):
     # -- score --------------------------------------------------------------------------------------------------
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
-        total = super().score(want, cluster, feasible)
+        total = np.zeros(cluster.nodes.slots.capacity, np.int64)
         for preferred in want.preferred:
             total += preferred.every()
         return total

@@ -4,14 +4,12 @@ Kubernetes: pkg/scheduler/framework/plugins/nodename. Pods that already have a n
 pods whose `spec.nodeName` is a wish, and shapes are made with it (`Cluster.shape_of`) only for those.
 """
 
-from collections import Counter
-
 import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
@@ -28,6 +26,7 @@ class NodeName(Plugin[str]):
     name = "NodeName"
     reads_pods = False
     refuses_with = Code.UNRESOLVABLE
+    only_reason = REASON
     requeue_on = (on(EventKind.NODE_ADDED, hint=_is_that_node),)
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
@@ -47,6 +46,3 @@ class NodeName(Plugin[str]):
         if self.filter_slot(want, cluster, slot):
             return None
         return unresolvable(REASON, f"the pod asks for node {want}")
-
-    def reasons(self, want: str, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        return Counter({REASON: len(slots)})

@@ -4,7 +4,6 @@ Two pods cannot have the same port and protocol on one node unless both name an 
 Kubernetes: pkg/scheduler/framework/plugins/nodeports. Differs: the detail names the port.
 """
 
-from collections import Counter
 from collections.abc import Collection
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import HostPort, Shape, host_ports
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unschedulable
 
@@ -35,6 +34,7 @@ class NodePorts(Plugin[_Want]):
 
     name = "NodePorts"
     refuses_with = Code.UNSCHEDULABLE
+    only_reason = REASON
     requeue_on = (on(EventKind.NODE_ADDED), on(EventKind.POD_REMOVED, hint=_had_a_port_of_ours))
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
@@ -59,9 +59,6 @@ class NodePorts(Plugin[_Want]):
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         taken = [port for port in want if _is_taken(port, cluster, slot)]
         return unschedulable(REASON, *(_described(port, cluster, slot) for port in taken)) if taken else None
-
-    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        return Counter({REASON: len(slots)})
 
 
 def collides(address: str, used: Collection[str]) -> bool:

@@ -168,7 +168,7 @@ class NodeResourcesFit(Plugin[_Want]):
             else:
                 used = capacity - nodes.free(resource)
             needs.append((used + value, capacity, weight))
-        return weighted_every(self._strategy, needs) if needs else super().score(want, cluster, feasible)
+        return weighted_every(self._strategy, needs) if needs else np.zeros(nodes.slots.capacity, np.int64)
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
         state = want.scores.state(slot)

@@ -5,7 +5,6 @@ whether the node carries it or not. Kubernetes: pkg/scheduler/framework/plugins/
 Differs: the toleration may also be a version comparison or an expression, behind their gates.
 """
 
-from collections import Counter
 from typing import Any
 
 from moorage.columns.cluster import Cluster
@@ -14,7 +13,7 @@ from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.scheduling import Taint
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
@@ -37,6 +36,7 @@ class NodeUnschedulable(Plugin[TolerationSet]):
     name = "NodeUnschedulable"
     reads_pods = False
     refuses_with = Code.UNRESOLVABLE
+    only_reason = REASON
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_TAINTS, hint=_is_open_now),
         on(EventKind.OWN_TOLERATIONS, hint=_is_still_refused),
@@ -60,6 +60,3 @@ class NodeUnschedulable(Plugin[TolerationSet]):
         if self.filter_slot(want, cluster, slot):
             return None
         return unresolvable(REASON, f"spec.unschedulable is true, and {want.explain(UNSCHEDULABLE)}")
-
-    def reasons(self, want: TolerationSet, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        return Counter({REASON: len(slots)})

@@ -4,8 +4,6 @@ A node with any zone or region label has to have, for each such label of each bo
 Kubernetes: pkg/scheduler/framework/plugins/volumezone. Differs: evaluated once per distinct label value.
 """
 
-from collections import Counter
-
 import msgspec
 import numpy as np
 
@@ -16,7 +14,7 @@ from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState
 from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
 from moorage.model.types.storage.persistent_volume import PersistentVolume
 from moorage.schedule.framework.events import EventKind
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Verdict, unresolvable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
@@ -38,6 +36,7 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
     """See the module."""
 
     name = "VolumeZone"
+    only_reason = CONFLICT
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),
         on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
@@ -88,9 +87,6 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
                 detail = f'volume "{topology.volume}": label "{topology.key}" {has} in [{allowed}] is false'
                 return unresolvable(CONFLICT, detail)
         return None
-
-    def reasons(self, want: tuple[Topology, ...], cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        return Counter({CONFLICT: len(slots)})
 
 
 def topologies_of(volume: PersistentVolume) -> list[Topology]:
