@@ -36,7 +36,7 @@ run: $(READY) ## set up and start a cluster with the documents' examples and all
 	@echo "  kubectl taint nodes ondemand-node-2 node.kubernetes.io/sla=960:NoExecute --overwrite"
 	@echo "  kubectl get events | grep Marking           needs-more-than-970 goes, -950 and -900 stay"
 	@echo "  $(BIN)/moorage demo                          the documents' stories, played step by step"
-	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true --load examples $(if $(PORT),--port $(PORT))
+	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true $(patsubst %/story.md,--load %,$(wildcard examples/*/story.md)) $(if $(PORT),--port $(PORT))
 
 test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"

@@ -20,7 +20,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
-FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "plugin")
 MOORAGE = Path(sys.executable).with_name("moorage")
 
 REFUSALS = {"unreadable", "not-an-object", "unserved-version", "unknown-field", "duplicate-field", "rejected"}

@@ -13,11 +13,10 @@ from moorage.model.gates import GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.schedule.actions import Bind
 from moorage.schedule.config.configuration import ConfigurationError, ConfigurationProblem, load_configuration
-from moorage.schedule.config.configuration_views import Plugin, Plugins
+from moorage.schedule.config.configuration_views import Plugin, Plugins, Point
+from moorage.schedule.config.configured_profiles import Asked, Points, asked_plugins
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.config.default_profile import PLUGINS
-from moorage.schedule.config.plugin_sets import Asked, Points, asked_plugins
-from moorage.schedule.framework.extension_points import Point
 
 Raw = dict[str, Any]
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

@@ -111,6 +111,10 @@ def main() -> NoReturn:
     except Exception as error:
         if os.environ.get("MOORAGE_DEBUG"):
             raise
+        plugins = sys.modules.get("moorage.schedule.config.third_party")
+        if plugins is not None and isinstance(error, plugins.PluginError):  # another package's mistake
+            _say(f"moorage: {error}")
+            _exit(_BAD_USAGE)
         # Last resort: the commands answer for their own errors; what comes here is a mistake of ours.
         summary = " ".join(f"{type(error).__name__}: {error}".split())
         _say(f"moorage: internal error, please report it (MOORAGE_DEBUG=1 shows more): {summary}")

@@ -13,9 +13,9 @@ from pathlib import Path
 from textwrap import fill
 
 from moorage.model.gates import default_gates
+from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, Row, Shared
 from moorage.schedule.config.plugin_args import Args
-from moorage.schedule.framework.extension_points import Point
 from moorage.schedule.plugins.priority_sort import PrioritySort
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
 from moorage.schedule.preemption.preemption import DefaultPreemption

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.real_time
 
 NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 ROOT = Path(__file__).parents[3]
-EXAMPLES, MAKEFILE = ROOT / "examples", ROOT / "Makefile"
+MAKEFILE = ROOT / "Makefile"
+STORIES = tuple(str(story.parent) for story in sorted((ROOT / "examples").glob("*/story.md")))
 
 
 def _settings(data_dir: Path | None, kubeconfig: Path | None = None, **more: Any) -> Settings:
@@ -86,7 +87,7 @@ async def test_without_simulation_nodes_are_somebody_elses(tmp_path: Path) -> No
 
 async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
     gates = dict.fromkeys(Component, gates_from({"AllAlpha": True}))
-    settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
+    settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=STORIES)
     plane = ControlPlane(settings)
     await plane.start()
     try:
@@ -116,7 +117,7 @@ async def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> 
             if pod["spec"].get("nodeName") == node and "deletionTimestamp" not in pod["metadata"]
         }
 
-    settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=(str(EXAMPLES),))
+    settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=STORIES)
     plane = ControlPlane(settings)
     await plane.start()
     try:

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from moorage.model.gates import default_gates
-from moorage.schedule.config.configuration_views import KubeSchedulerConfiguration, Plugins
+from moorage.schedule.config.configuration_views import KubeSchedulerConfiguration, Plugins, Point
 from moorage.schedule.config.configured_profiles import MAX_WEIGHT, MULTI_POINT, NOT_HERE
 from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, PLUGINS, Row, Shared
 from moorage.schedule.config.plugin_args import Args
-from moorage.schedule.framework.extension_points import Point
 from moorage.schedule.plugin_pages import INDEX, plugin_pages, write_pages
 
 ROOT = Path(__file__).resolve().parents[3]

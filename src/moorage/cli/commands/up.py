@@ -117,7 +117,7 @@ def command(
     Try:
       moorage up --nodes 5
       moorage up --ephemeral --port 0 --write-kubeconfig cluster.yaml
-      moorage up --feature-gates=AllAlpha=true --load examples/
+      moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
     gc.disable()  # until everything is there: what is made before stays

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from moorage.model.field_error import FieldError, duplicate, invalid, required
 from moorage.model.gates import GateSet
+from moorage.model.go.durations import DurationError, duration_text, parse_duration
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
@@ -21,20 +22,18 @@ from moorage.schedule.config.configuration_views import (
     API_VERSION,
     GROUP,
     KIND,
+    ClientConnectionConfiguration,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
+    LeaderElectionConfiguration,
     PluginSet,
+    Point,
 )
 from moorage.schedule.config.configured_plugin_args import read_args
 from moorage.schedule.config.configured_profiles import configure_profile
 from moorage.schedule.config.configured_scheduler import Configuration, Note
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
-from moorage.schedule.config.process_settings import (
-    duration_problems,
-    validate_client_connection,
-    validate_leader_election,
-)
-from moorage.schedule.framework.extension_points import Point
+from moorage.schedule.config.third_party import PluginRegistry
 from moorage.schedule.queue.backoff import INITIAL_SECONDS, MAX_SECONDS_LENGTH, Backoff
 
 # What earlier versions had, and where it went.
@@ -43,6 +42,9 @@ _MOVED = {
     "metricsBindAddress": "v1 has no such field: the address is a flag of the process; take it out",
     "algorithmSource": "v1 has no such field: write the policy as plugins of a profile",
 }
+_SECOND = 1_000_000_000
+_LEASE_DURATION, _RENEW_DEADLINE, _RETRY_PERIOD = 15 * _SECOND, 10 * _SECOND, 2 * _SECOND
+_LEASES = "leases"
 
 
 class ConfigurationProblem(NamedTuple):
@@ -135,14 +137,15 @@ def _configuration(raw: Mapping[str, Any], findings: _Findings, gates: GateSet) 
             findings.refuse(problem.path, problem.reason)
         findings.stop_if_refused()
         raise
-    for path, text in duration_problems(view.leaderElection):
+    for path, text in _duration_problems(view.leaderElection):
         findings.refuse(path, text)
     profiles = _named_profiles(view)
-    args = [read_args(profile, f"profiles[{i}]", findings) for i, profile in enumerate(profiles)]
+    registry = PluginRegistry()
+    args = [read_args(profile, f"profiles[{i}]", findings, registry) for i, profile in enumerate(profiles)]
     findings.stop_if_refused()
     initial, longest = _backoff(view)
-    findings.refuse_fields(validate_client_connection(view.clientConnection))
-    findings.refuse_fields(validate_leader_election(view.leaderElection))
+    findings.refuse_fields(_validate_client_connection(view.clientConnection))
+    findings.refuse_fields(_validate_leader_election(view.leaderElection))
     if view.parallelism is not None and view.parallelism <= 0:
         detail = "should be an integer value greater than zero"
         findings.refuse_fields([invalid("parallelism", view.parallelism, detail)])
@@ -152,7 +155,7 @@ def _configuration(raw: Mapping[str, Any], findings: _Findings, gates: GateSet) 
         findings.refuse_fields(_validate_profile(profile, profiles[:i], path))
         findings.refuse_fields(given.validate(gates))
         _check_percentage(profile.percentageOfNodesToScore, f"{path}.percentageOfNodesToScore", findings)
-        configured.append(configure_profile(profile, profile.schedulerName or "", given.args, path, findings))
+        configured.append(configure_profile(profile, profile.schedulerName or "", given.args, path, findings, registry))
     findings.refuse_fields(_validate_queue_sort(profiles))
     _check_percentage(view.percentageOfNodesToScore, "percentageOfNodesToScore", findings)
     findings.refuse_fields(_validate_backoff(initial, longest))
@@ -243,3 +246,46 @@ def _validate_backoff(initial: int, longest: int) -> list[FieldError]:
         detail = "must be greater than or equal to PodInitialBackoffSeconds"
         errors.append(invalid("podMaxBackoffSeconds", longest, detail))
     return errors
+
+
+# -- settings of the process, which are checked and have no effect offline ---------------------------------------------
+
+
+def _duration_problems(election: LeaderElectionConfiguration) -> list[tuple[str, str]]:
+    """Return the fields that are not durations, with Go's error text."""
+    problems = []
+    for name in ("leaseDuration", "renewDeadline", "retryPeriod"):
+        try:
+            _duration(getattr(election, name), 0)
+        except DurationError as error:
+            problems.append((f"leaderElection.{name}", str(error)))
+    return problems
+
+
+def _validate_client_connection(client: ClientConnectionConfiguration) -> list[FieldError]:
+    if client.burst >= 0:
+        return []
+    return [invalid("clientConnection.burst", client.burst, "must be non-negative")]
+
+
+def _validate_leader_election(election: LeaderElectionConfiguration) -> list[FieldError]:
+    if election.leaderElect is False:
+        return []
+    errors: list[FieldError] = []
+    lease = _duration(election.leaseDuration, _LEASE_DURATION)
+    renew = _duration(election.renewDeadline, _RENEW_DEADLINE)
+    retry = _duration(election.retryPeriod, _RETRY_PERIOD)
+    for name, value in (("leaseDuration", lease), ("renewDeadline", renew), ("retryPeriod", retry)):
+        if value <= 0:
+            errors.append(invalid(f"leaderElection.{name}", duration_text(value), "must be greater than zero"))
+    if lease <= renew:
+        detail = "must be greater than `RenewDeadline`"
+        errors.append(invalid("leaderElection.leaseDuration", duration_text(renew), detail))
+    if election.resourceLock not in ("", _LEASES):
+        detail = 'resourceLock value must be "leases"'
+        errors.append(invalid("leaderElection.resourceLock", election.resourceLock, detail))
+    return errors
+
+
+def _duration(text: str, default: int) -> int:
+    return (parse_duration(text) or default) if text else default

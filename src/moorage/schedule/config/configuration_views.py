@@ -1,12 +1,13 @@
-"""The scheduler's configuration file as typed views, field for field that of Kubernetes.
+"""Typed views of KubeSchedulerConfiguration, and the extension points that it names.
 
-In: raw documents. Out: frozen views; the arguments of plugins stay raw here, because their type depends on the plugin.
+The arguments of plugins stay raw here, because their type depends on the plugin.
 Kubernetes: k8s.io/kube-scheduler/config/v1 and k8s.io/component-base/config/v1alpha1.
 """
 
 # The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
+from enum import StrEnum
 from typing import Any
 
 from moorage.model.schema.absent import ABSENT_LIST
@@ -15,6 +16,30 @@ from moorage.model.types.view import Int32, Int64, View
 GROUP = "kubescheduler.config.k8s.io"
 API_VERSION = f"{GROUP}/v1"
 KIND = "KubeSchedulerConfiguration"
+
+
+class Point(StrEnum):
+    """One extension point of the scheduling framework. `multiPoint`, which stands for all of a plugin's, is not one."""
+
+    PRE_ENQUEUE = "preEnqueue"
+    QUEUE_SORT = "queueSort"
+    PRE_FILTER = "preFilter"
+    FILTER = "filter"
+    POST_FILTER = "postFilter"
+    PRE_SCORE = "preScore"
+    SCORE = "score"
+    RESERVE = "reserve"
+    PERMIT = "permit"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+    POST_BIND = "postBind"
+    PLACEMENT_GENERATE = "placementGenerate"
+    PLACEMENT_SCORE = "placementScore"
+
+    @property
+    def interface(self) -> str:
+        """Return Kubernetes' name for a plugin of this point: `PreFilterPlugin`."""
+        return f"{self.value[0].upper()}{self.value[1:]}Plugin"
 
 
 class Plugin(View, frozen=True, gc=False):

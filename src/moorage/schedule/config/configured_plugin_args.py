@@ -1,11 +1,11 @@
-"""A profile's `pluginConfig` → typed arguments by plugin, or why they cannot be read.
+"""Read a profile's `pluginConfig` into typed arguments by plugin.
 
-In: a profile. Out: `GivenArgs`, which can be validated once everything could be read. Arguments may say what they are
-(`kind: NodeAffinityArgs`) and need not. Kubernetes: decodeNestedObjects of k8s.io/kube-scheduler/config/v1, and
-validatePluginConfig. Differs: arguments of a plugin that is not there are refused.
+Arguments may give their kind (`kind: NodeAffinityArgs`) and need not.
+Kubernetes: decodeNestedObjects of k8s.io/kube-scheduler/config/v1, and validatePluginConfig. Differs:
+arguments of a plugin that does not exist are refused.
 """
 
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -13,37 +13,23 @@ from moorage.model.field_error import FieldError, duplicate, invalid
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
-from moorage.schedule.config.configuration_views import API_VERSION, GROUP, KubeSchedulerProfile, PluginConfig
-from moorage.schedule.config.configured_profiles import REMOVED, does_not_exist
-from moorage.schedule.config.default_profile import PLUGINS
+from moorage.model.schema.unknown_fields import UnknownField, nearest_name, unknown_fields
+from moorage.schedule.config.configuration_views import API_VERSION, GROUP, KubeSchedulerProfile, PluginConfig, Point
+from moorage.schedule.config.configured_profiles import REMOVED, Complaints, does_not_exist
 from moorage.schedule.config.plugin_args import Args
-from moorage.schedule.config.plugin_args_validation import validate_args
-from moorage.schedule.framework.extension_points import Point
-
-
-class Complaints(Protocol):
-    """Where problems and notes go, each with the path of the field that it is about."""
-
-    def refuse(self, path: str, text: str) -> None: ...
-
-    def refuse_as_said(self, path: str, text: str) -> None: ...
-
-    def refuse_unknown(self, field: UnknownField, path: str) -> None: ...
-
-    def note(self, path: str, text: str) -> None: ...
+from moorage.schedule.config.third_party import PluginRegistry
 
 
 class GivenArgs(msgspec.Struct):
-    """Arguments by plugin, and everything by the path at which it was given."""
+    """Arguments by plugin; those of Moorage's own plugins also by the path at which they were given."""
 
     profile: KubeSchedulerProfile
     path: str
-    args: dict[str, Args]
+    args: dict[str, Any]
     by_path: dict[str, Args]
 
     def validate(self, gates: GateSet) -> list[FieldError]:
-        """Kubernetes' complaints about the profile's plugins that were removed, and about all arguments."""
+        """Return Kubernetes' field errors for plugins that were removed, and for all arguments."""
         errors: list[FieldError] = []
         for point in Point:
             for i, plugin in enumerate(getattr(self.profile.plugins, point.value).enabled):
@@ -58,7 +44,7 @@ class GivenArgs(msgspec.Struct):
             if config.name in REMOVED:
                 errors.append(_removed(path, config.name))
             elif path in self.by_path:
-                errors += validate_args(self.by_path[path], f"{path}.args", gates)
+                errors += self.by_path[path].validate(f"{path}.args", gates)
         return errors
 
 
@@ -67,22 +53,26 @@ def _removed(path: str, name: str) -> FieldError:
     return invalid(path, name, detail)
 
 
-def read_args(profile: KubeSchedulerProfile, path: str, complaints: Complaints) -> GivenArgs:
-    """The arguments of all plugins of a profile; what cannot be read is refused."""
+def read_args(profile: KubeSchedulerProfile, path: str, complaints: Complaints, registry: PluginRegistry) -> GivenArgs:
+    """Read the arguments of all plugins of a profile; those that cannot be read are refused."""
     given = GivenArgs(profile, path, {}, {})
     for i, config in enumerate(profile.pluginConfig):
         at = f"{path}.pluginConfig[{i}]"
-        row = PLUGINS.get(config.name)
+        row = registry.get(config.name)
         if row is None:
             if config.name not in REMOVED:
-                complaints.refuse(at, does_not_exist("plugin", config.name))
+                complaints.refuse(at, does_not_exist("plugin", config.name, registry))
         elif row.args is None:
             if config.args:
                 complaints.note(f"{at}.args", f"{config.name} takes no arguments, so they have no effect")
-        else:
+        elif issubclass(row.args, Args):
             args = _read(config, row.args, at, complaints)
             if args is not None:
                 given.args[config.name] = given.by_path[at] = args
+        else:
+            foreign = _read_foreign(config, row.args, at, complaints)
+            if foreign is not None:
+                given.args[config.name] = foreign
     return given
 
 
@@ -109,4 +99,22 @@ def _read(config: PluginConfig, kind: type[Args], at: str, complaints: Complaint
         for problem in error.problems:
             where = f"{at}.args.{problem.path}" if problem.path else f"{at}.args"
             complaints.refuse_as_said(where, f"{decoding}decoding args for plugin {config.name}: {problem.reason}")
+    return None
+
+
+def _read_foreign(config: PluginConfig, kind: type[Any], at: str, complaints: Complaints) -> Any:
+    """Read the arguments of another package's plugin: a dict, or its own msgspec type."""
+    raw: Any = {} if config.args is None else config.args
+    if not isinstance(raw, dict):
+        complaints.refuse(f"{at}.args", f"args for plugin {config.name} must be an object")
+        return None
+    if kind is dict:
+        return raw
+    known = frozenset(kind.__struct_encode_fields__)
+    for name in raw.keys() - known:
+        complaints.refuse_unknown(UnknownField(name, nearest_name(name, known)), f"{at}.args")
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        complaints.refuse(f"{at}.args", f"decoding args for plugin {config.name}: {error}")
     return None

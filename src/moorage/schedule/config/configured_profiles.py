@@ -1,23 +1,25 @@
-"""One profile of a configuration file → who is asked where, or why that cannot be done here, plugin by plugin.
+"""Decide which plugins of a configured profile are asked at which extension point, and why that cannot be done here.
 
-In: a profile and the arguments of its plugins, which are valid. Out: a `ConfiguredProfile`; problems and notes go to
-a `Complaints`. What Kubernetes' framework would refuse is refused in its words; what only Moorage cannot do is refused
-by name, with what to do about it. Kubernetes: framework/runtime/framework.go.
+Lists of enabled and disabled plugins are merged with the defaults first; then `multiPoint` is spread over the points.
+What Kubernetes' framework would refuse is refused in its words; what only Moorage cannot do is refused by name.
+Kubernetes: mergePluginSet in apis/config/v1/default_plugins.go, expandMultiPointPlugins and getValidScoreWeights in
+framework/runtime/framework.go.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
 
 from moorage.model.go.quoting import go_quote
-from moorage.model.schema.unknown_fields import nearest_name
-from moorage.schedule.config.configuration_views import KubeSchedulerProfile, Plugin, PluginSet
+from moorage.model.schema.unknown_fields import UnknownField, nearest_name
+from moorage.schedule.config.configuration_views import KubeSchedulerProfile, Plugin, Plugins, PluginSet, Point
 from moorage.schedule.config.configured_scheduler import ConfiguredProfile
-from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, PLUGINS, PluginOrder
-from moorage.schedule.config.plugin_args import Args
-from moorage.schedule.config.plugin_sets import EVERYTHING, Asked, asked_plugins
-from moorage.schedule.framework.extension_points import Point
+from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, PLUGINS, PluginOrder, default_args
+from moorage.schedule.config.third_party import ENTRY_POINT_GROUP, PluginError, PluginRegistry
 from moorage.schedule.framework.plugin import MAX_SCORE
 
+EVERYTHING = "*"
 MULTI_POINT = "multiPoint"
 # The total score of a node is kept in 31 bits.
 MAX_WEIGHT = (2**31 - 1) // MAX_SCORE
@@ -40,8 +42,8 @@ _NEEDS = (
     (Point.FILTER, Point.PRE_BIND, "where it hands over what it found"),
 )
 _PLACEMENT = (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE)
-_POINTS = {row.name: row.points for row in DEFAULT_PLUGINS}
 _DEFAULTS = tuple(Plugin(row.name, row.weight or None) for row in DEFAULT_PLUGINS)
+Points = Mapping[str, frozenset[Point]]
 
 
 class Complaints(Protocol):
@@ -49,124 +51,210 @@ class Complaints(Protocol):
 
     def refuse(self, path: str, text: str) -> None: ...
 
+    def refuse_as_said(self, path: str, text: str) -> None: ...
+
+    def refuse_unknown(self, field: UnknownField, path: str) -> None: ...
+
     def note(self, path: str, text: str) -> None: ...
 
 
-def configure_profile(
-    profile: KubeSchedulerProfile, name: str, args: Mapping[str, Args], path: str, complaints: Complaints
-) -> ConfiguredProfile:
-    """The profile; it is of use only if nothing was refused."""
-    plugins_path = f"{path}.plugins"
-    for where, own in _sets(profile):
-        _check_enabled(where, own, f"{plugins_path}.{where}", complaints)
-        _check_disabled(own, f"{plugins_path}.{where}", complaints)
-    asked = asked_plugins(profile.plugins, _DEFAULTS, _POINTS)
-    for plugin, point in asked.repeated:
-        text = f"plugin {go_quote(plugin)} already registered as {go_quote(point.interface)}"
-        complaints.refuse(_place(profile, plugin, point, plugins_path), text)
-    _check_counts(asked, name, plugins_path, complaints)
-    _check_halves(profile, asked, plugins_path, complaints)
-    return ConfiguredProfile(name, _order(asked, plugins_path, complaints), args)
+class Asked(msgspec.Struct, frozen=True):
+    """The plugins asked at each point, in run order; the weights of all that might score; repeated registrations."""
+
+    at: dict[Point, tuple[str, ...]]
+    weights: dict[str, int]
+    repeated: tuple[tuple[str, Point], ...] = ()
 
 
-def does_not_exist(kind: str, plugin: str) -> str:
-    """Kubernetes' words for a plugin that nobody has, and what can be done."""
+def merge_plugin_sets(defaults: PluginSet, custom: PluginSet) -> PluginSet:
+    """Return the defaults that are not disabled, in place and as re-configured, followed by all that is added."""
+    disabled = (*(Plugin(plugin.name) for plugin in custom.disabled), *defaults.disabled)
+    gone = {plugin.name for plugin in disabled}
+    last = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
+    enabled: list[Plugin] = []
+    replacing: set[int] = set()
+    for plugin in () if EVERYTHING in gone else defaults.enabled:
+        if plugin.name in gone:
+            continue
+        index = last.get(plugin.name)
+        if index is not None:
+            replacing.add(index)
+        enabled.append(plugin if index is None else custom.enabled[index])
+    enabled += (plugin for index, plugin in enumerate(custom.enabled) if index not in replacing)
+    return PluginSet(tuple(enabled), disabled)
+
+
+def asked_plugins(custom: Plugins, defaults: Sequence[Plugin], points_of: Points) -> Asked:
+    """Return which plugins are asked at which point; names that `points_of` does not have are passed over."""
+    everywhere = merge_plugin_sets(PluginSet(tuple(defaults)), custom.multiPoint)
+    at: dict[Point, tuple[str, ...]] = {}
+    repeated: list[tuple[str, Point]] = []
+    for point in Point:
+        own: PluginSet = getattr(custom, point.value)
+        explicit = [plugin.name for plugin in own.enabled if point in points_of.get(plugin.name, ())]
+        disabled = {plugin.name for plugin in own.disabled}
+        implied: list[str] = []
+        overridden: set[str] = set()
+        for plugin in () if EVERYTHING in disabled else everywhere.enabled:
+            name = plugin.name
+            if point not in points_of.get(name, ()) or name in disabled:
+                continue
+            if name in explicit:
+                overridden.add(name)
+            elif name in implied:
+                repeated.append((name, point))
+            else:
+                implied.append(name)
+        repeated += ((name, point) for i, name in enumerate(explicit) if name in explicit[:i])
+        first = [name for name in explicit if name in overridden]
+        others = [name for name in explicit if name not in overridden]
+        at[point] = tuple(dict.fromkeys((*first, *implied, *others)))
+    weights: dict[str, int] = {}
+    for plugin in (*custom.score.enabled, *everywhere.enabled):
+        weights.setdefault(plugin.name, plugin.weight or 1)  # a plugin that is not to count is to be disabled
+    return Asked(at, weights, tuple(dict.fromkeys(repeated)))
+
+
+def does_not_exist(kind: str, plugin: str, registry: PluginRegistry) -> str:
+    """Return Kubernetes' words for a plugin that does not exist, and what can be done; or why it cannot be loaded."""
+    if plugin in registry.errors:
+        return registry.errors[plugin]
     said = f"{kind} {go_quote(plugin)} does not exist"
     if plugin in NOT_HERE:
         return f"{said} here: {NOT_HERE[plugin]}; take it out of the file"
-    near = nearest_name(plugin, frozenset(PLUGINS))
+    near = nearest_name(plugin, registry.names())
     if near is not None:
         return f"{said}; did you mean {go_quote(near)}?"
     return (
-        f"{said}: Moorage has Kubernetes' own plugins and loads no others; take it out of the file, "
-        "and leave pods that need it to the scheduler that has it"
+        f"{said}: it is not one of Kubernetes' own, and no installed package registers it in the entry point group "
+        f"{ENTRY_POINT_GROUP}; install its package, or take it out of the file"
     )
 
 
-def _sets(profile: KubeSchedulerProfile) -> Iterator[tuple[str, PluginSet]]:
-    for where in (*Point, MULTI_POINT):
-        yield where, getattr(profile.plugins, where)
+def configure_profile(
+    profile: KubeSchedulerProfile,
+    name: str,
+    args: Mapping[str, Any],
+    path: str,
+    complaints: Complaints,
+    registry: PluginRegistry,
+) -> ConfiguredProfile:
+    """Return the configured profile; it may be used only if nothing was refused."""
+    return _ProfileCheck(profile, name, f"{path}.plugins", complaints, registry).configured(args, path)
 
 
-def _check_enabled(where: str, own: PluginSet, path: str, complaints: Complaints) -> None:
-    for i, plugin in enumerate(own.enabled):
-        at, name = f"{path}.enabled[{i}]", plugin.name
-        if name not in PLUGINS:
-            kind = "plugin" if where == MULTI_POINT else Point(where).interface
-            if where == MULTI_POINT or name not in REMOVED:
-                complaints.refuse(at, does_not_exist(kind, name))
-        elif where in _PLACEMENT:
-            text = f"{where} plugins are about groups of pods, and Moorage schedules pods one by one; take {name} out"
-            complaints.refuse(at, text)
-        elif where != MULTI_POINT and where not in PLUGINS[name].points:
-            complaints.refuse(at, f"plugin {go_quote(name)} does not extend {Point(where).interface} plugin")
-        if where not in (MULTI_POINT, Point.SCORE) or plugin.weight is None:
-            continue
-        if plugin.weight < 0:
-            text = f"weight {plugin.weight} of {name}: Moorage takes no negative weights; disable its score instead"
-            complaints.refuse(f"{at}.weight", text)
-        elif name in PLUGINS and Point.SCORE in PLUGINS[name].points and not PLUGINS[name].weight:
-            complaints.note(f"{at}.weight", f"{name} scores nothing here, so its weight has no effect")
+class _ProfileCheck(msgspec.Struct):
+    """One profile, and what its checks need."""
 
+    profile: KubeSchedulerProfile
+    name: str
+    path: str
+    complaints: Complaints
+    registry: PluginRegistry
 
-def _check_disabled(own: PluginSet, path: str, complaints: Complaints) -> None:
-    for i, plugin in enumerate(own.disabled):
-        if plugin.name in PLUGINS or plugin.name in NOT_HERE or plugin.name == EVERYTHING:
-            continue
-        near = nearest_name(plugin.name, frozenset(PLUGINS))
-        hint = f"; did you mean {go_quote(near)}?" if near is not None else ""
-        text = f"there is no plugin {go_quote(plugin.name)} to disable{hint}"
-        complaints.note(f"{path}.disabled[{i}]", text)
+    def configured(self, args: Mapping[str, Any], profile_path: str) -> ConfiguredProfile:
+        for where, own in self._sets():
+            self._check_enabled(where, own)
+            self._check_disabled(where, own)
+        rows = self.registry.rows
+        asked = asked_plugins(self.profile.plugins, _DEFAULTS, {name: row.points for name, row in rows.items()})
+        for plugin, point in asked.repeated:
+            text = f"plugin {go_quote(plugin)} already registered as {go_quote(point.interface)}"
+            self.complaints.refuse(self._place(plugin, point), text)
+        self._check_counts(asked)
+        self._check_halves(asked)
+        order = self._order(asked)
+        own_rows = {name: rows[name] for name in (*order.filters, *dict(order.scores)) if name not in PLUGINS}
+        for plugin, row in own_rows.items():
+            try:
+                if row.make is not None:
+                    row.make(args[plugin] if plugin in args else default_args(row), None)
+            except (PluginError, TypeError) as error:
+                text = str(error) if isinstance(error, PluginError) else f"{row.origin}: needs arguments: {error}"
+                configs = (i for i, config in enumerate(self.profile.pluginConfig) if config.name == plugin)
+                given = next((f"{profile_path}.pluginConfig[{i}].args" for i in configs), "")
+                self.complaints.refuse(given or self._place(plugin, min(row.points)), text)
+        return ConfiguredProfile(self.name, order, args, own_rows)
 
+    def _sets(self) -> Iterator[tuple[str, PluginSet]]:
+        for where in (*Point, MULTI_POINT):
+            yield where, getattr(self.profile.plugins, where)
 
-def _check_counts(asked: Asked, name: str, path: str, complaints: Complaints) -> None:
-    sorting, binding = len(asked.at[Point.QUEUE_SORT]), len(asked.at[Point.BIND])
-    if sorting != 1:
-        text = (
-            f"only one queue sort plugin required for profile with scheduler name {go_quote(name)}, but got {sorting}"
+    def _check_enabled(self, where: str, own: PluginSet) -> None:
+        complaints = self.complaints
+        for i, plugin in enumerate(own.enabled):
+            at, name = f"{self.path}.{where}.enabled[{i}]", plugin.name
+            row = self.registry.get(name)
+            if row is None:
+                kind = "plugin" if where == MULTI_POINT else Point(where).interface
+                if where == MULTI_POINT or name not in REMOVED:
+                    complaints.refuse(at, does_not_exist(kind, name, self.registry))
+            elif where in _PLACEMENT:
+                text = f"{where} plugins are about groups of pods, and Moorage schedules pods one by one"
+                complaints.refuse(at, f"{text}; take {name} out")
+            elif where != MULTI_POINT and where not in row.points:
+                complaints.refuse(at, f"plugin {go_quote(name)} does not extend {Point(where).interface} plugin")
+            if where not in (MULTI_POINT, Point.SCORE) or plugin.weight is None:
+                continue
+            if plugin.weight < 0:
+                text = f"weight {plugin.weight} of {name}: Moorage takes no negative weights; disable its score instead"
+                complaints.refuse(f"{at}.weight", text)
+            elif row is not None and Point.SCORE in row.points and not row.weight:
+                complaints.note(f"{at}.weight", f"{name} scores nothing here, so its weight has no effect")
+
+    def _check_disabled(self, where: str, own: PluginSet) -> None:
+        for i, plugin in enumerate(own.disabled):
+            if plugin.name in PLUGINS or plugin.name in NOT_HERE or plugin.name == EVERYTHING:
+                continue
+            names = self.registry.names()
+            if plugin.name not in names:
+                near = nearest_name(plugin.name, names)
+                hint = f"; did you mean {go_quote(near)}?" if near is not None else ""
+                text = f"there is no plugin {go_quote(plugin.name)} to disable{hint}"
+                self.complaints.note(f"{self.path}.{where}.disabled[{i}]", text)
+
+    def _check_counts(self, asked: Asked) -> None:
+        sorting, binding = len(asked.at[Point.QUEUE_SORT]), len(asked.at[Point.BIND])
+        of_profile = f"for profile with scheduler name {go_quote(self.name)}"
+        if sorting != 1:
+            text = f"only one queue sort plugin required {of_profile}, but got {sorting}"
+            self.complaints.refuse(self.path, f"{text}; enable PrioritySort")
+        if not binding:
+            self.complaints.refuse(self.path, f"at least one bind plugin is needed {of_profile}; enable DefaultBinder")
+
+    def _check_halves(self, asked: Asked) -> None:
+        """In Kubernetes most of these fail for every pod; here a plugin prepares and decides in one."""
+        for point, needed, why in _NEEDS:
+            for plugin in asked.at[point]:
+                if needed in self.registry.rows[plugin].points and plugin not in asked.at[needed]:
+                    text = (
+                        f"{plugin} is asked at {point} but not at {needed}, {why}: "
+                        f"enable it at {needed} too, or disable it at both"
+                    )
+                    self.complaints.refuse(self._place(plugin, needed), text)
+
+    def _place(self, plugin: str, point: Point) -> str:
+        """Return the path at which the profile names a plugin for a point."""
+        for where in (point.value, MULTI_POINT):
+            own: PluginSet = getattr(self.profile.plugins, where)
+            for form, listed in (("disabled", own.disabled), ("enabled", own.enabled)):
+                named = [i for i, other in enumerate(listed) if other.name in (plugin, EVERYTHING)]
+                if named:
+                    return f"{self.path}.{where}.{form}[{named[-1]}]"
+        return self.path
+
+    def _order(self, asked: Asked) -> PluginOrder:
+        filters = asked.at[Point.FILTER]
+        rows = self.registry.rows
+        scores = tuple((name, asked.weights[name]) for name in asked.at[Point.SCORE] if rows[name].weight)
+        total = sum(weight for _, weight in scores)
+        if total > MAX_WEIGHT:
+            text = f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MAX_WEIGHT}"
+            self.complaints.refuse(self.path, f"{text}: lower them")
+        return PluginOrder(
+            filters,
+            scores,
+            tuple(name for name in asked.at[Point.PRE_FILTER] if name not in filters),
+            "SchedulingGates" in asked.at[Point.PRE_ENQUEUE],
+            "DefaultPreemption" in asked.at[Point.POST_FILTER],
         )
-        complaints.refuse(path, f"{text}; enable PrioritySort")
-    if not binding:
-        text = f"at least one bind plugin is needed for profile with scheduler name {go_quote(name)}"
-        complaints.refuse(path, f"{text}; enable DefaultBinder")
-
-
-def _check_halves(profile: KubeSchedulerProfile, asked: Asked, path: str, complaints: Complaints) -> None:
-    """In Kubernetes most of these fail for every pod; here a plugin prepares and decides in one."""
-    for point, needed, why in _NEEDS:
-        for plugin in asked.at[point]:
-            if needed in _POINTS[plugin] and plugin not in asked.at[needed]:
-                text = (
-                    f"{plugin} is asked at {point} but not at {needed}, {why}: "
-                    f"enable it at {needed} too, or disable it at both"
-                )
-                complaints.refuse(_place(profile, plugin, needed, path), text)
-
-
-def _place(profile: KubeSchedulerProfile, plugin: str, point: Point, path: str) -> str:
-    """The path of what somebody wrote about a plugin that concerns a point."""
-    for where in (point.value, MULTI_POINT):
-        own: PluginSet = getattr(profile.plugins, where)
-        for form, listed in (("disabled", own.disabled), ("enabled", own.enabled)):
-            named = [i for i, other in enumerate(listed) if other.name in (plugin, EVERYTHING)]
-            if named:
-                return f"{path}.{where}.{form}[{named[-1]}]"
-    return path
-
-
-def _order(asked: Asked, path: str, complaints: Complaints) -> PluginOrder:
-    filters = asked.at[Point.FILTER]
-    scores = tuple((name, asked.weights[name]) for name in asked.at[Point.SCORE] if PLUGINS[name].weight)
-    total = sum(weight for _, weight in scores)
-    if total > MAX_WEIGHT:
-        text = (
-            f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MAX_WEIGHT}: lower them"
-        )
-        complaints.refuse(path, text)
-    return PluginOrder(
-        filters,
-        scores,
-        tuple(name for name in asked.at[Point.PRE_FILTER] if name not in filters),
-        "SchedulingGates" in asked.at[Point.PRE_ENQUEUE],
-        "DefaultPreemption" in asked.at[Point.POST_FILTER],
-    )

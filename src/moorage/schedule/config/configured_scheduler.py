@@ -5,6 +5,7 @@ In: a `Configuration`, made by `configuration` from a file, or the one of a sche
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -14,11 +15,12 @@ from moorage.schedule.config.default_profile import (
     DEFAULT_ORDER,
     DEFAULT_SCHEDULER,
     PluginOrder,
+    Row,
     Shared,
     make_profile,
     program_cache,
 )
-from moorage.schedule.config.plugin_args import Args, DefaultPreemptionArgs
+from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.plugins.default_selector import DefaultSelectors
@@ -32,7 +34,8 @@ class ConfiguredProfile(msgspec.Struct, frozen=True):
 
     name: str = DEFAULT_SCHEDULER
     order: PluginOrder = DEFAULT_ORDER
-    args: Mapping[str, Args] = msgspec.field(default_factory=dict)
+    args: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    third_party: Mapping[str, Row] = msgspec.field(default_factory=dict)
 
     @property
     def preemption(self) -> PreemptionArgs | None:
@@ -62,7 +65,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
     def make_profiles(self, gates: GateSet, selectors: DefaultSelectors | None = None) -> dict[str, Profile]:
         shared = Shared(gates, program_cache(gates), selectors)
-        return {one.name: make_profile(one.name, shared, one.order, one.args) for one in self.profiles}
+        return {one.name: make_profile(one.name, shared, one.order, one.args, one.third_party) for one in self.profiles}
 
     def make_scheduler(self, cluster: Cluster, gates: GateSet, selectors: DefaultSelectors | None = None) -> Scheduler:
         preemption = {one.name: one.preemption for one in self.profiles}

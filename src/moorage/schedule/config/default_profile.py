@@ -1,9 +1,9 @@
-"""The plugins there are, all in one place, in the order in which they run unless somebody configures another one.
+"""The table of Moorage's own plugins, in the order in which they run unless a configuration says otherwise.
 
-In: the scheduler's gates and the arguments of plugins. Out: a `Profile`. The order matters twice: the first plugin to
-refuse a node gives the reason that is counted in the event, and cheap filters that say no for good come before dear
-ones. Kubernetes: apis/config/v1/default_plugins.go and framework/plugins/registry.go. Differs: dynamic resource
-allocation and pod groups are not there.
+The order matters twice: the first plugin to refuse a node gives the reason that is counted in the event, and cheap
+filters whose refusals are final come before expensive ones.
+Kubernetes: apis/config/v1/default_plugins.go and framework/plugins/registry.go. Differs: dynamic resource allocation
+and pod groups are not supported.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
+from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.config.plugin_args import (
     LIST,
     MAX_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
-    Args,
     DefaultPreemptionArgs,
     InterPodAffinityArgs,
     NodeAffinityArgs,
@@ -27,7 +27,6 @@ from moorage.schedule.config.plugin_args import (
     VolumeBindingArgs,
     weights_of,
 )
-from moorage.schedule.framework.extension_points import Point
 from moorage.schedule.framework.plugin import Plugin
 from moorage.schedule.framework.prefilter_only import PreFilterOnly
 from moorage.schedule.framework.profile import Profile
@@ -69,20 +68,21 @@ class Shared(msgspec.Struct, frozen=True):
 
 
 # Makes a plugin of its arguments, which are of the row's type, and of what is shared.
-Make = Callable[[Any, Shared], Plugin[Any]]
+Make = Callable[[Any, Any], Plugin[Any]]
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A plugin: where it is asked, its weight if it scores, how to make it, and what arguments it takes.
+    """A plugin: where it is asked, its weight if it scores, how to make it, and the type of its arguments.
 
-    Without `make` it is a part of the queue, the cycle or the binder, and can only be turned off, if that.
+    Without `make` it is a part of the queue, the cycle or the binder. `origin` names another package's entry point.
     """
 
     name: str
     points: frozenset[Point]
     make: Make | None = None
     weight: int = 0
-    args: type[Args] | None = None
+    args: type[Any] | None = None
+    origin: str = ""
 
 
 class PluginOrder(msgspec.Struct, frozen=True):
@@ -213,16 +213,25 @@ def default_profile(
     return make_profile(name, Shared(gates, program_cache(gates), selectors))
 
 
+def default_args(row: Row) -> Any:
+    return row.args() if row.args is not None else None
+
+
 def make_profile(
-    name: str, shared: Shared, order: PluginOrder = DEFAULT_ORDER, args: Mapping[str, Args] | None = None
+    name: str,
+    shared: Shared,
+    order: PluginOrder = DEFAULT_ORDER,
+    args: Mapping[str, Any] | None = None,
+    third_party: Mapping[str, Row] | None = None,
 ) -> Profile:
-    """A profile of plugins by name; each is made once, whatever it does. `args` has those that were given."""
+    """Make a profile of plugins by name, each plugin once. `args` has the arguments that were given."""
     given = args or {}
+    rows = {**PLUGINS, **(third_party or {})}
     made: dict[str, Plugin[Any]] = {}
     for plugin in (*order.filters, *order.before_filters, *(scoring for scoring, _ in order.scores)):
-        row = PLUGINS[plugin]
+        row = rows[plugin]
         if plugin not in made and row.make is not None:
-            made[plugin] = row.make(given.get(plugin, row.args() if row.args is not None else None), shared)
+            made[plugin] = row.make(given[plugin] if plugin in given else default_args(row), shared)
     before = (PreFilterOnly(made[plugin]) for plugin in order.before_filters)
     return Profile(
         name,

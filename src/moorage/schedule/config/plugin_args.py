@@ -1,16 +1,21 @@
-"""The arguments of plugins, field for field those of Kubernetes, and what holds where a field is not given.
+"""The arguments of plugins, field for field those of Kubernetes: views, defaults and validation.
 
-In: `args` of a profile's `pluginConfig`. Out: frozen views; their methods give what is to be used, defaults included.
-Kubernetes: types_pluginargs.go and defaults.go of kubescheduler.config.k8s.io/v1. DefaultPreemption's are in
-`preemption`. Differs: without arguments, DefaultPreemption looks at every node.
+Kubernetes: types_pluginargs.go and defaults.go of kubescheduler.config.k8s.io/v1, and validation_pluginargs.go.
+Differs: without arguments, DefaultPreemption looks at every node.
 """
 
 # The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from moorage.columns.resources import CPU, MEMORY
+from moorage.match.node_selector import compile_node_selector, compile_preferred_terms
+from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
+from moorage.model.gates import GateSet
+from moorage.model.go.quoting import GoStruct
+from moorage.model.names import label_key_errors
 from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.types.meta import TypeMeta
 from moorage.model.types.scheduling import NodeAffinity, TopologySpreadConstraint
@@ -20,15 +25,36 @@ SYSTEM, LIST = "System", "List"
 LEAST_ALLOCATED, MAX_ALLOCATED = "LeastAllocated", "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 Weights = tuple[tuple[str, int], ...]
+Errors = list[FieldError]
+_STRATEGIES = (LEAST_ALLOCATED, MAX_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
+_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+_HIGHEST_POINT = 10
 
 
 class Args(TypeMeta, frozen=True, gc=False):
-    """What all arguments have: they may say what they are."""
+    """The base of all arguments, which may give their apiVersion and kind."""
+
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        """Return Kubernetes' field errors, in its order."""
+        return []
 
 
 class DefaultPreemptionArgs(Args, frozen=True, gc=False):
     minCandidateNodesPercentage: Int32 | None = None
     minCandidateNodesAbsolute: Int32 | None = None
+
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        percentage = 10 if self.minCandidateNodesPercentage is None else self.minCandidateNodesPercentage
+        absolute = 100 if self.minCandidateNodesAbsolute is None else self.minCandidateNodesAbsolute
+        percentage_path, absolute_path = f"{path}.minCandidateNodesPercentage", f"{path}.minCandidateNodesAbsolute"
+        errors = _in_range(percentage_path, percentage, 0, 100)
+        if absolute < 0:
+            errors.append(invalid(absolute_path, absolute, "not in valid range [0, inf)"))
+        if percentage == 0 and absolute == 0:
+            together = "cannot be zero at the same time as"
+            errors.append(invalid(percentage_path, 0, f"{together} minCandidateNodesAbsolute"))
+            errors.append(invalid(absolute_path, 0, f"{together} minCandidateNodesPercentage"))
+        return errors
 
 
 class InterPodAffinityArgs(Args, frozen=True, gc=False):
@@ -38,6 +64,9 @@ class InterPodAffinityArgs(Args, frozen=True, gc=False):
     @property
     def hard_weight(self) -> int:
         return 1 if self.hardPodAffinityWeight is None else self.hardPodAffinityWeight
+
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        return _in_range(f"{path}.hardPodAffinityWeight", self.hard_weight, 0, 100)
 
 
 class ResourceSpec(View, frozen=True, gc=False):
@@ -69,9 +98,49 @@ class NodeResourcesFitArgs(Args, frozen=True, gc=False):
     def strategy(self) -> ScoringStrategy:
         return self.scoringStrategy or ScoringStrategy(LEAST_ALLOCATED)
 
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
+        for i, resource in enumerate(self.ignoredResources):
+            errors += _label_name(f"{path}.ignoredResources[{i}]", resource)
+        for i, group in enumerate(self.ignoredResourceGroups):
+            where = f"{path}.ignoredResourceGroups[{i}]"
+            if "/" in group:
+                errors.append(invalid(where, group, "resource group name can't contain '/'"))
+            errors += _label_name(where, group)
+        path = f"{path}.scoringStrategy"
+        strategy = self.strategy
+        if strategy.type not in _STRATEGIES:
+            errors.append(not_supported(f"{path}.type", AsJSON(strategy.type), _STRATEGIES))
+        for i, (name, weight) in enumerate(weights_of(strategy.resources)):
+            if not 0 < weight <= 100:
+                detail = f"resource weight of {name} not in valid range (0, 100]"
+                errors.append(invalid(f"{path}.resources[{i}].weight", weight, detail))
+        path = f"{path}.requestedToCapacityRatio"
+        ratio = strategy.requestedToCapacityRatio
+        if strategy.type != REQUESTED_TO_CAPACITY_RATIO:
+            if ratio is not None:
+                errors.append(forbidden(path, "must be nil when type is not RequestedToCapacityRatio"))
+        elif ratio is None:
+            errors.append(required(path, "must be specified when type is RequestedToCapacityRatio"))
+        else:
+            errors += _function_shape(ratio.shape, f"{path}.shape")
+        return errors
+
 
 class NodeResourcesBalancedAllocationArgs(Args, frozen=True, gc=False):
     resources: tuple[ResourceSpec, ...] = ABSENT_LIST
+
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        path = f"{path}.resources"
+        errors: Errors = []
+        seen: set[str] = set()
+        for i, (name, weight) in enumerate(weights_of(self.resources)):
+            if name in seen:
+                errors.append(duplicate(f"{path}[{i}].name", name))
+            seen.add(name)
+            if weight != 1:
+                errors.append(invalid(f"{path}[{i}].weight", weight, "must be 1"))
+        return errors
 
 
 class PodTopologySpreadArgs(Args, frozen=True, gc=False):
@@ -82,18 +151,96 @@ class PodTopologySpreadArgs(Args, frozen=True, gc=False):
     def defaulting(self) -> str:
         return self.defaultingType or SYSTEM
 
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
+        constraints = self.defaultConstraints
+        if self.defaulting not in (SYSTEM, LIST):
+            errors.append(not_supported(f"{path}.defaultingType", AsJSON(self.defaulting), (SYSTEM, LIST)))
+        elif self.defaulting == SYSTEM and constraints:
+            detail = "when .defaultConstraints are not empty"
+            errors.append(invalid(f"{path}.defaultingType", AsJSON(SYSTEM), detail))
+        path = f"{path}.defaultConstraints"
+        for i, constraint in enumerate(constraints):
+            where = f"{path}[{i}]"
+            if constraint.maxSkew <= 0:
+                errors.append(invalid(f"{where}.maxSkew", constraint.maxSkew, "not in valid range (0, inf)"))
+            if not constraint.topologyKey:
+                errors.append(required(f"{where}.topologyKey", "can not be empty"))
+            else:
+                errors += _label_name(f"{where}.topologyKey", constraint.topologyKey)
+            action = constraint.whenUnsatisfiable
+            if not action:
+                errors.append(required(f"{where}.whenUnsatisfiable", "can not be empty"))
+            elif action not in _ACTIONS:
+                errors.append(not_supported(f"{where}.whenUnsatisfiable", AsJSON(action), _ACTIONS))
+            if constraint.labelSelector is not None:
+                detail = "constraint must not define a selector, as they deduced for each pod"
+                errors.append(forbidden(f"{where}.labelSelector", detail))
+            pair = (constraint.topologyKey, action)
+            if pair in [(other.topologyKey, other.whenUnsatisfiable) for other in constraints[:i]]:
+                errors.append(duplicate(where, f"{{{constraint.topologyKey}, {action}}}"))
+        return errors
+
 
 class VolumeBindingArgs(Args, frozen=True, gc=False):
-    """`bindTimeoutSeconds` is for whoever binds: nothing is waited for offline."""
+    """`bindTimeoutSeconds` is read by the live binder only."""
 
     bindTimeoutSeconds: Int64 | None = None
     shape: tuple[UtilizationShapePoint, ...] = ABSENT_LIST
+
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
+        if self.bindTimeoutSeconds is not None and self.bindTimeoutSeconds < 0:
+            detail = "invalid BindTimeoutSeconds, should not be a negative value"
+            errors.append(invalid(f"{path}.bindTimeoutSeconds", self.bindTimeoutSeconds, detail))
+        if self.shape is not ABSENT_LIST:
+            detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+            points = [GoStruct(Utilization=point.utilization, Score=point.score) for point in self.shape]
+            errors.append(invalid(f"{path}.shape", points, detail))
+        return errors
 
 
 class NodeAffinityArgs(Args, frozen=True, gc=False):
     addedAffinity: NodeAffinity | None = None
 
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        path = f"{path}.addedAffinity"
+        added = self.addedAffinity
+        if added is None:
+            return []
+        errors: Errors = []
+        required_terms = added.requiredDuringSchedulingIgnoredDuringExecution
+        if required_terms is not None:
+            where = f"{path}.requiredDuringSchedulingIgnoredDuringExecution"
+            errors += compile_node_selector(required_terms, gates, where).errors
+        where = f"{path}.preferredDuringSchedulingIgnoredDuringExecution"
+        errors += compile_preferred_terms(added.preferredDuringSchedulingIgnoredDuringExecution, gates, where).errors
+        return errors
+
 
 def weights_of(resources: Sequence[ResourceSpec]) -> Weights:
-    """Resources with their weights: CPU and memory if none are named, and 1 where no weight is."""
+    """Return resources with their weights: CPU and memory if none are named, and 1 where no weight is given."""
     return tuple((spec.name, spec.weight or 1) for spec in resources) or ((CPU, 1), (MEMORY, 1))
+
+
+def _in_range(path: str, value: int, low: int, high: int) -> Errors:
+    return [] if low <= value <= high else [invalid(path, value, f"not in valid range [{low}, {high}]")]
+
+
+def _label_name(path: str, name: str) -> Errors:
+    return [invalid(path, name, detail) for detail in label_key_errors(name)]
+
+
+def _function_shape(shape: Sequence[UtilizationShapePoint], path: str) -> Errors:
+    if not shape:
+        return [required(path, "at least one point must be specified")]
+    errors: Errors = []
+    for i, (before, after) in enumerate(pairwise(shape), 1):
+        if before.utilization >= after.utilization:
+            where = f"{path}[{i}].utilization"
+            errors.append(invalid(where, after.utilization, "values must be sorted in increasing order"))
+            break
+    for i, point in enumerate(shape):
+        errors += _in_range(f"{path}[{i}].utilization", point.utilization, 0, 100)
+        errors += _in_range(f"{path}[{i}].score", point.score, 0, _HIGHEST_POINT)
+    return errors

@@ -1,1 +1,35 @@
-"""The plugin framework: plugin base, profiles, verdicts, cluster events and queueing hints."""
+"""The plugin framework: everything that a plugin, Moorage's own or another package's, imports.
+
+A plugin is a subclass of `Plugin` (or `WidePlugin`) that overrides `explain`, `score_slot` or both.
+"""
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.shape import Shape
+from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.laws import check_plugin
+from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.framework.requeue import Requeue, on
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable, unschedulable
+from moorage.schedule.framework.wide import WidePlugin
+
+__all__ = [
+    "MAX_SCORE",
+    "SKIP",
+    "Cluster",
+    "Code",
+    "Event",
+    "EventKind",
+    "Mask",
+    "Normalization",
+    "Plugin",
+    "Prepared",
+    "Requeue",
+    "Scores",
+    "Shape",
+    "Verdict",
+    "WidePlugin",
+    "check_plugin",
+    "on",
+    "unresolvable",
+    "unschedulable",
+]

@@ -17,6 +17,7 @@ from moorage.model.gates import GateSet
 from moorage.schedule.actions import Bind
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.plugin_args import VolumeBindingArgs
+from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.live.assumptions import Assumptions
 from moorage.schedule.live.binder import Binder
 from moorage.schedule.live.feed import WATCHED_KINDS, Feed
@@ -128,10 +129,13 @@ class LiveScheduler:
         while True:
             try:
                 action = scheduler.step(began)
-            except Exception:
-                # A mistake of ours, about one pod: the others must not suffer for it.
-                tried = [pod.key for pod in scheduler.attempt_failed(began)]
-                _LOG.exception("Error scheduling pod; retrying", pod=", ".join(tried))
+            except Exception as error:
+                # A mistake of ours or of another package's plugin: other pods are scheduled all the same.
+                tried = ", ".join(pod.key for pod in scheduler.attempt_failed(began))
+                if isinstance(error, PluginError):
+                    _LOG.error("Error scheduling pod; retrying", pod=tried, err=str(error))
+                else:
+                    _LOG.exception("Error scheduling pod; retrying", pod=tried)
                 return True
             if action is None:
                 return bool(feed)

@@ -6,9 +6,8 @@ import pytest
 from tests.unit.schedule.configurations import Raw, named, problems, profile, profile_fields
 
 from moorage.model.schema.conversion import convert_view
-from moorage.schedule.config.configuration_views import Plugin, Plugins, PluginSet
-from moorage.schedule.config.plugin_sets import Asked, asked_plugins, merge_plugin_sets
-from moorage.schedule.framework.extension_points import Point
+from moorage.schedule.config.configuration_views import Plugin, Plugins, PluginSet, Point
+from moorage.schedule.config.configured_profiles import Asked, asked_plugins, merge_plugin_sets
 
 FILTER, SCORE = Point.FILTER, Point.SCORE
 # Four plugins that filter and score, one that only scores.
@@ -143,8 +142,9 @@ NEITHER = "or disable it at both"
         (
             {"permit": {"enabled": named("Coscheduling")}},
             [
-                'permit.enabled[0]: PermitPlugin "Coscheduling" does not exist: Moorage has Kubernetes\' own plugins '
-                "and loads no others; take it out of the file, and leave pods that need it to the scheduler that has it"
+                'permit.enabled[0]: PermitPlugin "Coscheduling" does not exist: it is not one of Kubernetes\' own, '
+                "and no installed package registers it in the entry point group moorage.plugins; "
+                "install its package, or take it out of the file"
             ],
         ),
         (
@@ -157,8 +157,9 @@ NEITHER = "or disable it at both"
         (
             {"multiPoint": {"enabled": named("EBSLimits")}},
             [
-                'multiPoint.enabled[0]: plugin "EBSLimits" does not exist: Moorage has Kubernetes\' own plugins '
-                "and loads no others; take it out of the file, and leave pods that need it to the scheduler that has it"
+                'multiPoint.enabled[0]: plugin "EBSLimits" does not exist: it is not one of Kubernetes\' own, '
+                "and no installed package registers it in the entry point group moorage.plugins; "
+                "install its package, or take it out of the file"
             ],
         ),
         (
