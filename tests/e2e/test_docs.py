@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.plugin_pages import plugin_pages
 
 from moorage.model.gates import GATES
-from moorage.schedule.plugin_pages import plugin_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURED = {"README.md": 4, "docs/plan.md": 3, "docs/explain.md": 3, "docs/gates.md": 1}

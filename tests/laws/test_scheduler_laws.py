@@ -40,7 +40,7 @@ from moorage.schedule.engine.local_answers import LocalAnswers
 from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide
 from moorage.schedule.framework.profile import Profile
-from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 SERVICES = {"default": {"app": "web"}}
 ENOUGH = settings(LAW_SETTINGS, max_examples=examples(70))

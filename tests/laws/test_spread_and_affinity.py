@@ -40,12 +40,12 @@ from moorage.schedule.framework import wide
 from moorage.schedule.framework.plugin import Mask, Plugin
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.framework.traits import Traits
-from moorage.schedule.plugins.default_selector import DefaultSelectors
-from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
-from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
-from moorage.schedule.plugins.pod_affinity_domains import AffinityWant
-from moorage.schedule.plugins.pod_topology_spread import SYSTEM_DEFAULTS, PodTopologySpread
-from moorage.schedule.plugins.spread_domains import BalancedDomains, SpreadWant
+from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import AffinityWant
+from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.pod_topology_spread import SYSTEM_DEFAULTS, PodTopologySpread
+from moorage.schedule.plugins.spread.spread_domains import BalancedDomains, SpreadWant
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 Raw = dict[str, Any]

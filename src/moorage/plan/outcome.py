@@ -10,7 +10,7 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.plan.input.notes import Note
 from moorage.plan.planned_pod import PlannedPod, State
 from moorage.plan.world import World
-from moorage.schedule.plugins.node_resources_fit import shown
+from moorage.schedule.plugins.resources.node_resources_fit import shown
 
 
 class PodLine(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ from moorage.plan.priorities import resolve_priorities
 from moorage.plan.volume_controller import bind_claims
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.default_profile import program_cache
-from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _FINISHED = ("Succeeded", "Failed")

@@ -4,18 +4,18 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.plugin_pages import INDEX, plugin_pages, write_pages
 
 from moorage.model.gates import default_gates
 from moorage.schedule.config.configuration_views import KubeSchedulerConfiguration, Plugins, Point
 from moorage.schedule.config.configured_profiles import MAX_WEIGHT, MULTI_POINT, NOT_HERE
 from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, PLUGINS, Row, Shared
 from moorage.schedule.config.plugin_args import Args
-from moorage.schedule.plugin_pages import INDEX, plugin_pages, write_pages
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ROOT / "docs" / "plugins"
 CONFIGURATION = (ROOT / "docs" / "scheduler-configuration.md").read_text(encoding="utf-8")
-AGAIN = "run: python -m moorage.schedule.plugin_pages docs/plugins"
+AGAIN = "run: python -m tests.plugin_pages docs/plugins"
 
 
 def test_the_committed_pages_are_what_the_docstrings_give() -> None:

@@ -15,7 +15,7 @@ from moorage.model.gates import GateSet
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.plugins.node_affinity import NodeAffinity
-from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
+from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.preemption.nominations import NominatedPods
 

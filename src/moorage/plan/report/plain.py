@@ -13,7 +13,7 @@ from moorage.plan.input.notes import Note
 from moorage.plan.outcome import NodeLine, Outcome, PodLine
 from moorage.plan.planned_pod import State
 from moorage.plan.rollout import Rollout
-from moorage.schedule.plugins.node_resources_fit import shown
+from moorage.schedule.plugins.resources.node_resources_fit import shown
 
 
 def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None) -> dict[str, Any]:

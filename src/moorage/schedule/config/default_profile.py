@@ -30,22 +30,22 @@ from moorage.schedule.config.plugin_args import (
 from moorage.schedule.framework.plugin import Plugin
 from moorage.schedule.framework.prefilter_only import PreFilterOnly
 from moorage.schedule.framework.profile import Profile
-from moorage.schedule.plugins.default_selector import DefaultSelectors
 from moorage.schedule.plugins.image_locality import ImageLocality
-from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName
 from moorage.schedule.plugins.node_ports import NodePorts
-from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
-from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
-from moorage.schedule.plugins.resource_scoring import (
+from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
+from moorage.schedule.plugins.resources.resource_scoring import (
     Strategy,
     least_allocated,
     most_allocated,
     requested_to_capacity_ratio,
 )
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding

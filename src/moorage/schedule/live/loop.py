@@ -28,7 +28,7 @@ from moorage.schedule.live.recording import Recorder, Reporter
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.schedule.live.taint_warnings import TaintWarnings
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
-from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 

@@ -19,7 +19,7 @@ from moorage.model.types.storage.csi import CSIDriver, CSIStorageCapacity
 from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 # Of each kind, what its coming and its changing are to those who wait; what is not here takes more than that to say.
 _EVENTS = {

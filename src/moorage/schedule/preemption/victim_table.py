@@ -24,7 +24,7 @@ from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import ChosenSlots, Mask
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.framework.wide import too_many
-from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
+from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.victims import Selection, select_victims
 

@@ -10,7 +10,7 @@ from moorage.model.gates import default_gates
 from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind, NoNode
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 
 def scheduler(cluster: Cluster, plugins: Raw | None = None, **args: Raw) -> Scheduler:

@@ -8,7 +8,7 @@ from moorage.match.label_selector import NOTHING
 from moorage.match.selector_text import parse_selector
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 
 def shape(labels: dict[str, str], owner: tuple[str, str] | None = None) -> Shape:

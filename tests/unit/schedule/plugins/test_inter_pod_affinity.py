@@ -12,7 +12,7 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Prepared
 from moorage.schedule.framework.verdict import Code
-from moorage.schedule.plugins.inter_pod_affinity import (
+from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import (
     AFFINITY_REASON,
     ANTI_AFFINITY_REASON,
     EXISTING_REASON,

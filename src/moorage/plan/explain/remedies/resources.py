@@ -19,10 +19,10 @@ from moorage.model.types.container import ContainerPort
 from moorage.model.types.pod import Container, Pod, PodSpec
 from moorage.plan.explain.remedies.change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.plan.planned_pod import MIRROR_ANNOTATION
-from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_ports import NodePorts
-from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
-from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
+from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
 

@@ -18,7 +18,7 @@ from moorage.model.types.scheduling import Taint, Toleration
 from moorage.plan.explain.remedies.change import MAX_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
-from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})

@@ -29,9 +29,15 @@ from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, S
 from moorage.schedule.framework.traits import Trait, Traits
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import WidePlugin
-from moorage.schedule.plugins.default_selector import DefaultSelectors
-from moorage.schedule.plugins.spread_domains import HOSTNAME, BalancedDomains, Constraint, Constraints, SpreadWant
-from moorage.schedule.plugins.spread_hints import REQUEUE_ON
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import (
+    HOSTNAME,
+    BalancedDomains,
+    Constraint,
+    Constraints,
+    SpreadWant,
+)
+from moorage.schedule.plugins.spread.spread_hints import REQUEUE_ON
 
 SKEW_REASON = "node(s) didn't match pod topology spread constraints"
 LABEL_REASON = f"{SKEW_REASON} (missing required label)"

@@ -25,8 +25,8 @@ from moorage.schedule.framework.plugin import MAX_SCORE, Mask, Prepared, Scores
 from moorage.schedule.framework.traits import Trait, Traits
 from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
 from moorage.schedule.framework.wide import WidePlugin
-from moorage.schedule.plugins.pod_affinity_domains import ANY_BREACH, NO_MATCH, AffinityWant
-from moorage.schedule.plugins.pod_affinity_hints import REQUEUE_ON
+from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import ANY_BREACH, NO_MATCH, AffinityWant
+from moorage.schedule.plugins.pod_affinity.pod_affinity_hints import REQUEUE_ON
 
 AFFINITY_REASON = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"

@@ -1,8 +1,7 @@
-"""A page of documentation for each plugin, made of its module's docstring and its row in `default_profile`.
+"""Make a documentation page for each plugin of its module's docstring and its row in `default_profile`.
 
-`python -m moorage.schedule.plugin_pages docs/plugins` writes them anew; a test sees to it that nobody forgets. What a
-docstring says after `Kubernetes:` and `Differs:` gets a heading of its own; what comes `Next:` in the source is left
-out.
+`python -m tests.plugin_pages docs/plugins` writes the pages; a test fails when they are out of date. What a docstring
+says after `Kubernetes:` and `Differs:` gets a heading of its own.
 """
 
 import re
@@ -21,7 +20,7 @@ from moorage.schedule.plugins.scheduling_gates import SchedulingGates
 from moorage.schedule.preemption.preemption import DefaultPreemption
 
 INDEX = "README.md"
-_PART = re.compile(r"(?:^|(?<=\s))(Kubernetes|Differs|Next): ")
+_PART = re.compile(r"(?:^|(?<=\s))(Kubernetes|Differs): ")
 _PATH = re.compile(r"(?<!\S)([\w.{},-]+(?:/[\w.{},-]+)+(?<=[\w}]))")
 _HEADINGS = {"Kubernetes": "In Kubernetes", "Differs": "Where Moorage differs"}
 # Plugins that are a part of the queue or the cycle; whoever binds has no module of its own.
@@ -77,7 +76,7 @@ def _index() -> str:
 
 All plugins, in the order in which they run unless a [configuration file](../scheduler-configuration.md) says otherwise.
 The first plugin to refuse a node gives the reason that a FailedScheduling event counts; `moorage explain` shows what
-all of them say. `python -m moorage.schedule.plugin_pages docs/plugins` makes these pages of the docstrings of plugins.
+all of them say. `python -m tests.plugin_pages docs/plugins` makes these pages of the docstrings of plugins.
 
 | plugin | asked at | weight | |
 |---|---|---|---|

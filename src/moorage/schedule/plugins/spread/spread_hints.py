@@ -12,7 +12,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.requeue import on
-from moorage.schedule.plugins.spread_domains import Constraint, SpreadWant
+from moorage.schedule.plugins.spread.spread_domains import Constraint, SpreadWant
 
 _HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 

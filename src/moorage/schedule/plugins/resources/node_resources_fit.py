@@ -18,7 +18,7 @@ from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
 from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict
-from moorage.schedule.plugins.resource_scoring import (
+from moorage.schedule.plugins.resources.resource_scoring import (
     ScoresByState,
     Strategy,
     least_allocated,

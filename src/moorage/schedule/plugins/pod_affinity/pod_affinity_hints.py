@@ -14,7 +14,7 @@ from moorage.match.pod_affinity import compile_pod_affinity
 from moorage.model.types.pod import Pod
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.requeue import on
-from moorage.schedule.plugins.pod_affinity_domains import AffinityWant, is_about
+from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import AffinityWant, is_about
 
 
 def _is_wanted(want: AffinityWant, pod: Pod, cluster: Cluster) -> bool:

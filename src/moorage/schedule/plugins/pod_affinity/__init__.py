@@ -1,0 +1,1 @@
+"""InterPodAffinity, and what it counts."""
