@@ -32,16 +32,11 @@ STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """The object as it would be stored, and its view, so that nobody need convert it again.
-
-    `rest` is the JSON of all of the object but its metadata, if somebody has made that already: it begins with a comma
-    and ends with the object.
-    """
+    """The object as it would be stored, and its view."""
 
     object: Raw
     view: View | None
     warnings: tuple[str, ...] = ()
-    rest: bytes = b""
 
 
 class Rejected(msgspec.Struct, frozen=True):

@@ -29,6 +29,15 @@ class _Identified(msgspec.Struct):
 _UID = msgspec.json.Decoder(_Identified)
 
 
+class Template:
+    """What objects share that differ by their names only. Readers keep in `shape` what they derive from it."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self) -> None:
+        self.shape: Any = None
+
+
 class Object:
     """An object as the server has it at `revision`. `raw` and `view` are made when first asked for, and kept.
 
@@ -56,6 +65,11 @@ class Object:
         if self._view is None:
             self._view = convert_view(self._decode_briefly() if self._raw is None else self._raw, self.kind.view)
         return self._view
+
+    @property
+    def template(self) -> Template | None:
+        """The template of the object, where the API server is in the same process and knows one."""
+        return None
 
     def _decode_briefly(self) -> Raw:
         """For the view only: most who want it never ask for the document, which is then not kept.

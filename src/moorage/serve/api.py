@@ -12,25 +12,20 @@ from typing import Any, NamedTuple
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins import Plugin
-from moorage.admit.raw import copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import Request
 from moorage.admit.subresources.status_update import admit_status
-from moorage.admit.template_memo import TemplateMemo
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.pod import Pod
 from moorage.serve.apply.managed_fields import on_create, on_update
-from moorage.serve.bound_pods import BoundPods
 from moorage.serve.cluster.admission_lookups import AdmissionLookups
-from moorage.serve.pod_templates import FieldOwners, likeness
+from moorage.serve.templates import POD, Likeness, PodTemplate, PodTemplates
 from moorage.store.protocol import Store, Stored
 
 Raw = dict[str, Any]
 
-POD = KINDS["v1", "Pod"]
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 
@@ -72,9 +67,7 @@ class Api:
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
         self._second, self._second_text = -1, ""
-        self.bound_pods = BoundPods()
-        self._owners = FieldOwners()
-        self._templates = TemplateMemo(gates, self.directory.plugins, lambda: self.directory.generation)
+        self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
 
     async def start(self) -> None:
         """Learn what admission looks up, and make what every cluster has."""
@@ -91,41 +84,29 @@ class Api:
             self._second, self._second_text = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
         return self._second_text
 
-    def admit_new(self, kind: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
-        """The object as it is to be stored; `raw` is the caller's to give away. Raises ApiError.
+    def admit_new(
+        self, kind: Kind, raw: Raw, namespace: str, manager: str | None, like: Likeness | None = None
+    ) -> tuple[Admitted, PodTemplate | None]:
+        """Admit an object to be created, and return its template if it has one. `raw` is modified. Raises ApiError.
 
-        Without a manager the owners of its fields are in it already, as server-side apply puts them there.
+        Without a manager the document has its managedFields already, as after server-side apply. `like` is what
+        decoding recognised the document by.
         """
+        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
+        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text())
         if kind is POD and manager is not None:
-            return self._admit_new_pod(raw, namespace, manager)
+            return self.templates.admit(raw, request, manager, like)
+        return self._admit_first(kind, raw, request, manager), None
+
+    def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
+        return self._admit_first(POD, raw, request, manager)
+
+    def _admit_first(self, kind: Kind, raw: Raw, request: Request, manager: str | None) -> Admitted:
         check_types(raw, kind)
         row_of(kind).default(raw)
         if manager is not None:
-            on_create(raw, kind, manager, self.now_text())
-        request = Request(namespace or "default", self.new_suffix(), self.new_uid(), self.now_text())
+            on_create(raw, kind, manager, request.timestamp)
         return admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
-
-    def _admit_new_pod(self, raw: Raw, namespace: str, manager: str) -> Admitted:
-        """The same for pods, of which few are unlike all that came before."""
-        now = self.now_text()
-        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        request = Request(namespace or "default", suffix, self.new_uid(), now)
-        like = likeness(raw)
-        entries = self._owners.known(like, POD, manager, now) if like else None
-        if entries is None:
-            check_types(raw, POD)
-            defaulted = copy_document(raw)
-            row_of(POD).default(defaulted)
-            self._owners.learn(like, defaulted, POD, manager)
-            on_create(defaulted, POD, manager, now)
-            entries = defaulted["metadata"].get("managedFields")
-        metadata = {**raw["metadata"], "managedFields": entries} if entries else raw["metadata"]
-        # The owners are those of all pods that are alike, made by the same manager in the same second.
-        key = like and b"\0".join((like, manager.encode(), now.encode(), request.namespace.encode()))
-        pod = admitted(self._templates.admit_pod({**raw, "metadata": metadata}, request, key))
-        if pod.rest and isinstance(pod.view, Pod):
-            self.bound_pods.created(pod.view, pod.rest)
-        return pod
 
     def admit_changed(
         self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None

@@ -19,7 +19,6 @@ from moorage.model.text.documents import Value, read_values
 from moorage.model.text.json_text import json_duplicates
 from moorage.serve.options import IGNORE, STRICT
 from moorage.serve.patch.patch_error import MAX_LEVELS, PatchError, check_depth
-from moorage.serve.pod_templates import CheckedFields, likeness
 
 Raw = dict[str, Any]
 
@@ -27,7 +26,6 @@ JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
 MAX_WARNINGS = 100
-_FINE_PODS = CheckedFields()
 
 
 def media_type(header: str) -> str:
@@ -48,9 +46,18 @@ def decode_body(body: bytes, content_type: str, facts: Kind) -> tuple[Raw, list[
         raw = _decode_protobuf(body, facts)
     else:
         raise unsupported_media_type(kind, f"{JSON}, {YAML}, {PROTOBUF}")
-    if not isinstance(raw, dict):
+    return _object(raw), twice
+
+
+def decode_object_json(body: bytes) -> Raw:
+    """A JSON object. Raises ApiError 400."""
+    return _object(decode_json(body))
+
+
+def _object(value: Any) -> Raw:
+    if not isinstance(value, dict):
         raise bad_request("the object provided is unrecognized: it is no object")
-    return raw, twice
+    return value
 
 
 def decode_json(body: bytes) -> Any:
@@ -69,30 +76,10 @@ def decode_json(body: bytes) -> Any:
 
 def decode_object(body: bytes, content_type: str, facts: Kind, validation: str) -> tuple[Raw, list[str]]:
     """A document of the kind, and warnings about its fields."""
-    if facts.name == "Pod" and media_type(content_type) == JSON and validation != IGNORE:
-        return _decode_pod(body, facts, validation)
     raw, twice = decode_body(body, content_type, facts)
     check_kind(raw, facts)
     warnings = check_fields(raw, facts, validation, twice)
     return kept_part(raw, facts.view), warnings
-
-
-def _decode_pod(body: bytes, facts: Kind, validation: str) -> tuple[Raw, list[str]]:
-    """A pod like one that was fine need not be looked at again, if its text has as many keys."""
-    raw = decode_json(body)
-    if not isinstance(raw, dict):
-        raise bad_request("the object provided is unrecognized: it is no object")
-    like, keys = likeness(raw), body.count(b'":')
-    if like and _FINE_PODS.are_fine(like, keys):
-        check_kind(raw, facts)
-        return raw, []
-    twice = repeated_fields(body, raw)
-    check_kind(raw, facts)
-    warnings = check_fields(raw, facts, validation, twice)
-    kept = kept_part(raw, facts.view)
-    if kept is raw and not warnings:
-        _FINE_PODS.learn(like, keys)
-    return kept, warnings
 
 
 def check_kind(raw: Raw, facts: Kind) -> None:

@@ -12,15 +12,16 @@ from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
 from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.serve.api import Api, Outcome
-from moorage.serve.decoding import decode_body, decode_object
+from moorage.serve.decoding import JSON, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.negotiation import As, Form, negotiate
-from moorage.serve.options import delete_options, list_options, query_of, seen_revision, write_options
+from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
 from moorage.serve.pki.authentication import User
 from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
 from moorage.serve.resources.routes import Target, target_of
 from moorage.serve.resources.subresources import SUBRESOURCES
 from moorage.serve.resources.virtual import VIRTUAL
+from moorage.serve.templates import POD
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
@@ -156,16 +157,25 @@ class Handler:
         kind = target.kind
         options = write_options(query_of(request), _manager(request), "CreateOptions")
         renderer = self._renderer(kind, request)
-        raw, said = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
-        outcome = await create(self._api, kind, target.namespace, raw, options, said)
+        content_type = request.headers.get("content-type", "")
+        like = None
+        if kind is POD and media_type(content_type) == JSON and options.validation != IGNORE:
+            raw, warnings, like = self._api.templates.decode(
+                request.body, target.namespace, options.manager, options.validation
+            )
+        else:
+            raw, warnings = decode_object(request.body, content_type, kind, options.validation)
+        outcome = await create(self._api, kind, target.namespace, raw, options, warnings, like=like)
         return _written(outcome, renderer)
 
     async def _update(self, target: Target, request: Request) -> Answer:
         kind = target.kind
         options = write_options(query_of(request), _manager(request), "UpdateOptions")
         renderer = self._renderer(kind, request)
-        raw, said = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
-        outcome = await replace(self._api, kind, target.namespace, target.name, raw, options, target.subresource, said)
+        raw, warnings = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
+        outcome = await replace(
+            self._api, kind, target.namespace, target.name, raw, options, target.subresource, warnings
+        )
         return _written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request) -> Answer:

@@ -20,7 +20,7 @@ from moorage.client.http.wire import (
     render_delete_options,
     render_eviction,
 )
-from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
+from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Template, Unreachable, WatchEvent
 from moorage.model.api_error import bad_request, internal, no_such_path
 from moorage.model.kinds import Kind
 from moorage.model.types.meta import ObjectMeta, ObjectReference
@@ -29,6 +29,7 @@ from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
 from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.templates import POD
 from moorage.serve.verbs import pods
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
@@ -56,6 +57,11 @@ class StoredObject(Object):
         # Both APIs of events share what is stored, so the view may be the other one's.
         super().__init__(kind, key, revision, view=view if type(view) is kind.view else None)
         self._stored = stored
+
+    @property
+    def template(self) -> Template | None:
+        template: Template | None = self._stored.template
+        return template
 
     def _json(self) -> bytes:
         return self._stored.value
@@ -166,7 +172,7 @@ class LoopbackClient:
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         self._check_open()
-        check_name(pods.POD, name, namespace)
+        check_name(POD, name, namespace)
         if not node:
             await _kept(pods.bind(self._api, namespace, name, render_binding(namespace, name, uid, node)))
             return
@@ -175,7 +181,7 @@ class LoopbackClient:
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
         self._check_open()
-        check_name(pods.POD, name, namespace)
+        check_name(POD, name, namespace)
         await _kept(pods.evict(self._api, namespace, name, render_eviction(namespace, name, uid)))
 
     async def close(self) -> None:

@@ -18,18 +18,18 @@ class MemoryStore(StateReader):
     def __init__(self, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(State(bounds, clock))
 
-    async def create(self, key: str, value: bytes, view: Any = None) -> Stored:
+    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
         revision = self._next_revision()
         if key in self._values:
             raise KeyExists(key)
-        stored = Stored(key, value, revision, revision, view)
+        stored = Stored(key, value, revision, revision, view, template)
         self._publish(Change(revision, None, stored))
         return stored
 
-    async def update(self, key: str, value: bytes, expected: int, view: Any = None) -> Stored:
+    async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
         revision = self._next_revision()
         old = self._expected(key, expected)
-        stored = Stored(key, value, revision, old.created, view)
+        stored = Stored(key, value, revision, old.created, view, template)
         self._publish(Change(revision, old, stored))
         return stored
 

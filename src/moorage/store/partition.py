@@ -151,7 +151,7 @@ class Partition:
 
 
 def _bare(stored: Stored | None) -> Stored | None:
-    return stored if stored is None or stored.view is None else stored._replace(view=None)
+    return stored if stored is None or stored.view is None else stored._replace(view=None, template=None)
 
 
 def _beyond(prefix: str) -> str:

@@ -1,9 +1,9 @@
-"""What a store is: keys, values, one growing revision for all of them, and the changes since any that is remembered.
+"""Define what a store is: keys, values, one growing revision for all of them, and the changes since a revision.
 
-In: keys such as `/pods/default/web-0`, values that the store does not look into. Out: `Stored` values, `Listing`s as of
-one revision, `Change`s in order. A write is acknowledged when it is durable, and is seen by nobody before; the
-`meaning` that travels with it is what the value says, already decoded, for readers in the same process (it is not
-stored, and is None after a restart). All methods are called from one event loop.
+Keys are such as `/pods/default/web-0`; values are bytes that the store does not look into. A write is acknowledged when
+it is durable, and is not visible before. `view` and `template` travel with a value for readers in the same process:
+what the value means, decoded, and what it shares with others; they are not stored, and are None after a restart. All
+methods are called from one event loop.
 Kubernetes: storage.Interface over etcd's key-value API.
 """
 
@@ -18,6 +18,7 @@ class Stored(NamedTuple):
     revision: int
     created: int
     view: Any = None
+    template: Any = None
 
 
 class Change(NamedTuple):
@@ -129,11 +130,11 @@ class Store(Protocol):
 
     async def count(self, prefix: str) -> int: ...
 
-    async def create(self, key: str, value: bytes, view: Any = None) -> Stored:
+    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
         """Raises KeyExists, StoreFailed."""
         ...
 
-    async def update(self, key: str, value: bytes, expected: int, view: Any = None) -> Stored:
+    async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
         """Replace what `expected` wrote. Raises KeyMissing, RevisionMismatch, StoreFailed."""
         ...
 

@@ -83,23 +83,23 @@ class SqliteStore(StateReader):
 
     # Writing.
 
-    async def create(self, key: str, value: bytes, view: Any = None) -> Stored:
+    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
         if key in self._pending:
             await self._turn(key)
         self._refuse_if_closed()
         if key in self._values:
             raise KeyExists(key)
         self._accepted = revision = self._accepted + 1
-        stored = Stored(key, value, revision, revision, view)
+        stored = Stored(key, value, revision, revision, view, template)
         await self._accept(key, Change(revision, None, stored))
         return stored
 
-    async def update(self, key: str, value: bytes, expected: int, view: Any = None) -> Stored:
+    async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
         if key in self._pending:
             await self._turn(key)
         old = self._expected(key, expected)
         self._accepted = revision = self._accepted + 1
-        stored = Stored(key, value, revision, old.created, view)
+        stored = Stored(key, value, revision, old.created, view, template)
         await self._accept(key, Change(revision, old, stored))
         return stored
 

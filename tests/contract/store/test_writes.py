@@ -10,13 +10,16 @@ from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Stor
 
 def test_what_was_created_is_read_back(using: Using) -> None:
     async def scenario(store: Store) -> None:
-        view = {"kind": "Pod"}
-        created = await store.create("/pods/default/web", b"one", view)
-        assert created == Stored("/pods/default/web", b"one", store.revision, store.revision, view)
+        view, template = {"kind": "Pod"}, object()
+        created = await store.create("/pods/default/web", b"one", view, template)
+        assert created == Stored("/pods/default/web", b"one", store.revision, store.revision, view, template)
         assert await store.get("/pods/default/web") == created
         found = await store.get("/pods/default/web")
         assert found is not None
         assert found.view is view
+        updated = await store.update("/pods/default/web", b"two", created.revision, view, template)
+        assert (updated.view, updated.template) == (view, template)
+        assert (await store.update("/pods/default/web", b"three", updated.revision)).template is None
         assert await store.get("/pods/default/we") is None
         assert await store.get("/pods/default/web/") is None
 

@@ -101,18 +101,6 @@ def test_the_last_of_two_counts() -> None:
     assert decode_body(ODD_YAML, YAML, CONFIG_MAP)[0]["data"] == {"a": "2"}
 
 
-def test_pods_that_are_alike_are_still_looked_at() -> None:
-    """A pod like one that was fine is not checked again, but one with a key more is."""
-    body = b'{"metadata":{"name":"%b"},"spec":{"containers":[{"name":"c","image":"i"%b}]}}'
-    for _ in range(2):
-        assert decode_object(body % (b"x", b""), JSON, POD, STRICT)[1] == []
-        assert decode_object(body % (b"y", b',"odd":1'), JSON, POD, WARN)[1] == [
-            'unknown field "spec.containers[0].odd"'
-        ]
-        twice = decode_object(body % (b"y", b',"image":"i"'), JSON, POD, WARN)[1]
-        assert twice == ['duplicate field "spec.containers[0].image"']
-
-
 def test_a_kind_of_a_group() -> None:
     with pytest.raises(ApiError, match=r"\(apps/v2\) does not match the expected API version \(apps/v1\)"):
         check_kind({"apiVersion": "apps/v2"}, KINDS["apps/v1", "Deployment"])

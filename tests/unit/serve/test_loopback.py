@@ -21,10 +21,10 @@ CONFIG_MAPS = KINDS["v1", "ConfigMap"]
 class _FullDisk(MemoryStore):
     is_full = False
 
-    async def create(self, key: str, value: bytes, view: Any = None) -> Stored:
+    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
         if self.is_full:
             raise StoreFailed("no space left on device")
-        return await super().create(key, value, view)
+        return await super().create(key, value, view, template)
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ class Plugin:
     """One admission plugin; it sees every object and decides by its kind. Both methods may raise `Forbidden`.
 
     `live`: it changes nothing and its answer may be another for the same object a moment later, so that it is asked
-    each time even where the rest of admission is remembered (`moorage.admit.template_memo`).
+    for each pod, even where its template was admitted before (`moorage.serve.templates`).
     """
 
     live = False

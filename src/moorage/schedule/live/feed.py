@@ -102,7 +102,7 @@ class Feed:
 
     def _tell_pod(self, old: Object | None, new: Object | None, now: float) -> None:
         if new is not None:
-            self._pods.pod_changed(new.key, new.view, now)
+            self._pods.pod_changed(new.key, new.view, now, new.template)
         elif old is not None:
             self._pods.pod_gone(old.key, old.view, now)
 

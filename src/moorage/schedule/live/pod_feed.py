@@ -9,12 +9,12 @@ Kubernetes: eventhandlers.go and the scheduler cache.
 
 from operator import attrgetter
 
+from moorage.client.protocol import Template
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.live.assumptions import Assumption, Assumptions
-from moorage.schedule.live.shape_memo import ShapeMemo
 
 SHAPES_TO_SPARE = 10_000
 _FINISHED = frozenset({"Succeeded", "Failed"})
@@ -57,7 +57,7 @@ class PodFeed:
         self._scheduler = scheduler
         self._cluster = scheduler.cluster
         self._assumptions = assumptions
-        self._shapes = ShapeMemo(scheduler.cluster)
+        self._shapes_are_of = object()  # the mark of shapes on templates that are this cluster's and not retired
         # Pods on nodes that are not known, by node; and the node of each.
         self._homeless: dict[str, dict[str, PodRecord]] = {}
         self._home: dict[str, str] = {}
@@ -65,14 +65,14 @@ class PodFeed:
 
     # -- pods ---------------------------------------------------------------------------------------------------------
 
-    def pod_changed(self, key: str, pod: Pod, now: float) -> None:
-        """A pod came or changed."""
+    def pod_changed(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
+        """A pod came or changed. Of a template the shape is worked out once."""
         if pod.status.phase in _FINISHED:
             self.pod_gone(key, pod, now)
         elif pod.spec.nodeName:
-            self._bound(key, pod, pod.spec.nodeName, now)
+            self._bound(key, pod, pod.spec.nodeName, now, template)
         else:
-            self._unbound(key, pod, now)
+            self._unbound(key, pod, now, template)
 
     def pod_gone(self, key: str, pod: Pod, now: float) -> None:
         """A pod is gone, or has finished. Of another pod with its name nothing is said."""
@@ -90,7 +90,19 @@ class PodFeed:
             record = queued.record if queued is not None else None
         return record.pod if record is not None else None
 
-    def _unbound(self, key: str, pod: Pod, now: float) -> None:
+    def _record(self, key: str, pod: Pod, template: Template | None) -> PodRecord:
+        """The pod's record, with the shape that its template has already."""
+        if template is None:
+            return self._cluster.record(key, pod)
+        held = template.shape
+        if held is not None and held[0] is self._shapes_are_of:
+            return PodRecord(key, pod, held[1])
+        record = self._cluster.record(key, pod)
+        if not record.claims:  # with claims the shape changes as these are bound
+            template.shape = (self._shapes_are_of, record.shape)
+        return record
+
+    def _unbound(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
         scheduler = self._scheduler
         queued = scheduler.queue.get(key)
         if queued is None:
@@ -104,18 +116,18 @@ class PodFeed:
                     return
                 self._forget(key, now)
             if scheduler.knows(pod.spec.schedulerName) and pod.metadata.deletionTimestamp is None:
-                scheduler.add(self._shapes.record(key, pod), now)
+                scheduler.add(self._record(key, pod, template), now)
             return
         old = queued.record.pod
         if old.metadata.uid != pod.metadata.uid:
             scheduler.delete(key, now)
-            scheduler.add(self._shapes.record(key, pod), now)
+            scheduler.add(self._record(key, pod, template), now)
         elif are_alike(old, pod):
             queued.record.pod = pod
         else:
-            scheduler.update(self._shapes.record(key, pod), now)
+            scheduler.update(self._record(key, pod, template), now)
 
-    def _bound(self, key: str, pod: Pod, node: str, now: float) -> None:
+    def _bound(self, key: str, pod: Pod, node: str, now: float, template: Template | None) -> None:
         scheduler, cluster = self._scheduler, self._cluster
         slot = cluster.nodes.slot_of.get(node)
         known = cluster.pods.get(key)
@@ -125,12 +137,12 @@ class PodFeed:
             if are_alike(known.pod, pod):
                 known.pod = pod
             else:
-                scheduler.pod_placed(self._shapes.record(key, pod), slot, now)
+                scheduler.pod_placed(self._record(key, pod, template), slot, now)
             return
         if self._assumptions.resolve(key) is not None:
             cluster.storage.release(key)  # it is elsewhere than we thought
         self._leave_homeless(key)
-        record = self._shapes.record(key, pod)
+        record = self._record(key, pod, template)
         if slot is not None:
             scheduler.pod_placed(record, slot, now)
             return
@@ -166,7 +178,7 @@ class PodFeed:
             return
         kept = {pod.record.shape for pod in self._scheduler.queue}
         kept.update(record.shape for pods in self._homeless.values() for record in pods.values())
-        self._shapes.clear()
+        self._shapes_are_of = object()
         cluster.retire_shapes(kept)
         self._most_shapes = 2 * len(cluster.shapes) + self._shapes_to_spare
 

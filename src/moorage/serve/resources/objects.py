@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.admission import Admitted
 from moorage.model.kinds import Kind
 from moorage.serve.resources.event_versions import from_core, is_renamed, to_core
 from moorage.store.protocol import Stored
@@ -45,13 +44,6 @@ def encode(kind: Kind, raw: Raw) -> bytes:
         metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
     rest = {name: value for name, value in raw.items() if name != "metadata"}
     return _encode({"metadata": metadata, **rest})
-
-
-def encode_admitted(kind: Kind, admitted: Admitted) -> bytes:
-    """The value to store, of which all but the metadata may have been made before."""
-    if not admitted.rest:
-        return encode(kind, admitted.object)
-    return b'{"metadata":' + _encode(admitted.object["metadata"]) + admitted.rest
 
 
 def cached_view(kind: Kind, view: Any) -> Any:

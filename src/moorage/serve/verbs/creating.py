@@ -11,8 +11,9 @@ from moorage.model.api_error import already_exists, bad_request, failure
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api, Outcome
 from moorage.serve.options import WriteOptions
-from moorage.serve.resources.objects import cached_view, encode_admitted, key_of
+from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.serve.resources.owner_references import name_owners_once
+from moorage.serve.templates import Likeness
 from moorage.store.protocol import KeyExists, Stored
 
 Raw = dict[str, Any]
@@ -29,8 +30,9 @@ async def create(
     warnings: Sequence[str] = (),
     *,
     is_owned: bool = False,
+    like: Likeness | None = None,
 ) -> Outcome:
-    """`raw` is given away; if it `is_owned`, it says already who owns its fields. Raises ApiError."""
+    """Create an object from `raw`, which is modified. With `is_owned` it has its managedFields. Raises ApiError."""
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
     if metadata.get("resourceVersion"):
@@ -38,21 +40,21 @@ async def create(
     warnings = (*warnings, *name_owners_once(metadata))
     is_generated = not metadata.get("name") and metadata.get("generateName")
     for _ in range(_NAMES_TRIED if is_generated else 1):
-        admitted = api.admit_new(kind, raw, namespace, None if is_owned else options.manager)
+        admitted, template = api.admit_new(kind, raw, namespace, None if is_owned else options.manager, like)
         name = admitted.object["metadata"]["name"]
         key = key_of(kind, namespace, name)
-        said = (*warnings, *admitted.warnings)
-        value = encode_admitted(kind, admitted)
+        all_warnings = (*warnings, *admitted.warnings)
+        value = encode(kind, admitted.object) if template is None else template.encode(admitted.object["metadata"])
         if options.dry_run:
             if await api.store.get(key) is None:
-                return Outcome(Stored(key, value, 0, 0, admitted.view), said, created=True)
+                return Outcome(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
             continue
         try:
-            stored = await api.store.create(key, value, cached_view(kind, admitted.view))
+            stored = await api.store.create(key, value, cached_view(kind, admitted.view), template)
         except KeyExists:
             continue
         api.directory.learn(kind, stored)
-        return Outcome(stored, said, created=True)
+        return Outcome(stored, all_warnings, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
         raise failure(409, "AlreadyExists", f'{kind.plural} "{name}" already exists, {why}')

@@ -19,13 +19,13 @@ from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.subresource import Binding, DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
+from moorage.serve.templates import POD, PodTemplate
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 Raw = dict[str, Any]
 
-POD = KINDS["v1", "Pod"]
 _BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 _TRIES = 100
 
@@ -39,14 +39,17 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     """Put a pod on a node. No owner is noted for what this sets: it belongs to whoever runs the cluster."""
     key = key_of(POD, namespace, name)
     stored = await api.store.get(key)
+    changes_metadata = binding.metadata.labels or binding.metadata.annotations
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(POD, name)
-        value, view = api.bound_pods.bind(stored, binding, api.now_text()) or _bound(api, stored, binding)
+        template = stored.template if not changes_metadata else None
+        at_once = template.bind(stored, binding, api.now_text()) if template is not None else None
+        value, view = at_once or _bound(api, stored, binding, template)
         if dry_run:
             return
         try:
-            await api.store.update(key, value, stored.revision, view)
+            await api.store.update(key, value, stored.revision, view, template)
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
@@ -56,7 +59,7 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     raise stale(POD, name)
 
 
-def _bound(api: Api, stored: Stored, binding: Binding) -> tuple[bytes, Any]:
+def _bound(api: Api, stored: Stored, binding: Binding, template: PodTemplate | None) -> tuple[bytes, Any]:
     """The pod's value and view on the node. Raises ApiError."""
     now = api.now_text()
     pod = decode(POD, stored)
@@ -64,7 +67,8 @@ def _bound(api: Api, stored: Stored, binding: Binding) -> tuple[bytes, Any]:
     if not isinstance(stored.view, Pod):
         return encode(POD, bound), cached_view(POD, convert_view(bound, Pod))
     view = bound_view(stored.view, bound)
-    api.bound_pods.learn(stored, pod, view, now)
+    if template is not None:
+        template.learn_binding(pod, view, now)
     return encode(POD, bound), view
 
 

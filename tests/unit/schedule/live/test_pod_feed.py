@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.unit.schedule.clusters import Raw, cluster_of, node, requests
 
+from moorage.client.protocol import Template
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
@@ -12,7 +13,6 @@ from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.live.assumptions import Assumptions
 from moorage.schedule.live.pod_feed import PodFeed, are_alike
-from moorage.schedule.live.shape_memo import ShapeMemo
 
 DEFAULT = "default-scheduler"
 
@@ -139,16 +139,19 @@ def test_alike_is_what_scheduling_cannot_tell_apart() -> None:
     assert not are_alike(pod(schedulingGates=[{"name": "wait"}]), pod())
 
 
-def test_the_memo_gives_the_shapes_that_the_cluster_gives() -> None:
-    cluster = cluster_of(node("n1"))
-    memo = ShapeMemo(cluster)
-    first = pod()
-    for one in (
-        first,
-        first,
-        pod(metadata={"labels": {"a": "b"}}),
-        pod(metadata={"namespace": "other"}),
-        pod(metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "r", "controller": True}]}),
-        pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
-    ):
-        assert memo.record("k", one).shape is cluster.shape_of(one)
+def test_pods_of_a_template_share_the_shape_that_the_cluster_gives() -> None:
+    bench = Bench("n1")
+    cluster, template, claiming = bench.scheduler.cluster, Template(), Template()
+    claim = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    for name in ("a", "b"):
+        bench.feed.pod_changed(f"default/{name}", pod(name, name), 0.0, template)
+        bench.feed.pod_changed(f"default/{name}-c", pod(f"{name}-c", f"{name}-c", volumes=claim), 0.0, claiming)
+    first = cluster.shape_of(pod())
+    assert {waiting.record.shape for waiting in bench.scheduler.queue} == {first, cluster.shape_of(pod(volumes=claim))}
+    assert template.shape[1] is first
+    assert claiming.shape is None  # its shape changes with the claims
+    template.shape = (object(), cluster.shape_of(pod(cpu="7")))  # of another scheduler, or from before a retirement
+    bench.feed.pod_changed("default/c", pod("c", "c"), 0.0, template)
+    waiting = bench.scheduler.queue.get("default/c")
+    assert waiting is not None
+    assert waiting.record.shape is first

@@ -1,24 +1,31 @@
-"""Whether a pod is bound at once or the long way, the same is stored."""
+"""What pods of a template share, when templates are forgotten, and what is stored when one is bound at once."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import msgspec
 import pytest
 
+from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.plugins.priority import Priority
+from moorage.admit.raw import Raw, copy_document
+from moorage.admit.request import Request
 from moorage.admit.subresources.binding import bind_pod
 from moorage.model.api_error import ApiError
-from moorage.model.gates import gates_from
+from moorage.model.gates import default_gates, gates_from
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PriorityClass
 from moorage.model.types.subresource import Binding
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.options import WriteOptions
+from moorage.serve.options import STRICT, WARN, WriteOptions
 from moorage.serve.resources.objects import cached_view, decode
+from moorage.serve.templates import PodTemplates
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.pods import bind_to
 from moorage.store.memory import MemoryStore
@@ -53,8 +60,12 @@ class Bench:
         await bind_to(self.api, "default", name, binding)
 
     async def knows(self, name: str) -> bool:
+        return await self.at_once(name) is not None
+
+    async def at_once(self, name: str) -> object:
+        stored = await self.stored(name)
         binding = Binding(target=ObjectReference(name="node-1"))
-        return self.api.bound_pods.bind(await self.stored(name), binding, NOW) is not None
+        return stored.template and stored.template.bind(stored, binding, self.api.now_text())
 
 
 @asynccontextmanager
@@ -64,10 +75,10 @@ async def bound(document: dict[str, Any] = SPECS["short"]) -> AsyncIterator[Benc
     await bootstrap(api, 443)
     bench = Bench(api)
     for number in range(4):
-        raw = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, **document}
+        raw = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, **copy_document(document)}
         await create(api, POD, "default", raw, OPTIONS)
     await bench.bind("p0")
-    await bench.bind("p1")  # the first of the template that came to be by way of the memo
+    await bench.bind("p1")  # the first that carries the template
     yield bench
 
 
@@ -92,8 +103,7 @@ async def test_what_is_stored_is_what_the_long_way_gives(document: dict[str, Any
 async def test_pods_of_a_template_are_known_once_one_was_bound(bench: Bench) -> None:
     assert await bench.knows("p2")
     bench.api.clock = lambda: AT + 1
-    binding = Binding(target=ObjectReference(name="node-1"))
-    assert bench.api.bound_pods.bind(await bench.stored("p2"), binding, bench.api.now_text()) is None
+    assert await bench.at_once("p2") is None
     await bench.bind("p2")
     raw = decode(POD, await bench.stored("p2"))
     assert raw["status"]["conditions"][0]["lastTransitionTime"] == "2026-01-02T03:04:06Z"
@@ -144,3 +154,120 @@ async def test_a_pod_is_bound_once(bench: Bench) -> None:
     await bench.bind("p2")
     with pytest.raises(ApiError, match='pod p2 is already assigned to node "node-1"'):
         await bench.bind("p2", "node-2")
+
+
+async def test_a_binding_with_labels_ends_the_likeness(bench: Bench) -> None:
+    await bench.bind("p2", labels={"a": "1"})
+    await bench.bind("p3")
+    assert (await bench.stored("p2")).template is None
+    assert (await bench.stored("p3")).template is (await bench.stored("p1")).template is not None
+    assert (await bench.stored("p0")).template is None  # it was alone when it came
+
+
+REQUEST = Request(uid="u", timestamp="2025-01-01T00:00:00Z")
+
+
+def templates(*plugins: Plugin, generation: Callable[[], int] = lambda: 0, limit: int = 4096) -> PodTemplates:
+    def first(raw: Raw, request: Request, manager: str) -> Admitted:
+        answer = admit(raw, None, default_gates(), plugins=plugins, request=request)
+        if isinstance(answer, Rejected):
+            raise ApiError(answer.status)
+        return answer
+
+    return PodTemplates(first, plugins, generation, limit)
+
+
+def named(name: str, **metadata: Any) -> Raw:
+    metadata |= {"name": name} if name else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **copy_document(SPECS["short"])}
+
+
+def admitted(known: PodTemplates, raw: Raw, request: Request = REQUEST) -> Admitted:
+    return known.admit(raw, request, "m")[0]
+
+
+def test_pods_alike_share_all_but_their_metadata() -> None:
+    known = templates()
+    first, nothing = known.admit(named("a"), REQUEST, "m")
+    second, template = known.admit(named("b.c"), REQUEST, "m")
+    assert nothing is None
+    assert template is not None
+    assert second.object["spec"] is first.object["spec"]
+    assert second.object["metadata"]["name"] == "b.c"
+    assert second.object["metadata"] is not first.object["metadata"]
+    assert second.view is not None
+    assert len(second.warnings) == len(first.warnings) + 1
+    assert msgspec.json.decode(template.encode(second.object["metadata"])) == second.object
+
+
+def test_names_are_generated_for_each() -> None:
+    known, raw = templates(), named("", generateName="run-")
+    names = [
+        admitted(known, raw, Request(name_suffix=suffix)).object["metadata"]["name"] for suffix in ("aaaaa", "bbbbb")
+    ]
+    assert names == ["run-aaaaa", "run-bbbbb"]
+
+
+def test_a_new_generation_forgets() -> None:
+    classes: list[PriorityClass] = []
+    version = 0
+
+    class Live(Plugin):
+        def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+            Priority(classes).admit(kind, new, old)
+
+    known = templates(Live(), generation=lambda: version)
+    assert admitted(known, named("a")).object["spec"]["priority"] == 0
+    classes.append(PriorityClass(metadata=ObjectMeta(name="high"), value=7, globalDefault=True))
+    assert admitted(known, named("b")).object["spec"]["priority"] == 0
+    version = 1
+    assert admitted(known, named("c")).object["spec"]["priority"] == 7
+
+
+def test_live_plugins_are_asked_each_time() -> None:
+    closed = False
+
+    class Door(Plugin):
+        live = True
+
+        def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+            if closed:
+                raise Forbidden("closed")
+
+    known = templates(Door())
+    admitted(known, named("a"))
+    closed = True
+    with pytest.raises(ApiError) as refusal:
+        admitted(known, named("b"))
+    assert refusal.value.message == 'pods "b" is forbidden: closed'
+    closed = False
+    admitted(known, named("b"))
+
+
+def test_the_oldest_template_is_forgotten_first() -> None:
+    known = templates(limit=1)
+    for label, is_known in (("a", False), ("a", True), ("b", False), ("a", False)):
+        _, template = known.admit(named("p", labels={"l": label}), REQUEST, "m")
+        assert (template is not None) is is_known
+
+
+def test_a_document_without_a_fingerprint_is_admitted_or_refused_all_the_same() -> None:
+    huge = named("a")
+    huge["spec"]["activeDeadlineSeconds"] = 2**70
+    with pytest.raises(ApiError):
+        admitted(templates(), huge)
+
+
+def test_pods_of_a_template_are_still_checked_for_fields_that_it_does_not_have() -> None:
+    known = templates()
+    body = b'{"metadata":{"name":"%b"},"spec":{"containers":[{"name":"c","image":"i"%b}]}}'
+
+    def warnings(name: bytes, more: bytes, validation: str = WARN) -> list[str]:
+        raw, found, like = known.decode(body % (name, more), "default", "m", validation)
+        known.admit(raw, REQUEST, "m", like)
+        return found
+
+    for _ in range(3):
+        assert warnings(b"x", b"", STRICT) == []
+        assert warnings(b"y", b',"odd":1') == ['unknown field "spec.containers[0].odd"']
+        assert warnings(b"y", b',"image":"i"') == ['duplicate field "spec.containers[0].image"']

@@ -1,0 +1,213 @@
+"""Decode, admit and bind pods that differ by their names only, at the cost of one.
+
+Controllers and benchmarks create such pods by the thousand, from a few dozen templates. A `PodTemplate` holds what the
+pods share, and travels with each of them as `Stored.template`; `PodTemplates` is the API's bounded cache of them. What
+a template gives out is shared: it must not be modified. Kubernetes: no counterpart.
+"""
+
+from collections.abc import Callable, Sequence
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+import msgspec
+
+from moorage.admit.admission import Admitted
+from moorage.admit.messages.warnings import name_warnings
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.request import MAX_GENERATED_BASE_LENGTH, Request
+from moorage.admit.subresources.binding import bind_pod
+from moorage.client.protocol import Template
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.names import dns1123_subdomain_errors
+from moorage.model.schema.kept_fields import kept_part
+from moorage.model.types.meta import ObjectReference
+from moorage.model.types.pod import Pod
+from moorage.model.types.subresource import Binding
+from moorage.serve.decoding import check_fields, check_kind, decode_object_json, repeated_fields
+from moorage.store.protocol import Stored
+
+Raw = dict[str, Any]
+
+POD = KINDS["v1", "Pod"]
+_encode = msgspec.json.Encoder().encode
+_fingerprint = msgspec.msgpack.Encoder().encode  # unlike JSON it tells a key 1 from a key "1"
+_replace = msgspec.structs.replace
+#: Words that no pod contains. They stand for the node and the time.
+_NODE, _TIME = token_hex(16), token_hex(16)
+
+
+class Likeness(NamedTuple):
+    """How a document is recognised: equal fingerprints for pods that differ by their names only, empty for no template.
+
+    `keys` is the number of keys in its text if every field is known and given once, else 0.
+    """
+
+    fingerprint: bytes
+    keys: int = 0
+
+
+class PodTemplate(Template):
+    """What pods share: document, view, warnings, managedFields, JSON after the metadata, and that JSON once bound."""
+
+    __slots__ = (
+        "_bound_at",
+        "_bound_parts",
+        "_bound_status",
+        "_owned_at",
+        "keys",
+        "object",
+        "owners",
+        "rest",
+        "view",
+        "warnings",
+    )
+
+    def __init__(self, first: Admitted, view: Pod, keys: int) -> None:
+        super().__init__()
+        self.object = first.object
+        self.view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
+        # The warnings about the name come first, and differ.
+        self.warnings = first.warnings[len(name_warnings("Pod", view.metadata.name)) :]
+        self.keys = keys
+        self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
+        self.owners: list[Raw] = first.object["metadata"].get("managedFields") or []
+        self._owned_at = ""
+        self._bound_parts: tuple[bytes, bytes, bytes] | None = None
+        self._bound_at, self._bound_status = "", view.status
+
+    def named(self, name: str, request: Request) -> Admitted:
+        """The pod of this template with that name."""
+        now = request.timestamp
+        if now != self._owned_at:
+            self.owners = [{**entry, "time": now} for entry in self.owners]
+            self._owned_at = now
+        metadata = self.object["metadata"].copy()
+        metadata["name"], metadata["uid"], metadata["creationTimestamp"] = name, request.uid, now
+        if self.owners:
+            metadata["managedFields"] = self.owners
+        seen = _replace(self.view.metadata, name=name, uid=request.uid, creationTimestamp=now)
+        warnings = (*name_warnings("Pod", name), *self.warnings)
+        return Admitted({**self.object, "metadata": metadata}, _replace(self.view, metadata=seen), warnings)
+
+    def encode(self, metadata: Raw) -> bytes:
+        """The value to store for the pod with these metadata."""
+        return b'{"metadata":' + _encode(metadata) + self.rest
+
+    def bind(self, stored: Stored, binding: Binding, now: str) -> tuple[bytes, Pod] | None:
+        """The value and the view of the pod on its node; None if the binding must be checked or is the first one.
+
+        The binding has no labels and annotations for the pod.
+        """
+        view, wanted = stored.view, binding.metadata
+        if self._bound_parts is None or self._bound_at != now or view.spec.nodeName:
+            return None
+        if wanted.resourceVersion or (wanted.uid and wanted.uid != view.metadata.uid):
+            return None
+        before_node, before_time, after = self._bound_parts
+        node = binding.target.name
+        value = b"".join(
+            (stored.value[: -len(self.rest)], before_node, _encode(node), before_time, now.encode(), after)
+        )
+        return value, _replace(view, spec=_replace(view.spec, nodeName=node), status=self._bound_status)
+
+    def learn_binding(self, pod: Raw, bound: Pod, now: str) -> None:
+        """Remember what binding makes of a pod of this template: its document before, its view after."""
+        if self._bound_parts is None:
+            marked = bind_pod(pod, Binding(target=ObjectReference(name=_NODE)), _TIME)
+            rest = b"," + _encode({name: value for name, value in marked.items() if name != "metadata"})[1:]
+            before_node, _, rest = rest.partition(_encode(_NODE))
+            before_time, _, after = rest.partition(_TIME.encode())
+            if not after or _NODE.encode() in after:
+                return  # in another order, or its condition has a time of its own
+            self._bound_parts = before_node, before_time, after
+        self._bound_at, self._bound_status = now, bound.status
+
+
+class PodTemplates:
+    """The templates of the pods created last. All are forgotten when `generation`, what plugins look up, changes.
+
+    `admit` admits a pod without a template; `plugins` that are `live` are asked for every pod.
+    """
+
+    def __init__(
+        self,
+        admit: Callable[[Raw, Request, str], Admitted],
+        plugins: Sequence[Plugin] = (),
+        generation: Callable[[], int] = lambda: 0,
+        limit: int = 4096,
+    ) -> None:
+        self._admit = admit
+        self._live = [plugin for plugin in plugins if plugin.live]
+        self._generation, self._limit = generation, limit
+        self._made_at = generation()
+        self._known: dict[bytes, PodTemplate] = {}
+
+    def likeness(self, raw: Raw, namespace: str, manager: str) -> Likeness:
+        """Recognise a pod to be created in the namespace by the manager of its fields."""
+        metadata = raw.get("metadata")
+        if type(metadata) is not dict or "managedFields" in metadata:
+            return Likeness(b"")
+        others = {name: value for name, value in metadata.items() if name != "name"}
+        parts: list[Any] = [namespace, manager, "name" in metadata, others]
+        for name, value in raw.items():
+            if name != "metadata":
+                parts += (name, value)
+        try:
+            return Likeness(_fingerprint(parts))
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return Likeness(b"")
+
+    def decode(self, body: bytes, namespace: str, manager: str, validation: str) -> tuple[Raw, list[str], Likeness]:
+        """Decode a pod from JSON, and check its fields unless its template says that as many keys are fine."""
+        raw = decode_object_json(body)
+        like, keys = self.likeness(raw, namespace, manager), body.count(b'":')
+        known = self._known.get(like.fingerprint)
+        if known is not None and known.keys == keys:
+            check_kind(raw, POD)
+            return raw, [], like
+        duplicates = repeated_fields(body, raw)
+        check_kind(raw, POD)
+        warnings = check_fields(raw, POD, validation, duplicates)
+        kept = kept_part(raw, POD.view)
+        return kept, warnings, like if warnings or kept is not raw else like._replace(keys=keys)
+
+    def admit(
+        self, raw: Raw, request: Request, manager: str, like: Likeness | None = None
+    ) -> tuple[Admitted, PodTemplate | None]:
+        """Admit a new pod; return its template from the second pod on, so that pods without a twin do not carry one."""
+        if self._generation() != self._made_at:
+            self._made_at = self._generation()
+            self._known.clear()
+        if like is None:
+            like = self.likeness(raw, request.namespace, manager)
+        template = self._known.pop(like.fingerprint, None)
+        if template is not None:
+            self._known[like.fingerprint] = template
+            if like.keys:
+                template.keys = like.keys
+            name = _final_name(raw["metadata"], request)
+            if name and not dns1123_subdomain_errors(name) and self._is_still_admitted(template):
+                return template.named(name, request), template
+        admitted = self._admit(raw, request, manager)
+        if template is None and like.fingerprint and isinstance(admitted.view, Pod):
+            if len(self._known) >= self._limit:
+                del self._known[next(iter(self._known))]
+            self._known[like.fingerprint] = PodTemplate(admitted, admitted.view, like.keys)
+        return admitted, None
+
+    def _is_still_admitted(self, template: PodTemplate) -> bool:
+        try:
+            for plugin in self._live:
+                plugin.admit("Pod", template.object, None)
+        except (Forbidden, ApiError):
+            return False
+        return True
+
+
+def _final_name(metadata: Raw, request: Request) -> str:
+    name = metadata.get("name")
+    if not name:
+        base = metadata.get("generateName")
+        return base[:MAX_GENERATED_BASE_LENGTH] + request.name_suffix if type(base) is str and base else ""
+    return name if type(name) is str else ""
