@@ -2,14 +2,13 @@
 
 A fixture may return an async context manager: it is entered in the event loop of the test, and the test is given what
 it yields. `@pytest.mark.real_time` is for real sockets, files and processes; `real_time(loop="uvloop")` runs on the
-event loop that `moorage up` uses.
+event loop that `moorage up` uses, as does a parameter `loop` of the test.
 """
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Any
 
 import pytest
 import uvloop
@@ -28,20 +27,34 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     mark = pyfuncitem.get_closest_marker("real_time")
-    new_loop = VirtualTimeLoop if mark is None else _REAL_LOOPS[mark.kwargs.get("loop", "asyncio")]
-    patience = None if mark is None else PATIENCE
-    wanted = pyfuncitem._fixtureinfo.argnames
+    new_loop: Callable[[], asyncio.AbstractEventLoop] = VirtualTimeLoop
+    if mark is not None:
+        new_loop = _REAL_LOOPS[str(pyfuncitem.funcargs.get("loop") or mark.kwargs.get("loop", "asyncio"))]
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(_run(pyfuncitem.obj, pyfuncitem.funcargs, wanted, patience))
+        runner.run(_run(pyfuncitem, None if mark is None else PATIENCE))
     return True
 
 
-async def _run(
-    test: Callable[..., Awaitable[None]], fixtures: dict[str, Any], wanted: tuple[str, ...], patience: float | None
-) -> None:
+async def _run(item: pytest.Function, patience: float | None) -> None:
     async with asyncio.timeout(patience), AsyncExitStack() as stack:
-        values = {
-            name: await stack.enter_async_context(value) if isinstance(value, AbstractAsyncContextManager) else value
-            for name, value in fixtures.items()
-        }
-        await test(**{name: values[name] for name in wanted})
+        values = dict(item.funcargs)
+        for name in _in_order(item):
+            if isinstance(entered := values[name], AbstractAsyncContextManager):
+                values[name] = await stack.enter_async_context(entered)
+        await item.obj(**{name: values[name] for name in item._fixtureinfo.argnames})
+
+
+def _in_order(item: pytest.Function) -> dict[str, None]:
+    """Return the fixtures of a test, each after those that it depends on."""
+    found: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        for definition in item._fixtureinfo.name2fixturedefs.get(name, ())[-1:]:
+            for needed in definition.argnames:
+                visit(needed)
+        if name in item.funcargs:
+            found.setdefault(name)
+
+    for name in item.fixturenames:
+        visit(name)
+    return found

@@ -1,13 +1,12 @@
 """Ways into a real server: by token, by certificate, by plugin, and ways that do not lead in."""
 
-import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-import uvloop
 from tests.contract.client.transports import NODES, running_server
 
 from moorage.client.http.client import HttpClient
@@ -17,21 +16,19 @@ from moorage.client.protocol import Unreachable
 from moorage.cluster.api_server import ApiServer
 from moorage.model.api_error import ApiError
 
+pytestmark = pytest.mark.real_time
+
 Way = Callable[[Access], Access]
 
 
-def _try(way: Way, directory: Path, attempt: Callable[[HttpClient], Awaitable[object]]) -> None:
-    async def main() -> None:
-        async with running_server() as server:
-            client = HttpClient(way(_administrator(server, directory)))
-            try:
-                await attempt(client)
-            finally:
-                await client.close()
-
-    for factory in (asyncio.new_event_loop, uvloop.new_event_loop):
-        with asyncio.Runner(loop_factory=factory) as runner:
-            runner.run(main())
+@asynccontextmanager
+async def entered(way: Way, directory: Path) -> AsyncIterator[HttpClient]:
+    async with running_server() as server:
+        client = HttpClient(way(_administrator(server, directory)))
+        try:
+            yield client
+        finally:
+            await client.close()
 
 
 def _administrator(server: ApiServer, directory: Path) -> Access:
@@ -63,11 +60,9 @@ WAYS: dict[str, Way] = {
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_ways_that_lead_in(name: str, tmp_path: Path) -> None:
-    async def attempt(client: HttpClient) -> None:
+async def test_ways_that_lead_in(name: str, tmp_path: Path) -> None:
+    async with entered(WAYS[name], tmp_path) as client:
         assert (await client.list_all(NODES)).items == []
-
-    _try(WAYS[name], tmp_path, attempt)
 
 
 STRANGERS: dict[str, Way] = {
@@ -88,8 +83,8 @@ ATTEMPTS: dict[str, Callable[[HttpClient], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("name", STRANGERS)
-def test_strangers_are_told_so_whatever_they_try(name: str, tmp_path: Path) -> None:
-    async def attempt(client: HttpClient) -> None:
+async def test_strangers_are_told_so_whatever_they_try(name: str, tmp_path: Path) -> None:
+    async with entered(STRANGERS[name], tmp_path) as client:
         told = {}
         for verb, tried in ATTEMPTS.items():
             try:
@@ -97,8 +92,6 @@ def test_strangers_are_told_so_whatever_they_try(name: str, tmp_path: Path) -> N
             except ApiError as error:
                 told[verb] = error.reason
         assert told == dict.fromkeys(ATTEMPTS, "Unauthorized")
-
-    _try(STRANGERS[name], tmp_path, attempt)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +101,7 @@ def test_strangers_are_told_so_whatever_they_try(name: str, tmp_path: Path) -> N
         lambda access: access._replace(server_name="somewhere.else"),
     ],
 )
-def test_a_server_that_is_not_trusted_is_not_talked_to(way: Way, tmp_path: Path) -> None:
-    async def attempt(client: HttpClient) -> None:
+async def test_a_server_that_is_not_trusted_is_not_talked_to(way: Way, tmp_path: Path) -> None:
+    async with entered(way, tmp_path) as client:
         with pytest.raises(Unreachable, match="the server's certificate is not trusted"):
             await client.list_all(NODES)
-
-    _try(way, tmp_path, attempt)

@@ -4,7 +4,8 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
-from tests.contract.client.transports import CONFIG_MAPS, LONGEST, config_map
+import pytest
+from tests.contract.client.transports import CONFIG_MAPS, config_map
 
 from moorage.client.http.client import HttpClient
 from moorage.client.informer import Delta, Informer
@@ -13,12 +14,14 @@ from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_s
 from moorage.model.gates import default_gates
 from moorage.serve.loopback import LoopbackClient
 
+pytestmark = pytest.mark.real_time
+
 
 async def _start(directory: Path, port: int = 0) -> ApiServer:
     return await start_api_server(ApiServerSettings(default_gates(), directory / "data", port=port))
 
 
-def test_an_informer_survives_a_restart_of_its_server(tmp_path: Path) -> None:
+async def test_an_informer_survives_a_restart_of_its_server(tmp_path: Path) -> None:
     said: list[tuple[str, bool]] = []
     changed = asyncio.Event()
 
@@ -31,31 +34,24 @@ def test_an_informer_survives_a_restart_of_its_server(tmp_path: Path) -> None:
             changed.clear()
             await changed.wait()
 
-    async def main() -> None:
-        server = await _start(tmp_path)
-        (tmp_path / "kubeconfig").write_text(server.kubeconfig())
-        access = load_access(str(tmp_path / "kubeconfig"))
-        port = int(access.server.rpartition(":")[2])
-        client = HttpClient(access, "test")
-        informer = Informer(client, CONFIG_MAPS, follow, namespace="default", random=lambda: 0.0)
-        task = asyncio.create_task(informer.run())
-        await informer.synced()
-        await client.create(CONFIG_MAPS, config_map("before"))
-        await heard(1)
-        await server.stop()
-        server = await _start(tmp_path, port)
-        await LoopbackClient(server.api).create(CONFIG_MAPS, config_map("after"))
-        await heard(2)
-        assert said == [("before", True), ("after", True)]
-        assert (await client.get(CONFIG_MAPS, "before", "default")).key == "default/before"
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        await client.close()
-        await server.stop()
-
-    async def bounded() -> None:
-        async with asyncio.timeout(LONGEST):
-            await main()
-
-    asyncio.run(bounded())
+    server = await _start(tmp_path)
+    (tmp_path / "kubeconfig").write_text(server.kubeconfig())
+    access = load_access(str(tmp_path / "kubeconfig"))
+    port = int(access.server.rpartition(":")[2])
+    client = HttpClient(access, "test")
+    informer = Informer(client, CONFIG_MAPS, follow, namespace="default", random=lambda: 0.0)
+    task = asyncio.create_task(informer.run())
+    await informer.synced()
+    await client.create(CONFIG_MAPS, config_map("before"))
+    await heard(1)
+    await server.stop()
+    server = await _start(tmp_path, port)
+    await LoopbackClient(server.api).create(CONFIG_MAPS, config_map("after"))
+    await heard(2)
+    assert said == [("before", True), ("after", True)]
+    assert (await client.get(CONFIG_MAPS, "before", "default")).key == "default/before"
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    await client.close()
+    await server.stop()

@@ -1,7 +1,6 @@
-"""The transports that are held to the contract, one row each. A scenario is given a client and a real, empty server."""
+"""The transports that are held to the contract, one row each, and a real, empty server."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,6 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.loopback import LoopbackClient
 
-#: Nothing here takes a second; a scenario that hangs is a bug, not a reason to wait.
-LONGEST = 60.0
-
-Scenario = Callable[[Client, ApiServer], Awaitable[None]]
-Using = Callable[[Scenario], None]
 Connector = Callable[[ApiServer, Path], Client]
 
 PODS, NODES, CONFIG_MAPS = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["v1", "ConfigMap"]
@@ -46,18 +40,6 @@ async def running_server(data_dir: Path | None = None) -> AsyncIterator[ApiServe
         yield server
     finally:
         await server.stop()
-
-
-def play(scenario: Scenario, connect: Connector, directory: Path) -> None:
-    async def main() -> None:
-        async with asyncio.timeout(LONGEST), running_server() as server:
-            client = connect(server, directory)
-            try:
-                await scenario(client, server)
-            finally:
-                await client.close()
-
-    asyncio.run(main())
 
 
 def config_map(name: str, namespace: str = "default", **data: str) -> dict[str, Any]:

@@ -1,15 +1,13 @@
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from tests.contract.store.stores import STORES, Scenario, Using, play
+from tests.contract.store.stores import STORES, opened
+
+from moorage.store.protocol import Store
 
 
 @pytest.fixture(params=list(STORES))
-def using(request: pytest.FixtureRequest, tmp_path: Path) -> Using:
-    """Run a scenario with a fresh store of each kind."""
-    opener = STORES[request.param]
-
-    def run(scenario: Scenario) -> None:
-        play(scenario, opener, tmp_path / "data")
-
-    return run
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> AbstractAsyncContextManager[Store]:
+    """A fresh store of each kind."""
+    return opened(STORES[request.param], tmp_path / "data")

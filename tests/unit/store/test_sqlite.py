@@ -2,7 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,16 @@ from moorage.store.protocol import Change, Compacted, StoreFailed
 from moorage.store.sqlite import FILE_NAME, SqliteStore
 from moorage.store.state import Bounds
 
+pytestmark = pytest.mark.real_time
 
-def _with_store(path: Path, scenario: Callable[[SqliteStore], Awaitable[None]], bounds: Bounds | None = None) -> None:
-    async def main() -> None:
-        store = await SqliteStore.open(path, bounds=bounds)
-        try:
-            await scenario(store)
-        finally:
-            await store.close()
 
-    asyncio.run(main())
+@asynccontextmanager
+async def opened(path: Path, bounds: Bounds | None = None) -> AsyncIterator[SqliteStore]:
+    store = await SqliteStore.open(path, bounds=bounds)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 def _rows(path: Path) -> list[tuple[int, str]]:
@@ -32,18 +33,16 @@ def _rows(path: Path) -> list[tuple[int, str]]:
         connection.close()
 
 
-def test_values_and_history_survive_a_restart(tmp_path: Path) -> None:
+async def test_values_and_history_survive_a_restart(tmp_path: Path) -> None:
     seen: list[list[Change]] = []
-
-    async def write(store: SqliteStore) -> None:
+    async with opened(tmp_path) as store:
         pod = await store.create("/pods/default/a", b"1")
         await store.create("/nodes/a", b"1")
         pod = await store.update("/pods/default/a", b"2", pod.revision)
         await store.delete("/pods/default/a", pod.revision)
         await store.create("/pods/default/b", b"3")
         seen.append(await store.watch("/", 0).next())
-
-    async def read(store: SqliteStore) -> None:
+    async with opened(tmp_path) as store:
         seen.append(await store.watch("/", 0).next())
         assert store.revision == 6
         listing = await store.list("/")
@@ -52,38 +51,33 @@ def test_values_and_history_survive_a_restart(tmp_path: Path) -> None:
             ("/pods/default/b", b"3", 6),
         ]
         assert [stored.value for stored in (await store.list("/pods/", revision=4)).items] == [b"2"]
-
-    _with_store(tmp_path, write)
-    _with_store(tmp_path, read)
     assert seen[0] == seen[1]
 
 
-def test_revisions_go_on_even_if_nothing_is_left(tmp_path: Path) -> None:
-    async def churn(store: SqliteStore) -> None:
+async def test_revisions_go_on_even_if_nothing_is_left(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
         for _ in range(5):
             stored = await store.create("/pods/default/a", b"")
             await store.delete("/pods/default/a", stored.revision)
         await store.compact(store.revision)
-
-    async def look(store: SqliteStore) -> None:
+    assert _rows(tmp_path) == []
+    async with opened(tmp_path) as store:
         assert (store.revision, store.oldest) == (11, 11)
         assert (await store.create("/pods/default/a", b"")).revision == 12
         with pytest.raises(Compacted):
             store.watch("/pods/", 10)
 
-    _with_store(tmp_path, churn)
-    assert _rows(tmp_path) == []
-    _with_store(tmp_path, look)
 
-
-def test_what_is_compacted_is_removed_from_the_file_and_forgotten_for_good(tmp_path: Path) -> None:
-    async def churn(store: SqliteStore) -> None:
+async def test_what_is_compacted_is_removed_from_the_file_and_forgotten_for_good(tmp_path: Path) -> None:
+    async with opened(tmp_path, Bounds(changes=100)) as store:
         await store.create("/nodes/a", b"")
         lease = await store.create("/leases/a", b"")
         for _ in range(3_000):
             lease = await store.update("/leases/a", b"x" * 100, lease.revision)
-
-    async def look(store: SqliteStore) -> None:
+    rows = _rows(tmp_path)
+    assert rows[0] == (2, "/nodes/a")
+    assert len(rows) < 2_000  # rows go in pieces: some of the 3,000 may wait for the next one
+    async with opened(tmp_path) as store:
         store.watch("/nodes/", 1)
         with pytest.raises(Compacted):
             store.watch("/leases/", 1)
@@ -97,39 +91,30 @@ def test_what_is_compacted_is_removed_from_the_file_and_forgotten_for_good(tmp_p
             changes += await watch.next()
         assert [change.revision for change in changes] == list(range(store.oldest + 1, store.revision + 1))
 
-    _with_store(tmp_path, churn, Bounds(changes=100))
-    rows = _rows(tmp_path)
-    assert rows[0] == (2, "/nodes/a")
-    assert len(rows) < 2_000  # rows go in pieces: some of the 3,000 may wait for the next one
-    _with_store(tmp_path, look)
 
-
-def test_rows_that_a_removal_left_behind_are_removed_by_the_next_start(tmp_path: Path) -> None:
-    async def churn(store: SqliteStore) -> None:
+async def test_rows_that_a_removal_left_behind_are_removed_by_the_next_start(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
         lease = await store.create("/leases/a", b"")
         for _ in range(10):
             lease = await store.update("/leases/a", b"", lease.revision)
         await store.delete("/leases/a", lease.revision)
-
-    async def nothing(store: SqliteStore) -> None:
-        assert await store.count("/") == 0
-        assert store.revision == 13
-
-    _with_store(tmp_path, churn)
     connection = sqlite3.connect(tmp_path / FILE_NAME)
     connection.execute("INSERT INTO marks VALUES ('/leases/', 13)")
     connection.commit()
     connection.close()
     assert len(_rows(tmp_path)) == 12
-    _with_store(tmp_path, nothing)
+    async with opened(tmp_path) as store:
+        assert await store.count("/") == 0
+        assert store.revision == 13
     assert _rows(tmp_path) == []
-    _with_store(tmp_path, nothing)
+    async with opened(tmp_path) as store:
+        assert await store.count("/") == 0
+        assert store.revision == 13
 
 
-def test_neither_file_nor_write_ahead_log_grow_under_churn(tmp_path: Path) -> None:
+async def test_neither_file_nor_write_ahead_log_grow_under_churn(tmp_path: Path) -> None:
     sizes: list[tuple[int, int]] = []
-
-    async def churn(store: SqliteStore) -> None:
+    async with opened(tmp_path, Bounds(changes=50)) as store:
         value = b"x" * 50_000
         leases = [await store.create(f"/leases/{number}", value) for number in range(50)]
         for _ in range(6):
@@ -137,8 +122,6 @@ def test_neither_file_nor_write_ahead_log_grow_under_churn(tmp_path: Path) -> No
                 leases = await asyncio.gather(*(store.update(one.key, value, one.revision) for one in leases))
             wal = tmp_path / f"{FILE_NAME}-wal"
             sizes.append(((tmp_path / FILE_NAME).stat().st_size, wal.stat().st_size))
-
-    _with_store(tmp_path, churn, Bounds(changes=50))
     assert max(wal for _, wal in sizes) < 4 * CHECKPOINT_BYTES
     # 6 rounds write 25 MB each.
     assert max(file for file, _ in sizes) < 100_000_000
@@ -146,34 +129,25 @@ def test_neither_file_nor_write_ahead_log_grow_under_churn(tmp_path: Path) -> No
     assert not (tmp_path / f"{FILE_NAME}-wal").exists()
 
 
-def test_more_at_once_than_fit_into_one_transaction(tmp_path: Path) -> None:
-    async def crowd(store: SqliteStore) -> None:
+async def test_more_at_once_than_fit_into_one_transaction(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
         await asyncio.gather(*(store.create(f"/pods/{number}", b"") for number in range(10_000)))
-
-    async def look(store: SqliteStore) -> None:
+    async with opened(tmp_path) as store:
         assert await store.count("/pods/") == 10_000
         assert store.revision == 10_001
 
-    _with_store(tmp_path, crowd)
-    _with_store(tmp_path, look)
 
-
-def test_a_key_that_cannot_be_written_fails_and_the_store_goes_on(tmp_path: Path) -> None:
-    async def scenario(store: SqliteStore) -> None:
+async def test_a_key_that_cannot_be_written_fails_and_the_store_goes_on(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
         with pytest.raises(StoreFailed, match="surrogates"):
             await store.create("/pods/\ud800", b"")
         assert (await store.create("/pods/a", b"")).revision == 2
 
-    _with_store(tmp_path, scenario)
 
-
-def test_a_store_that_nobody_closes_does_not_keep_the_process(tmp_path: Path) -> None:
-    async def main() -> None:
-        store = await SqliteStore.open(tmp_path)
-        await store.create("/pods/a", b"")
-        # The loop ends with a write on its way: the writer finds nobody to tell, and that is all.
-        writing = asyncio.ensure_future(store.create("/pods/b", b""))
-        await asyncio.sleep(0)
-        writing.cancel()
-
-    asyncio.run(main())
+async def test_a_store_that_nobody_closes_does_not_keep_the_process(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    await store.create("/pods/a", b"")
+    # The loop ends with a write on its way: the writer finds nobody to tell, and that is all.
+    writing = asyncio.ensure_future(store.create("/pods/b", b""))
+    await asyncio.sleep(0)
+    writing.cancel()

@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import uvloop
 from tests.unit.client.small_server import Answering, Asked, Reply, SmallServer, small_server
 
 import moorage.client.http.pool
@@ -16,9 +16,9 @@ from moorage.client.protocol import EventType, PatchType, Unreachable, WatchEven
 from moorage.model.api_error import ApiError, expired, too_many_requests
 from moorage.model.kinds import KINDS
 
-PODS, NODES, DEPLOYMENTS = KINDS[("v1", "Pod")], KINDS[("v1", "Node")], KINDS[("apps/v1", "Deployment")]
+pytestmark = pytest.mark.real_time
 
-Story = Callable[[HttpClient, SmallServer], Awaitable[None]]
+PODS, NODES, DEPLOYMENTS = KINDS[("v1", "Pod")], KINDS[("v1", "Node")], KINDS[("apps/v1", "Deployment")]
 
 
 def _pod(name: str, revision: int, **rest: Any) -> dict[str, Any]:
@@ -26,20 +26,14 @@ def _pod(name: str, revision: int, **rest: Any) -> dict[str, Any]:
     return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, **rest}
 
 
-def _tell(
-    answering: Answering, story: Story, loops: tuple[Any, ...] = (asyncio.new_event_loop,), **options: Any
-) -> None:
-    async def main() -> None:
-        async with small_server(answering) as (server, access):
-            client = HttpClient(access, "test", **options)
-            try:
-                await story(client, server)
-            finally:
-                await client.close()
-
-    for loop in loops:
-        with asyncio.Runner(loop_factory=loop) as runner:
-            runner.run(main())
+@asynccontextmanager
+async def telling(answering: Answering, **options: Any) -> AsyncIterator[tuple[HttpClient, SmallServer]]:
+    async with small_server(answering) as (server, access):
+        client = HttpClient(access, "test", **options)
+        try:
+            yield client, server
+        finally:
+            await client.close()
 
 
 def _always(status: int, body: Any, headers: str = "") -> Answering:
@@ -49,8 +43,9 @@ def _always(status: int, body: Any, headers: str = "") -> Answering:
     return answering
 
 
-def test_what_is_sent_for_each_verb() -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+async def test_what_is_sent_for_each_verb(loop: str) -> None:
+    async with telling(_always(200, _pod("a", 7))) as (client, server):
         found = await client.get(PODS, "a b", "default")
         assert (found.key, found.revision, found.uid, found.raw) == ("default/a", 7, "uid-a", _pod("a", 7))
         await client.get(NODES, "n1")
@@ -96,107 +91,89 @@ def test_what_is_sent_for_each_verb() -> None:
         assert server.asked[11].json["deleteOptions"] == {"preconditions": {"uid": "u"}}
         assert server.connections == 1
 
-    _tell(_always(200, _pod("a", 7)), story, (asyncio.new_event_loop, uvloop.new_event_loop))
-
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "..%2fx"])
-def test_a_name_never_leads_elsewhere(name: str) -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+async def test_a_name_never_leads_elsewhere(name: str) -> None:
+    async with telling(_always(200, {})) as (client, server):
         with pytest.raises(ApiError) as refusal:
             await client.get(PODS, name, "default")
         assert refusal.value.reason == "BadRequest"
         assert server.asked == []
 
-    _tell(_always(200, {}), story)
 
-
-def test_a_refusal_says_what_the_server_said() -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+async def test_a_refusal_says_what_the_server_said() -> None:
+    async with telling(_always(410, expired("too old").status)) as (client, _server):
         with pytest.raises(ApiError) as refusal:
             await client.get(PODS, "a", "default")
         assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (410, "Expired", "too old")
 
-    _tell(_always(410, expired("too old").status), story)
-
 
 @pytest.mark.parametrize(("status", "reason"), [(404, "NotFound"), (502, "Unknown"), (401, "Unauthorized")])
-def test_a_refusal_in_other_words_is_passed_on(status: int, reason: str) -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+async def test_a_refusal_in_other_words_is_passed_on(status: int, reason: str) -> None:
+    async with telling(_always(status, b"<html><style>p {}</style>\n<p>Sorry,</p>\nno pods.</html>")) as (
+        client,
+        _server,
+    ):
         with pytest.raises(ApiError) as refusal:
             await client.get(PODS, "a", "default")
         assert (refusal.value.code, refusal.value.reason) == (status, reason)
         assert refusal.value.message == "Sorry, no pods."
 
-    _tell(_always(status, b"<html><style>p {}</style>\n<p>Sorry,</p>\nno pods.</html>"), story)
-
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b'{"metadata":[]}', b'{"metadata":{"resourceVersion":"x"}}'])
-def test_an_answer_that_is_no_object_is_an_error_not_a_crash(body: bytes) -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+async def test_an_answer_that_is_no_object_is_an_error_not_a_crash(body: bytes) -> None:
+    async with telling(_always(200, body)) as (client, _server):
         with pytest.raises(Unreachable):
             await client.get(PODS, "a", "default")
 
-    _tell(_always(200, body), story)
 
-
-def test_what_does_not_speak_http_is_unreachable() -> None:
+async def test_what_does_not_speak_http_is_unreachable() -> None:
     async def gibberish(asked: Asked, reply: Reply) -> None:
         reply.raw(b"SSH-2.0-OpenSSH\r\n\r\n")
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(gibberish) as (client, _server):
         with pytest.raises(Unreachable, match="does not speak HTTP"):
             await client.get(PODS, "a", "default")
 
-    _tell(gibberish, story)
+
+async def test_a_port_that_nobody_listens_on_is_unreachable() -> None:
+    async with small_server(_always(200, {})) as (_, access):
+        pass
+    client = HttpClient(access)
+    with pytest.raises(Unreachable, match=r"^http://127\.0\.0\.1:\d+: Connection refused$"):
+        await client.get(PODS, "a", "default")
+    await client.close()
+    with pytest.raises(Unreachable, match="closed"):
+        await client.get(PODS, "a", "default")
 
 
-def test_a_port_that_nobody_listens_on_is_unreachable() -> None:
-    async def main() -> None:
-        async with small_server(_always(200, {})) as (_, access):
-            pass
-        client = HttpClient(access)
-        with pytest.raises(Unreachable, match=r"^http://127\.0\.0\.1:\d+: Connection refused$"):
-            await client.get(PODS, "a", "default")
-        await client.close()
-        with pytest.raises(Unreachable, match="closed"):
-            await client.get(PODS, "a", "default")
-
-    asyncio.run(main())
-
-
-def test_an_answer_beyond_the_limit_is_cut_off() -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+async def test_an_answer_beyond_the_limit_is_cut_off() -> None:
+    async with telling(_always(200, b" " * 2000), max_answer_bytes=1000) as (client, _server):
         with pytest.raises(Unreachable, match="more than 1000 bytes"):
             await client.get(PODS, "a", "default")
 
-    _tell(_always(200, b" " * 2000), story, max_answer_bytes=1000)
 
-
-def test_a_server_that_does_not_answer_is_given_up() -> None:
+async def test_a_server_that_does_not_answer_is_given_up() -> None:
     async def silence(asked: Asked, reply: Reply) -> None:
         return
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(silence, request_seconds=0.05) as (client, _server):
         with pytest.raises(Unreachable, match=r"no answer within 0\.05 seconds"):
             await client.get(PODS, "a", "default")
 
-    _tell(silence, story, request_seconds=0.05)
 
-
-def test_an_answer_that_ends_with_its_connection_is_whole() -> None:
+async def test_an_answer_that_ends_with_its_connection_is_whole() -> None:
     async def old(asked: Asked, reply: Reply) -> None:
         reply.raw(b"HTTP/1.0 200 OK\r\n\r\n" + json.dumps(_pod("a", 7)).encode())
         reply._writer.close()
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(old) as (client, server):
         assert (await client.get(PODS, "a", "default")).revision == 7
         assert (await client.get(PODS, "a", "default")).revision == 7
         assert server.connections == 2
 
-    _tell(old, story)
 
-
-def test_a_read_is_repeated_when_a_kept_connection_turns_out_closed_and_a_write_is_not() -> None:
+async def test_a_read_is_repeated_when_a_kept_connection_turns_out_closed_and_a_write_is_not() -> None:
     hang_up = False
 
     async def answering(asked: Asked, reply: Reply) -> None:
@@ -207,8 +184,7 @@ def test_a_read_is_repeated_when_a_kept_connection_turns_out_closed_and_a_write_
         else:
             reply.say(200, _pod("a", 7))
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
-        nonlocal hang_up
+    async with telling(answering) as (client, server):
         await client.get(PODS, "a", "default")
         hang_up = True
         await client.get(PODS, "a", "default")
@@ -218,11 +194,9 @@ def test_a_read_is_repeated_when_a_kept_connection_turns_out_closed_and_a_write_
             await client.create(PODS, _pod("a", 0))
         assert len(server.asked) == 4
 
-    _tell(answering, story)
 
-
-def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with telling(_always(200, _pod("a", 7))) as (client, server):
         await client.get(PODS, "a", "default")
         await client.get(PODS, "a", "default")
         assert server.connections == 1
@@ -230,28 +204,27 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pyte
         await client.get(PODS, "a", "default")
         assert server.connections == 2
 
-    _tell(_always(200, _pod("a", 7)), story)
 
-
-def test_a_server_that_hangs_up_on_every_new_connection_is_not_asked_for_ever() -> None:
+async def test_a_server_that_hangs_up_on_every_new_connection_is_not_asked_for_ever() -> None:
     async def hang_up(asked: Asked, reply: Reply) -> None:
         reply.hang_up()
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(hang_up) as (client, server):
         with pytest.raises(Unreachable):
             await client.get(PODS, "a", "default")
         assert len(server.asked) == 1
 
-    _tell(hang_up, story)
 
-
-def test_come_back_later_is_obeyed_but_not_for_ever() -> None:
+async def test_come_back_later_is_obeyed_but_not_for_ever() -> None:
     waited: list[float] = []
 
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(_always(429, too_many_requests("busy").status, "Retry-After: 3\r\n"), sleep=sleep) as (
+        client,
+        server,
+    ):
         with pytest.raises(ApiError) as refusal:
             await client.create(PODS, _pod("a", 0))
         assert refusal.value.headers == (("Retry-After", "3"),)
@@ -261,17 +234,15 @@ def test_come_back_later_is_obeyed_but_not_for_ever() -> None:
             await client.evict("default", "a")
         assert len(server.asked) == 12
 
-    _tell(_always(429, too_many_requests("busy").status, "Retry-After: 3\r\n"), story, sleep=sleep)
 
-
-def test_a_list_takes_as_many_pages_as_there_are() -> None:
+async def test_a_list_takes_as_many_pages_as_there_are() -> None:
     async def pages(asked: Asked, reply: Reply) -> None:
         number = int(asked.target.partition("continue=page-")[2] or 0)
         items = [{"metadata": {"name": f"p{number}-{index}", "resourceVersion": "5"}} for index in range(2)]
         metadata = {"resourceVersion": "9", "continue": f"page-{number + 1}" if number < 2 else ""}
         reply.say(200, {"kind": "PodList", "metadata": metadata, "items": items})
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(pages) as (client, server):
         items, revision = await client.list_all(PODS, labels="a=b", fields="x!=y")
         assert [item.key for item in items] == ["p0-0", "p0-1", "p1-0", "p1-1", "p2-0", "p2-1"]
         assert revision == 9
@@ -279,10 +250,8 @@ def test_a_list_takes_as_many_pages_as_there_are() -> None:
         assert items[0].raw["apiVersion"] == "v1"
         assert "labelSelector=a%3Db&fieldSelector=x%21%3Dy&limit=500" in server.asked[0].target
 
-    _tell(pages, story)
 
-
-def test_a_list_whose_pages_are_forgotten_is_taken_at_once() -> None:
+async def test_a_list_whose_pages_are_forgotten_is_taken_at_once() -> None:
     async def pages(asked: Asked, reply: Reply) -> None:
         if "continue" in asked.target:
             reply.say(410, expired("The provided continue parameter is too old").status)
@@ -293,18 +262,17 @@ def test_a_list_whose_pages_are_forgotten_is_taken_at_once() -> None:
             items = [{"metadata": {"name": name}} for name in names]
             reply.say(200, {"metadata": metadata, "items": items})
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(pages) as (client, _server):
         items, revision = await client.list_all(PODS)
         assert ([item.name for item in items], revision) == (["a", "b"], 12)
-
-    _tell(pages, story)
 
 
 def _event(kind: str, name: str, revision: int) -> bytes:
     return json.dumps({"type": kind, "object": _pod(name, revision)}).encode() + b"\n"
 
 
-def test_a_watch_gives_events_in_batches_however_they_are_cut() -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+async def test_a_watch_gives_events_in_batches_however_they_are_cut(loop: str) -> None:
     bookmark = b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"40"}}}\n'
     told = _event("ADDED", "a", 5) + _event("MODIFIED", "a", 6) + _event("DELETED", "ü", 7) + bookmark
 
@@ -315,7 +283,7 @@ def test_a_watch_gives_events_in_batches_however_they_are_cut() -> None:
             await asyncio.sleep(0)
         reply.raw(b"0\r\n\r\n")
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(answering, random=lambda: 0.5) as (client, server):
         events: list[WatchEvent] = []
         async for batch in client.watch(PODS, 4, "default", labels="a"):
             events += batch
@@ -332,64 +300,56 @@ def test_a_watch_gives_events_in_batches_however_they_are_cut() -> None:
             "&timeoutSeconds=450&labelSelector=a"
         )
 
-    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop), random=lambda: 0.5)
 
-
-def test_an_error_in_a_watch_comes_after_what_was_said_before() -> None:
+async def test_an_error_in_a_watch_comes_after_what_was_said_before() -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.begin_chunks()
         error = json.dumps({"type": "ERROR", "object": expired("too old").status}).encode() + b"\n"
         reply.chunk(_event("ADDED", "a", 5) + error)
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(answering) as (client, _server):
         watch = client.watch(PODS, 4)
         assert [event.object.revision for event in await anext(watch)] == [5]
         with pytest.raises(ApiError) as refusal:
             await anext(watch)
         assert refusal.value.code == 410
 
-    _tell(answering, story)
 
-
-def test_a_watch_that_is_refused_raises() -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+async def test_a_watch_that_is_refused_raises() -> None:
+    async with telling(_always(410, expired("too old").status)) as (client, _server):
         with pytest.raises(ApiError) as refusal:
             await anext(client.watch(PODS, 4))
         assert refusal.value.code == 410
 
-    _tell(_always(410, expired("too old").status), story)
 
-
-def test_a_watch_that_breaks_off_is_unreachable_after_what_was_whole() -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+async def test_a_watch_that_breaks_off_is_unreachable_after_what_was_whole(loop: str) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.begin_chunks()
         reply.chunk(_event("ADDED", "a", 5) + b'{"type":"ADD')
         await reply._writer.drain()
         reply._writer.close()
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(answering) as (client, _server):
         watch = client.watch(PODS, 4)
         assert len(await anext(watch)) == 1
         with pytest.raises(Unreachable):
             await anext(watch)
 
-    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop))
-
 
 @pytest.mark.parametrize("line", [b"{}\n", b"nonsense\n", b'{"type":"NEWS","object":{}}\n', b"\xff\n"])
-def test_a_watch_that_says_nonsense_is_unreachable(line: bytes) -> None:
+async def test_a_watch_that_says_nonsense_is_unreachable(line: bytes) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.begin_chunks()
         reply.chunk(line)
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(answering) as (client, _server):
         with pytest.raises(Unreachable):
             await anext(client.watch(PODS, 4))
 
-    _tell(answering, story)
 
-
-def test_a_reader_that_is_slow_holds_the_server_up_and_loses_nothing() -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+async def test_a_reader_that_is_slow_holds_the_server_up_and_loses_nothing(loop: str) -> None:
     padding = "x" * 100_000
     count = 200
 
@@ -399,31 +359,29 @@ def test_a_reader_that_is_slow_holds_the_server_up_and_loses_nothing() -> None:
             reply.chunk(json.dumps({"type": "ADDED", "object": _pod("a", 5 + index, padding=padding)}).encode() + b"\n")
         reply.raw(b"0\r\n\r\n")
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(answering) as (client, _server):
         revisions: list[int] = []
         async for batch in client.watch(PODS, 4):
             revisions += [event.object.revision for event in batch]
             await asyncio.sleep(0.001)
         assert revisions == list(range(5, 5 + count))
 
-    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop))
 
-
-def test_many_at_once_share_the_connections_there_may_be() -> None:
-    async def story(client: HttpClient, server: SmallServer) -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+async def test_many_at_once_share_the_connections_there_may_be(loop: str) -> None:
+    async with telling(_always(200, _pod("a", 7)), most_connections=4) as (client, server):
         found = await asyncio.gather(*(client.get(PODS, "a", "default") for _ in range(100)))
         assert len(found) == 100
         assert server.connections == 4
 
-    _tell(_always(200, _pod("a", 7)), story, (asyncio.new_event_loop, uvloop.new_event_loop), most_connections=4)
 
-
-def test_whoever_gives_up_waiting_takes_no_connection_with_them() -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+async def test_whoever_gives_up_waiting_takes_no_connection_with_them(loop: str) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         if "slow" not in asked.target:
             reply.say(200, _pod("a", 7))
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(answering, most_connections=2) as (client, _server):
         for _ in range(3):
             slow = [asyncio.create_task(client.get(PODS, "slow", "default")) for _ in range(5)]
             await asyncio.sleep(0.01)
@@ -433,19 +391,16 @@ def test_whoever_gives_up_waiting_takes_no_connection_with_them() -> None:
         found = await asyncio.gather(*(client.get(PODS, "a", "default") for _ in range(10)))
         assert len(found) == 10
 
-    _tell(answering, story, (asyncio.new_event_loop, uvloop.new_event_loop), most_connections=2)
 
-
-def test_closing_ends_what_is_under_way() -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+async def test_closing_ends_what_is_under_way(loop: str) -> None:
     async def silence(asked: Asked, reply: Reply) -> None:
         return
 
-    async def story(client: HttpClient, server: SmallServer) -> None:
+    async with telling(silence, most_connections=2) as (client, server):
         waiting = [asyncio.create_task(client.get(PODS, "a", "default")) for _ in range(3)]
         while len(server.asked) < 2:
             await asyncio.sleep(0.001)
         await client.close()
         ends = await asyncio.gather(*waiting, return_exceptions=True)
         assert all(isinstance(end, Unreachable) for end in ends)
-
-    _tell(silence, story, (asyncio.new_event_loop, uvloop.new_event_loop), most_connections=2)

@@ -17,24 +17,28 @@ from moorage.serve.http.messages import Handler, Request, Response
 from moorage.serve.http.receiving import Gate
 from moorage.serve.http.server import Server
 
-_PATIENCE = 20.0  # seconds: for a test that fails instead of hanging
-
-
 _opened: list["Client"] = []
 
 
+@asynccontextmanager
+async def closing_clients() -> AsyncIterator[None]:
+    """At the end, clients that are still connected vanish."""
+    try:
+        yield
+    finally:
+        while _opened:
+            _opened.pop().vanish()
+        await asyncio.sleep(0)
+
+
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test on the event loop that the product uses."""
+    """Run one example of a law on the event loop that the product uses."""
 
-    async def bounded() -> None:
-        try:
-            await asyncio.wait_for(main(), _PATIENCE)
-        finally:
-            while _opened:
-                _opened.pop().vanish()
-            await asyncio.sleep(0)
+    async def whole() -> None:
+        async with closing_clients():
+            await main()
 
-    uvloop.run(bounded())
+    uvloop.run(whole())
 
 
 async def echo(request: Request) -> Response:

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from tests.log_text import log_text
-from tests.unit.serve.http.serving import connect, echo, run, serving
+from tests.unit.serve.http.serving import connect, echo, serving
 
 from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN, Authenticator
 from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
+
+pytestmark = pytest.mark.real_time(loop="uvloop")
 
 
 @pytest.fixture(scope="module")
@@ -31,111 +33,95 @@ def client_context(credentials: Credentials, directory: Path | None = None) -> s
     return context
 
 
-def test_a_client_certificate_says_who_asks(credentials: Credentials, tmp_path: Path) -> None:
+async def test_a_client_certificate_says_who_asks(credentials: Credentials, tmp_path: Path) -> None:
     authenticator = Authenticator({credentials.token: ADMIN})
 
     async def handler(request: Request) -> Response:
         return Response(200, authenticator.authenticate(request).name.encode())
 
-    async def main() -> None:
-        async with serving(handler, context=credentials.server_context()) as server:
-            known = await connect(server, client_context(credentials, tmp_path))
-            known.send("GET /api")
-            assert (await known.answer()).body == b"kubernetes-admin"
-            stranger = await connect(server, client_context(credentials))
-            stranger.send("GET /api")
-            assert (await stranger.answer()).reason == "Unauthorized"
-            stranger.send("GET /api", f"Authorization: Bearer {credentials.token}")
-            assert (await stranger.answer()).body == b"kubernetes-admin"
-            stranger.send("GET /livez")
-            assert (await stranger.answer()).body == b"system:anonymous"
-
-    run(main)
+    async with serving(handler, context=credentials.server_context()) as server:
+        known = await connect(server, client_context(credentials, tmp_path))
+        known.send("GET /api")
+        assert (await known.answer()).body == b"kubernetes-admin"
+        stranger = await connect(server, client_context(credentials))
+        stranger.send("GET /api")
+        assert (await stranger.answer()).reason == "Unauthorized"
+        stranger.send("GET /api", f"Authorization: Bearer {credentials.token}")
+        assert (await stranger.answer()).body == b"kubernetes-admin"
+        stranger.send("GET /livez")
+        assert (await stranger.answer()).body == b"system:anonymous"
 
 
-def test_a_certificate_of_another_authority_is_refused_by_tls(credentials: Credentials, tmp_path: Path) -> None:
+async def test_a_certificate_of_another_authority_is_refused_by_tls(credentials: Credentials, tmp_path: Path) -> None:
     other = open_credentials(None, server_names("127.0.0.1"), datetime.datetime.now(datetime.UTC))
+    async with serving(context=credentials.server_context()) as server:
+        context = client_context(credentials)
+        chain = tmp_path / "other.pem"
+        chain.write_bytes(other.admin.certificate + other.admin.key)
+        context.load_cert_chain(chain)
 
-    async def main() -> None:
-        async with serving(context=credentials.server_context()) as server:
-            context = client_context(credentials)
-            chain = tmp_path / "other.pem"
-            chain.write_bytes(other.admin.certificate + other.admin.key)
-            context.load_cert_chain(chain)
+        async def ask() -> None:
+            client = await connect(server, context)
+            client.send("GET /")
+            await client.answer()
 
-            async def ask() -> None:
-                client = await connect(server, context)
-                client.send("GET /")
-                await client.answer()
-
-            with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
-                await ask()
-            with pytest.raises(ssl.SSLCertVerificationError):
-                await connect(server, client_context(other))
-
-    run(main)
+        with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+            await ask()
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await connect(server, client_context(other))
 
 
-def test_large_answers_and_streams_of_bodies_pass_through_tls(credentials: Credentials) -> None:
+async def test_large_answers_and_streams_of_bodies_pass_through_tls(credentials: Credentials) -> None:
     body = b"x" * 10_000_000
 
     async def handler(request: Request) -> Response:
         return Response(200, body)
 
-    async def main() -> None:
-        async with serving(handler, context=credentials.server_context()) as server:
-            client = await connect(server, client_context(credentials))
-            client.send("POST /", "Content-Length: 3000000", body=b"y" * 3_000_000)
-            assert (await client.answer()).body == body
-
-    run(main)
+    async with serving(handler, context=credentials.server_context()) as server:
+        client = await connect(server, client_context(credentials))
+        client.send("POST /", "Content-Length: 3000000", body=b"y" * 3_000_000)
+        assert (await client.answer()).body == body
 
 
-def test_stop_lets_requests_finish_and_takes_no_more() -> None:
-    async def main() -> None:
-        reached, let_go = asyncio.Event(), asyncio.Event()
+async def test_stop_lets_requests_finish_and_takes_no_more() -> None:
+    reached, let_go = asyncio.Event(), asyncio.Event()
 
-        async def handler(request: Request) -> Response:
-            reached.set()
-            await let_go.wait()
-            return await echo(request)
+    async def handler(request: Request) -> Response:
+        reached.set()
+        await let_go.wait()
+        return await echo(request)
 
-        async with serving(handler) as server:
-            busy, idle = await connect(server), await connect(server)
-            busy.send("GET /a")
-            busy.send("GET /b")
-            await reached.wait()
-            stopping = asyncio.ensure_future(server.stop(5.0))
-            assert await idle.is_closed()
-            with pytest.raises(OSError, match=r"refused|Connect call failed"):
-                await connect(server)
-            let_go.set()
-            first, second = await busy.answer(), await busy.answer()
-            assert ("connection" in first.headers, second.headers["connection"]) == (False, "close")
-            await stopping
-
-    run(main)
-
-
-def test_stop_does_not_wait_longer_than_it_was_told(caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        reached = asyncio.Event()
-
-        async def handler(request: Request) -> Response:
-            reached.set()
-            await asyncio.Event().wait()
-            return Response(200)
-
-        server = Server(handler)
-        await server.start("127.0.0.1", 0, None)
-        client = await connect(server)
-        client.send("GET /")
+    async with serving(handler) as server:
+        busy, idle = await connect(server), await connect(server)
+        busy.send("GET /a")
+        busy.send("GET /b")
         await reached.wait()
-        await server.stop(0.01)
-        assert await client.is_closed()
-        await server.stop(0.01)
+        stopping = asyncio.ensure_future(server.stop(5.0))
+        assert await idle.is_closed()
+        with pytest.raises(OSError, match=r"refused|Connect call failed"):
+            await connect(server)
+        let_go.set()
+        first, second = await busy.answer(), await busy.answer()
+        assert ("connection" in first.headers, second.headers["connection"]) == (False, "close")
+        await stopping
 
-    run(main)
+
+async def test_stop_does_not_wait_longer_than_it_was_told(caplog: pytest.LogCaptureFixture) -> None:
+    reached = asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        reached.set()
+        await asyncio.Event().wait()
+        return Response(200)
+
+    server = Server(handler)
+    await server.start("127.0.0.1", 0, None)
+    client = await connect(server)
+    client.send("GET /")
+    await reached.wait()
+    await server.stop(0.01)
+    assert await client.is_closed()
+    await server.stop(0.01)
     assert "connections=1" in log_text(caplog)
 
 
@@ -146,10 +132,7 @@ def test_a_process_that_may_open_few_files_takes_fewer_connections() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_a_port_in_use_is_an_os_error() -> None:
-    async def main() -> None:
-        async with serving() as server:
-            with pytest.raises(OSError, match=r"^\[Errno \d+\] Address already in use$"):
-                await Server(echo).start("127.0.0.1", server.port, None)
-
-    run(main)
+async def test_a_port_in_use_is_an_os_error() -> None:
+    async with serving() as server:
+        with pytest.raises(OSError, match=r"^\[Errno \d+\] Address already in use$"):
+            await Server(echo).start("127.0.0.1", server.port, None)
