@@ -266,8 +266,10 @@ async def test_a_client_that_closes_its_half_still_gets_its_answer() -> None:
         assert await client.is_closed()
 
 
-def test_a_connection_leaves_nothing_for_the_garbage_collector() -> None:
-    async def main() -> None:
+async def test_a_connection_leaves_nothing_for_the_garbage_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
         async with serving() as server:
             client = await connect(server)
             client.send("POST /a", "Content-Length: 2", body=b"ok")
@@ -278,11 +280,6 @@ def test_a_connection_leaves_nothing_for_the_garbage_collector() -> None:
                 await asyncio.sleep(0.001)
             await asyncio.sleep(0)
             assert left() is None
-
-    gc.collect()
-    gc.disable()
-    try:
-        run(main)
     finally:
         gc.enable()
 
