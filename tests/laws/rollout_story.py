@@ -22,11 +22,11 @@ from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.protocol import Object
-from moorage.control.deployment.bounds import Bounds, bounds_of
 from moorage.control.deployment.controller import DEPLOYMENT, DeploymentController
+from moorage.control.deployment.rollout import Bounds, bounds_of
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD, available_in, is_active
-from moorage.control.replica_set.controller import ReplicaSetController
+from moorage.control.replica_set import ReplicaSetController
 from moorage.model.api_error import ApiError
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod

@@ -21,7 +21,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Answers, Plan, Question
 from moorage.control.framework.world import World
 from moorage.control.garbage.controller import GarbageCollector, States
-from moorage.control.garbage.owners import OwnerState
+from moorage.control.garbage.graph import OwnerState
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 

@@ -15,12 +15,12 @@ from tests.laws.rollout_story import STORIES, Story, play, real_controllers
 from moorage.client.protocol import Object
 from moorage.control.deployment import controller as deployment_controller
 from moorage.control.deployment.controller import DeploymentController
-from moorage.control.deployment.family import Family
+from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Action
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
-from moorage.control.replica_set.controller import ReplicaSetController
+from moorage.control.replica_set import ReplicaSetController
 from moorage.model.kinds import Kind
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))

@@ -28,7 +28,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("node-lifecycle-controller", "node_lifecycle.controller", "NodeLifecycleController"),
     Row("pod-garbage-collector-controller", "pod_garbage", "PodGarbageController"),
     Row("taint-eviction-controller", "taint_eviction.controller", "TaintEvictionController"),
-    Row("replicaset-controller", "replica_set.controller", "ReplicaSetController"),
+    Row("replicaset-controller", "replica_set", "ReplicaSetController"),
     Row("deployment-controller", "deployment.controller", "DeploymentController"),
     Row("daemonset-controller", "daemon_set.controller", "DaemonSetController"),
     Row("statefulset-controller", "stateful_set.controller", "StatefulSetController"),
@@ -39,9 +39,9 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("ephemeral-volume-controller", "volumes.ephemeral", "EphemeralVolumes"),
     Row("persistentvolumeclaim-protection-controller", "volumes.protection", "ClaimProtection"),
     Row("persistentvolume-protection-controller", "volumes.protection", "VolumeProtection"),
-    Row("namespace-controller", "namespace.controller", "NamespaceController"),
+    Row("namespace-controller", "namespace", "NamespaceController"),
     Row("garbage-collector-controller", "garbage.controller", "GarbageCollector"),
-    Row("disruption-controller", "disruption.controller", "DisruptionController"),
+    Row("disruption-controller", "disruption", "DisruptionController"),
     Row("serviceaccount-controller", "service_accounts", "ServiceAccountController"),
 )
 

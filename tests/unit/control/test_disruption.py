@@ -7,7 +7,7 @@ from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.client.protocol import Object
-from moorage.control.disruption.controller import BUDGET, DisruptionController
+from moorage.control.disruption import BUDGET, DisruptionController
 from moorage.control.framework.pods_of import POD
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind

@@ -7,7 +7,7 @@ from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.client.protocol import PatchType
-from moorage.control.namespace.controller import NAMESPACE, NamespaceController
+from moorage.control.namespace import NAMESPACE, NamespaceController
 from moorage.model.kinds import KINDS
 
 POD, MAP, EVENT = KINDS["v1", "Pod"], KINDS["v1", "ConfigMap"], KINDS["v1", "Event"]

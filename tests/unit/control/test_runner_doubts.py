@@ -12,7 +12,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Client, NotSent, Object, Unreachable, WatchEvent
 from moorage.control.framework.work_queue import FIRST_DELAY, WorkQueue
-from moorage.control.replica_set.controller import REPLICA_SET
+from moorage.control.replica_set import REPLICA_SET
 from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]

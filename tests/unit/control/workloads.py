@@ -9,7 +9,7 @@ from moorage.client.protocol import Object
 from moorage.control.deployment.controller import DEPLOYMENT, DeploymentController
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD
-from moorage.control.replica_set.controller import REPLICA_SET, ReplicaSetController
+from moorage.control.replica_set import REPLICA_SET, ReplicaSetController
 
 __all__ = ["DEPLOYMENT", "POD", "REPLICA_SET"]
 

@@ -10,20 +10,22 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.daemon_set.backoff import FailedPods
-from moorage.control.daemon_set.daemon_pod import REVISION_HASH, DaemonPod
-from moorage.control.daemon_set.eligibility import Eligibility
-from moorage.control.daemon_set.new_pods import daemon_pods, template_generation
-from moorage.control.daemon_set.on_node import Wishes
 from moorage.control.daemon_set.rolling import limits_of, next_step, surges
-from moorage.control.daemon_set.status import daemon_set_status
-from moorage.control.daemon_set.tracker import Tracker
-from moorage.control.deployment.bounds import ROLLING_UPDATE
-from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Report
+from moorage.control.daemon_set.tracker import (
+    REVISION_HASH,
+    TEMPLATE_GENERATION_LABEL,
+    Counts,
+    DaemonPod,
+    Tracker,
+    Wishes,
+)
+from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
+from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, pod_from_template
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     History,
@@ -33,11 +35,119 @@ from moorage.control.framework.revisions import (
     is_collision,
     surplus_history,
 )
+from moorage.control.framework.toleration_reader import TolerationReader
+from moorage.control.framework.workloads import ROLLING_UPDATE, namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World, controller_of
-from moorage.control.replica_set.controller import namespace_is_terminating
-from moorage.control.replica_set.status import update_of_status
+from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity
 from moorage.model.api_error import ApiError
+from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.node import Node
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.workload import DaemonSet
+from moorage.telemetry.metrics import Metrics
+
+FIRST_SECONDS, MAX_SECONDS = 1.0, 900.0
+_TIDY_EVERY = 512
+
+
+class FailedPods:
+    """See the module. One for each DaemonSet; it is forgotten when a new generation is observed."""
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+        self._last: dict[str, tuple[float, float]] = {}
+
+    def waits(self, node: str, now: float) -> float:
+        """For how long still; 0 if there is no need."""
+        delay, since = self._last.get(node, (0.0, now))
+        return max(0.0, since + delay - now)
+
+    def failed(self, node: str, now: float) -> None:
+        """One more was replaced. Nodes whose pods have been well for long are forgotten now and then."""
+        if len(self._last) % _TIDY_EVERY == _TIDY_EVERY - 1:
+            long_ago = now - 2 * MAX_SECONDS
+            self._last = {name: (delay, since) for name, (delay, since) in self._last.items() if since > long_ago}
+        delay, since = self._last.get(node, (0.0, now))
+        is_first = not delay or now - since > 2 * MAX_SECONDS
+        self._last[node] = (FIRST_SECONDS if is_first else min(delay * 2, MAX_SECONDS), now)
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+
+class Eligibility:
+    """See the module."""
+
+    def __init__(self, gates: GateSet, metrics: Metrics) -> None:
+        name = "daemonset-controller"
+        self._reader = TolerationReader(gates, metrics, name, "daemonset_controller", "DaemonSet")
+
+    @property
+    def evaluation_errors(self) -> int:
+        return self._reader.evaluation_errors
+
+    def compile(self, spec: PodSpec) -> DaemonTemplate:
+        reader = self._reader
+        return DaemonTemplate(spec, reader.gates, reader.programs, reader.evaluation_failed)
+
+    def tell_unreadable(self, template: DaemonTemplate, node: Node, daemon_set: str) -> None:
+        """Say in the log which of the node's taints should be compared and cannot."""
+        self._reader.tell_unreadable(template.tolerations, node.spec.taints, node.metadata.name, daemonset=daemon_set)
+
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def template_generation(daemon_set: Object) -> str:
+    """How often the template has changed, as the API server counts it; empty if it does not say."""
+    text: str = daemon_set.view.metadata.annotations.get(_TEMPLATE_GENERATION, "")
+    return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else ""
+
+
+def daemon_pods(daemon_set: Object, hash_: str, nodes: Iterable[str]) -> list[Raw]:
+    view: DaemonSet = daemon_set.view
+    base = pod_from_template(daemon_set, daemon_set.raw["spec"].get("template") or {})
+    labels = {**(base["metadata"].get("labels") or {}), REVISION_HASH: hash_}
+    generation = template_generation(daemon_set)
+    if generation:
+        labels[TEMPLATE_GENERATION_LABEL] = generation
+    base["metadata"]["labels"] = labels
+    spec = view.spec.template.spec
+    tolerations = daemon_tolerations(spec.tolerations, host_network=spec.hostNetwork)
+    written = [
+        {name: value for name, value in one.items() if value not in ("", None)}
+        for one in msgspec.to_builtins(tolerations)
+    ]
+    affinity = base["spec"].get("affinity")
+    return [
+        {**base, "spec": {**base["spec"], "tolerations": written, "affinity": pinned_affinity(affinity, node)}}
+        for node in nodes
+    ]
+
+
+def daemon_set_status(daemon_set: Object, counts: Counts) -> Raw:
+    """Fields that Go leaves out where they are 0 are left out."""
+    before: Raw = daemon_set.raw.get("status") or {}
+    status: Raw = {
+        "currentNumberScheduled": counts.current,
+        "numberMisscheduled": counts.misscheduled,
+        "desiredNumberScheduled": counts.desired,
+        "numberReady": counts.ready,
+    }
+    for field, value in (
+        ("observedGeneration", daemon_set.view.metadata.generation),
+        ("updatedNumberScheduled", counts.updated),
+        ("numberAvailable", counts.available),
+        ("numberUnavailable", counts.desired - counts.available),
+    ):
+        if value:
+            status[field] = value
+    for kept in ("collisionCount", "conditions"):
+        if before.get(kept) is not None:
+            status[kept] = before[kept]
+    return status
+
 
 DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
 NODE = KINDS["v1", "Node"]

@@ -8,10 +8,8 @@ are taken in the order in which they came to their stage, and not at random.
 from itertools import islice
 from typing import NamedTuple
 
-from moorage.control.daemon_set.daemon_pod import DaemonPod
-from moorage.control.daemon_set.on_node import Stage
-from moorage.control.daemon_set.tracker import Tracker
-from moorage.control.deployment.bounds import ROLLING_UPDATE, scaled
+from moorage.control.daemon_set.tracker import DaemonPod, Stage, Tracker
+from moorage.control.framework.workloads import ROLLING_UPDATE, scaled
 from moorage.model.types.workload import DaemonSetUpdateStrategy
 
 

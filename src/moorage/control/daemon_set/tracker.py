@@ -5,15 +5,218 @@ are kept. It remembers nothing that the world does not say: a new tracker of the
 looks at all nodes and pods every time.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.daemon_set.daemon_pod import DaemonPod, daemon_pod
-from moorage.control.daemon_set.on_node import Counts, Stage, Verdict, Wishes, judge_node
-from moorage.control.framework.pods_of import selects
-from moorage.match.daemon_pods import DaemonFit, DaemonTemplate
+from moorage.control.framework.pods_of import ready_condition, seconds_of, selects
+from moorage.match.daemon_pods import DaemonFit, DaemonTemplate, pinned_to
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+
+REVISION_HASH = "controller-revision-hash"
+TEMPLATE_GENERATION_LABEL = "pod-template-generation"
+
+
+class DaemonPod(NamedTuple):
+    """A pod of a DaemonSet. `node` is where it is or is meant to be; `is_bound` tells which."""
+
+    name: str
+    uid: str
+    node: str
+    is_bound: bool
+    is_leaving: bool
+    phase: str
+    is_ready: bool
+    ready_since: float | None
+    created: str
+    hash: str
+    generation: str
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended and is being deleted: nothing is left to do about it."""
+        return self.is_leaving and self.phase in ("Failed", "Succeeded")
+
+    @property
+    def age_key(self) -> tuple[bool, str, str]:
+        """Those that have a node come first, then the oldest."""
+        return not self.is_bound, self.created, self.name
+
+    def is_updated(self, hash_: str, generation: str) -> bool:
+        """Whether it was made from this revision of the template."""
+        return (self.hash == hash_ and bool(hash_)) or (self.generation == generation and bool(generation))
+
+    def available_at(self, min_ready_seconds: int) -> float | None:
+        """From when on it is available if it stays ready; None if it is not ready."""
+        if not self.is_ready:
+            return None
+        if min_ready_seconds <= 0:
+            return 0.0
+        return None if self.ready_since is None else self.ready_since + min_ready_seconds
+
+
+def daemon_pod(found: Object) -> DaemonPod:
+    pod: Pod = found.view
+    metadata, condition = pod.metadata, ready_condition(pod)
+    labels = metadata.labels
+    return DaemonPod(
+        name=found.name,
+        uid=found.uid,
+        node=pod.spec.nodeName or pinned_to(pod.spec),
+        is_bound=bool(pod.spec.nodeName),
+        is_leaving=metadata.deletionTimestamp is not None,
+        phase=pod.status.phase,
+        is_ready=condition is not None,
+        ready_since=seconds_of(condition.lastTransitionTime) if condition is not None else None,
+        created=metadata.creationTimestamp or "",
+        hash=labels.get(REVISION_HASH, ""),
+        generation=labels.get(TEMPLATE_GENERATION_LABEL, ""),
+    )
+
+
+class Wishes(NamedTuple):
+    """What a DaemonSet asks of all its nodes. `hash` and `generation` tell its newest pods."""
+
+    hash: str
+    generation: str
+    min_ready_seconds: int
+    surges: bool
+
+
+class Counts(NamedTuple):
+    """What a node, or all of them, add to the status."""
+
+    desired: int = 0
+    current: int = 0
+    misscheduled: int = 0
+    ready: int = 0
+    updated: int = 0
+    available: int = 0
+
+
+class Stage(Enum):
+    """How far a rolling update has come on a node. Only pods that are not being deleted count."""
+
+    ELSEWHERE = "no pod, and none is wanted"
+    EXCESS = "several pods of the same age"
+    MISSING = "no pod"
+    NEW_WAITS = "a new pod that is not available"
+    NEW = "a new pod"
+    OLD_WAITS = "an old pod that is not available"
+    OLD = "an old pod"
+    BOTH_WAIT = "an old pod and a new one that is not available"
+    BOTH = "an old pod and a new one"
+
+
+class Verdict(NamedTuple):
+    """`failed` and `succeeded` pods are among those to `delete`. `until`: when time alone may change this."""
+
+    creates: bool = False
+    delete: tuple[DaemonPod, ...] = ()
+    failed: tuple[DaemonPod, ...] = ()
+    succeeded: tuple[DaemonPod, ...] = ()
+    counts: Counts = Counts()
+    stage: Stage = Stage.ELSEWHERE
+    should_run: bool = False
+    old: DaemonPod | None = None
+    is_available: bool = False
+    until: float | None = None
+
+
+_NO_FIT = DaemonFit(should_run=False, should_continue=False)
+
+
+def judge_node(fit: DaemonFit | None, pods: Sequence[DaemonPod], wishes: Wishes, now: float) -> Verdict:
+    """`fit` is None for a node that does not exist (any more); its bound pods are the pod garbage collector's."""
+    pods = sorted((pod for pod in pods if not pod.is_over), key=lambda pod: pod.age_key)
+    here = [pod for pod in pods if not pod.is_leaving]
+    known = fit if fit is not None else _NO_FIT
+    creates = False
+    delete: list[DaemonPod] = []
+    failed: list[DaemonPod] = []
+    succeeded: list[DaemonPod] = []
+    if fit is None:
+        delete = [pod for pod in here if not pod.is_bound]
+    elif fit.should_run and not pods:
+        creates = True
+    elif fit.should_continue:
+        failed = [pod for pod in here if pod.phase == "Failed"]
+        succeeded = [pod for pod in here if pod.phase == "Succeeded"]
+        running = [pod for pod in here if pod.phase not in ("Failed", "Succeeded")]
+        surplus = _surplus(running, wishes, now) if wishes.surges else running[1:]
+        creates = wishes.surges and not running and fit.should_run
+        delete = [*failed, *succeeded, *surplus]
+    else:
+        delete = here
+    stage, old, is_available = _stage(here, known, wishes, now, has_pods=bool(pods))
+    moments = [at for pod in pods if (at := pod.available_at(wishes.min_ready_seconds)) is not None and at > now]
+    return Verdict(
+        creates,
+        tuple(delete),
+        tuple(failed),
+        tuple(succeeded),
+        _counts(pods, known, wishes, now) if fit is not None else Counts(),
+        stage,
+        known.should_run,
+        old,
+        is_available,
+        min(moments, default=None),
+    )
+
+
+def _is_available(pod: DaemonPod, wishes: Wishes, now: float) -> bool:
+    at = pod.available_at(wishes.min_ready_seconds)
+    return at is not None and at <= now
+
+
+def _surplus(running: Sequence[DaemonPod], wishes: Wishes, now: float) -> list[DaemonPod]:
+    """Two pods may be there if the old one is ready and the new one is not available yet."""
+    if len(running) <= 1:
+        return []
+    new = [pod for pod in running if pod.hash == wishes.hash]
+    old = [pod for pod in running if pod.hash != wishes.hash]
+    surplus = new[1:] + old[1:]
+    if new and old and (not old[0].is_ready or _is_available(new[0], wishes, now)):
+        surplus.append(old[0])
+    return surplus
+
+
+def _stage(
+    here: Sequence[DaemonPod], fit: DaemonFit, wishes: Wishes, now: float, *, has_pods: bool
+) -> tuple[Stage, DaemonPod | None, bool]:
+    """The stage, the old pod, and whether the node has a pod that is available: the old one's word counts."""
+    updated = [pod.is_updated(wishes.hash, wishes.generation) for pod in here]
+    new = [pod for pod, is_new in zip(here, updated, strict=True) if is_new]
+    old = [pod for pod, is_new in zip(here, updated, strict=True) if not is_new]
+    if len(new) > 1 or len(old) > 1:
+        return Stage.EXCESS, None, False
+    new_waits = bool(new) and not _is_available(new[0], wishes, now)
+    if old:
+        old_waits = not _is_available(old[0], wishes, now)
+        if new:
+            return (Stage.BOTH_WAIT if new_waits else Stage.BOTH), old[0], not old_waits
+        return (Stage.OLD_WAITS if old_waits else Stage.OLD), old[0], not old_waits
+    if new:
+        return (Stage.NEW_WAITS if new_waits else Stage.NEW), None, not new_waits
+    return (Stage.MISSING if has_pods or fit.should_run else Stage.ELSEWHERE), None, False
+
+
+def _counts(pods: Sequence[DaemonPod], fit: DaemonFit, wishes: Wishes, now: float) -> Counts:
+    if not fit.should_run:
+        return Counts(misscheduled=1 if pods else 0)
+    if not pods:
+        return Counts(desired=1)
+    oldest = pods[0]
+    return Counts(
+        desired=1,
+        current=1,
+        ready=int(oldest.is_ready),
+        updated=int(oldest.is_updated(wishes.hash, wishes.generation)),
+        available=int(_is_available(oldest, wishes, now)),
+    )
 
 
 class Tracker:

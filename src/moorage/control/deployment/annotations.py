@@ -5,7 +5,6 @@ history` and `undo` read them.
 """
 
 from moorage.client.protocol import Object
-from moorage.control.deployment.bounds import Bounds
 
 REVISION = "deployment.kubernetes.io/revision"
 REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
@@ -42,10 +41,6 @@ def number_in(found: Object, annotation: str) -> int | None:
     if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > _INT32_MAX:
         return None
     return int(text)
-
-
-def size_annotations(bounds: Bounds) -> dict[str, str]:
-    return {DESIRED_REPLICAS: str(bounds.replicas), MAX_REPLICAS: str(bounds.most)}
 
 
 def copied_annotations(deployment: Object) -> dict[str, str]:

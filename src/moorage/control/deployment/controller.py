@@ -9,19 +9,28 @@ from collections.abc import Iterable, Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.deployment import conditions as said
+from moorage.control.deployment import status as said
 from moorage.control.deployment.annotations import (
     REVISION,
     copied_annotations,
     new_annotations,
     next_revision,
     revision_of,
-    size_annotations,
 )
-from moorage.control.deployment.bounds import ROLLING_UPDATE
-from moorage.control.deployment.family import Family, by_age, initial_size
-from moorage.control.deployment.rolling import grow_new, old_pods_run, shrink_old, stop_old
-from moorage.control.deployment.scaling import is_scaling, scale
+from moorage.control.deployment.rollout import (
+    HASH_LABEL,
+    Family,
+    by_age,
+    grow_new,
+    initial_size,
+    is_made_of,
+    is_scaling,
+    old_pods_run,
+    scale,
+    shrink_old,
+    size_annotations,
+    stop_old,
+)
 from moorage.control.deployment.status import (
     counted_status,
     deadline_in,
@@ -29,7 +38,6 @@ from moorage.control.deployment.status import (
     is_complete,
     rollout_status,
 )
-from moorage.control.deployment.templates import HASH_LABEL, is_made_of, template_hash
 from moorage.control.framework.actions import (
     NORMAL,
     NOTHING,
@@ -44,9 +52,15 @@ from moorage.control.framework.actions import (
 )
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, controller_reference, owner_key
+from moorage.control.framework.workloads import (
+    ROLLING_UPDATE,
+    desired_replicas,
+    namespace_is_terminating,
+    template_hash,
+    update_of_status,
+)
 from moorage.control.framework.world import World, controller_of
-from moorage.control.replica_set.controller import REPLICA_SET, desired_replicas, namespace_is_terminating
-from moorage.control.replica_set.status import update_of_status
+from moorage.control.replica_set import REPLICA_SET
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import Deployment

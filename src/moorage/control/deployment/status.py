@@ -4,22 +4,52 @@ In: a family, conditions that were said already in this round, the time. Out: th
 Kubernetes: calculateStatus and progress.go.
 """
 
-from moorage.control.deployment.conditions import (
-    AVAILABLE,
-    NEW_REPLICA_SET_AVAILABLE,
-    PROGRESSING,
-    REPLICA_FAILURE,
-    REPLICA_SET_UPDATED,
-    TIMED_OUT,
-    condition,
-    find,
-    with_condition,
-    without,
-)
-from moorage.control.deployment.family import Family
+from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.pods_of import seconds_of
+from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.model.types.workload import Deployment
+
+PROGRESSING, AVAILABLE, REPLICA_FAILURE = "Progressing", "Available", "ReplicaFailure"
+
+NEW_REPLICA_SET_CREATED = "NewReplicaSetCreated"
+FOUND_NEW_REPLICA_SET = "FoundNewReplicaSet"
+REPLICA_SET_UPDATED = "ReplicaSetUpdated"
+REPLICA_SET_CREATE_ERROR = "ReplicaSetCreateError"
+NEW_REPLICA_SET_AVAILABLE = "NewReplicaSetAvailable"
+TIMED_OUT = "ProgressDeadlineExceeded"
+PAUSED, RESUMED = "DeploymentPaused", "DeploymentResumed"
+
+
+def condition(kind: str, status: str, reason: str, message: str, now: float) -> Raw:
+    text = time_text(now)
+    return {
+        "type": kind,
+        "status": status,
+        "lastUpdateTime": text,
+        "lastTransitionTime": text,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def find(conditions: list[Raw], kind: str) -> Raw | None:
+    return next((found for found in conditions if found.get("type") == kind), None)
+
+
+def without(conditions: list[Raw], kind: str) -> list[Raw]:
+    return [found for found in conditions if found.get("type") != kind]
+
+
+def with_condition(conditions: list[Raw], new: Raw) -> list[Raw]:
+    """Said again for the same reason, nothing changes; with the same status, the time of transition stays."""
+    present = find(conditions, new["type"])
+    if present is not None and present.get("status") == new["status"]:
+        if present.get("reason") == new["reason"]:
+            return conditions
+        if present.get("lastTransitionTime"):
+            new = {**new, "lastTransitionTime": present["lastTransitionTime"]}
+    return [*without(conditions, new["type"]), new]
+
 
 _NEVER = 2**31 - 1
 

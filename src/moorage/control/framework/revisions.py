@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.deployment.templates import template_hash
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Raw
 from moorage.control.framework.pods_of import claim, controller_reference
+from moorage.control.framework.workloads import template_hash
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view

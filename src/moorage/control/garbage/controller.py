@@ -18,12 +18,13 @@ from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
-from moorage.control.garbage.graph import OwnerGraph, Place
-from moorage.control.garbage.owners import (
+from moorage.control.garbage.graph import (
     FOREGROUND,
     ORPHAN,
     AbsentOwners,
+    OwnerGraph,
     OwnerState,
+    Place,
     is_in_another_namespace,
     known_state,
     state_by,

@@ -15,8 +15,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
 from moorage.control.framework.pods_of import time_text
 from moorage.control.job.ending import FAILURE_ANNOUNCED, SUCCESS_ANNOUNCED, Ending
-from moorage.control.job.failure_policy import rule_on
-from moorage.control.job.pods import is_failed, is_tracked, valid_index
+from moorage.control.job.pods import is_failed, is_tracked, rule_on, valid_index
 from moorage.control.job.situation import Situation
 
 #: A status does not name more pods than this.
@@ -132,3 +131,20 @@ def condition(kind: str, status: str, reason: str, message: str, now: float) -> 
         "reason": reason,
         "message": message,
     }
+
+
+_SUSPENDED = "Suspended"
+
+
+def tell_suspension(conditions: Sequence[Raw], *, is_suspended: bool, now: float) -> list[Raw] | None:
+    """The new conditions; None if nothing changes. A Job that never rested need not say that it does not."""
+    status, reason, message = (
+        ("True", "JobSuspended", "Job suspended") if is_suspended else ("False", "JobResumed", "Job resumed")
+    )
+    new = condition(_SUSPENDED, status, reason, message, now)
+    for position, old in enumerate(conditions):
+        if old.get("type") == _SUSPENDED:
+            if old.get("status") == status:
+                return None
+            return [*conditions[:position], new, *conditions[position + 1 :]]
+    return [*conditions, new] if is_suspended else None

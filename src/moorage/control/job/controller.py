@@ -12,18 +12,14 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, seconds_of, time_text
+from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World, controller_of
-from moorage.control.job.accounting import Books, keep_books
-from moorage.control.job.backoff import Failures
+from moorage.control.job.accounting import Books, keep_books, tell_suspension
 from moorage.control.job.ending import Ending, completed, deadline, ending_of
 from moorage.control.job.metrics import JobMetrics, Outcome
-from moorage.control.job.new_pods import new_pod
-from moorage.control.job.pods import TRACKING, is_tracked, release
+from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
 from moorage.control.job.situation import OWN_NAME, Situation, is_over
-from moorage.control.job.sizing import Sizing, size
-from moorage.control.job.suspension import tell_suspension
-from moorage.control.replica_set.controller import namespace_is_terminating
-from moorage.control.replica_set.status import update_of_status
+from moorage.control.job.sizing import Failures, Sizing, size
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view

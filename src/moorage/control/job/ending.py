@@ -7,10 +7,29 @@ Kubernetes: the middle of syncJob.
 
 from typing import NamedTuple
 
-from moorage.control.job.failure_policy import rule_on
-from moorage.control.job.pods import is_failed
+from moorage.control.job.indexes import Indexes, parse_indexes
+from moorage.control.job.pods import is_failed, rule_on
 from moorage.control.job.situation import Situation
-from moorage.control.job.success_policy import fulfilled_rule
+from moorage.model.types.job import SuccessPolicy
+
+
+def fulfilled_rule(policy: SuccessPolicy | None, completions: int, succeeded: Indexes) -> int | None:
+    if policy is None or not succeeded.intervals:
+        return None
+    for number, rule in enumerate(policy.rules):
+        count = rule.succeededCount
+        if rule.succeededIndexes is None:
+            if count is not None and succeeded.total >= count:
+                return number
+            continue
+        required = parse_indexes(rule.succeededIndexes, completions)
+        if not required.intervals:
+            continue
+        both = required.overlap(succeeded)
+        if both == required.total or (count is not None and both >= count):
+            return number
+    return None
+
 
 SUCCESS_ANNOUNCED, FAILURE_ANNOUNCED = "SuccessCriteriaMet", "FailureTarget"
 

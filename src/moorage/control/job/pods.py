@@ -5,11 +5,67 @@ ended, so that no end is missed and none is counted twice. Kubernetes: pkg/contr
 backoff utilities.
 """
 
+from typing import Any, NamedTuple
+
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Patch
-from moorage.control.framework.pods_of import POD, seconds_of
-from moorage.model.types.job import JobSpec
+from moorage.control.framework.actions import Patch, Raw
+from moorage.control.framework.pods_of import POD, pod_from_template, seconds_of
+from moorage.model.types.job import JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement
 from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import ContainerStatus
+
+IGNORE, FAIL_JOB, FAIL_INDEX = "Ignore", "FailJob", "FailIndex"
+
+
+class Ruling(NamedTuple):
+    """`action` of the rule that matched, or none; `message` if the Job is to fail because of it."""
+
+    action: str = ""
+    message: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the failure counts towards the limits."""
+        return self.action != IGNORE
+
+
+_NO_RULE = Ruling()
+
+
+def rule_on(policy: PodFailurePolicy | None, pod: Pod) -> Ruling:
+    if policy is None:
+        return _NO_RULE
+    where = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    for number, rule in enumerate(policy.rules):
+        ending = f"matching {rule.action} rule at index {number}"
+        if rule.onExitCodes is not None:
+            container = _container_with_code(pod, rule.onExitCodes)
+            if container is not None and container.state.terminated is not None:
+                code = container.state.terminated.exitCode
+                said = f"Container {container.name} for pod {where} failed with exit code {code} {ending}"
+                return _ruling(rule.action, said)
+            continue
+        wanted = {(pattern.type, pattern.status) for pattern in rule.onPodConditions}
+        for condition in pod.status.conditions:
+            if (condition.type, condition.status) in wanted:
+                return _ruling(rule.action, f"Pod {where} has condition {condition.type} {ending}")
+    return _NO_RULE
+
+
+def _ruling(action: str, message: str) -> Ruling:
+    return Ruling(action, message if action == FAIL_JOB else "")
+
+
+def _container_with_code(pod: Pod, wanted: PodFailurePolicyOnExitCodesRequirement) -> ContainerStatus | None:
+    for status in (*pod.status.containerStatuses, *pod.status.initContainerStatuses):
+        ended = status.state.terminated
+        if ended is None or ended.exitCode == 0 or wanted.containerName not in (None, status.name):
+            continue
+        is_listed = ended.exitCode in wanted.values
+        if (wanted.operator == "In" and is_listed) or (wanted.operator == "NotIn" and not is_listed):
+            return status
+    return None
+
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -98,3 +154,47 @@ def _container_ends(pod: Pod) -> float | None:
             return None
         ends.append(at)
     return max(ends, default=None)
+
+
+_MAX_PREFIX_LENGTH = 58
+_VARIABLE = {
+    "name": "JOB_COMPLETION_INDEX",
+    "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}},
+}
+
+
+def new_pod(job: Object, index: int | None, last_failed: Object | None) -> Raw:
+    pod = pod_from_template(job, job.raw["spec"].get("template") or {})
+    metadata: Raw = pod["metadata"]
+    finalizers = metadata.get("finalizers") or []
+    metadata["finalizers"] = finalizers if TRACKING in finalizers else [*finalizers, TRACKING]
+    if index is None:
+        return pod
+    middle = f"-{index}-"
+    metadata["generateName"] = f"{job.name[: _MAX_PREFIX_LENGTH - len(middle)]}{middle}"
+    metadata["labels"] = {**(metadata.get("labels") or {}), INDEX: str(index)}
+    annotations = metadata["annotations"] = {**(metadata.get("annotations") or {}), INDEX: str(index)}
+    if job.view.spec.backoffLimitPerIndex is not None:
+        annotations |= _failures(job, last_failed)
+    spec = pod["spec"] = {**pod["spec"], "hostname": f"{job.name}-{index}"}
+    for field in ("initContainers", "containers"):
+        if spec.get(field):
+            spec[field] = [_told_its_index(container) for container in spec[field]]
+    return pod
+
+
+def _failures(job: Object, last_failed: Object | None) -> dict[str, str]:
+    """How often the index has failed so far, and how often that did not count."""
+    if last_failed is None:
+        return {INDEX_FAILURES: "0"}
+    view = last_failed.view
+    counts = rule_on(job.view.spec.podFailurePolicy, view).counts
+    failures, ignored = index_failures(view) + counts, ignored_failures(view) + (not counts)
+    return {INDEX_FAILURES: str(failures), **({INDEX_IGNORED_FAILURES: str(ignored)} if ignored else {})}
+
+
+def _told_its_index(container: dict[str, Any]) -> dict[str, Any]:
+    variables = container.get("env") or []
+    if any(variable.get("name") == _VARIABLE["name"] for variable in variables):
+        return container
+    return {**container, "env": [*variables, _VARIABLE]}

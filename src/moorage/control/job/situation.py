@@ -9,15 +9,16 @@ from functools import cached_property
 
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import is_active, is_terminating, ready_condition
-from moorage.control.job.failure_policy import FAIL_INDEX, rule_on
 from moorage.control.job.indexes import Indexes, parse_indexes
 from moorage.control.job.pods import (
+    FAIL_INDEX,
     all_failures,
     completion_index,
     finished_at,
     index_failures,
     is_failed,
     is_tracked,
+    rule_on,
     valid_index,
 )
 from moorage.model.types.job import JobSpec, JobStatus

@@ -33,13 +33,15 @@ from moorage.control.framework.revisions import (
     surplus_history,
     template_of,
 )
+from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World
-from moorage.control.replica_set.controller import namespace_is_terminating
-from moorage.control.replica_set.status import update_of_status
 from moorage.control.stateful_set.claims import (
     CLAIM,
+    claim_names,
+    claims_of,
     has_other_controller,
     is_stale,
+    numbered_pod,
     retention_of,
     wanted_owners,
 )
@@ -53,12 +55,11 @@ from moorage.control.stateful_set.members import (
     ordinal_of,
     parent_and_ordinal,
     pod_name,
+    pods_to_replace,
     revision_name,
+    stateful_set_status,
     wanted_ordinals,
 )
-from moorage.control.stateful_set.new_pods import claim_names, claims_of, numbered_pod
-from moorage.control.stateful_set.rolling import pods_to_replace
-from moorage.control.stateful_set.status import stateful_set_status
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import StatefulSet

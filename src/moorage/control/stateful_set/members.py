@@ -4,11 +4,83 @@ In: a StatefulSet and its pods. Out: ordinals, names, states. Kubernetes: statef
 """
 
 import re
+from collections.abc import Sequence
 
 from moorage.client.protocol import Object
+from moorage.control.framework.actions import Raw
 from moorage.control.framework.pods_of import available_in, ready_condition
+from moorage.control.framework.workloads import scaled
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
+
+
+def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revision: str, now: float) -> list[Object]:
+    """`replicas` has None where a pod is missing, which counts as unavailable."""
+    update = view.spec.updateStrategy.rollingUpdate
+    lowest = (update.partition or 0) if update is not None else 0
+    if update is not None and update.maxUnavailable is not None:
+        return _several(view, replicas, revision, lowest, now)
+    for pod in reversed(replicas[lowest:]):
+        if pod is not None and revision_name(pod) != revision and not is_leaving(pod):
+            return [pod]
+        if pod is None or is_unavailable(pod, view.spec.minReadySeconds, now):
+            return []
+    return []
+
+
+def _several(
+    view: StatefulSet, replicas: Sequence[Object | None], revision: str, lowest: int, now: float
+) -> list[Object]:
+    """As many as may be missing."""
+    update = view.spec.updateStrategy.rollingUpdate
+    most = max(1, scaled(update.maxUnavailable, len(replicas), up=False)) if update is not None else 1
+    missing = sum(pod is None or is_unavailable(pod, view.spec.minReadySeconds, now) for pod in replicas)
+    old = [
+        pod
+        for pod in reversed(replicas[lowest:])
+        if pod is not None and revision_name(pod) != revision and not is_leaving(pod)
+    ]
+    return old[: max(0, most - missing)]
+
+
+def stateful_set_status(
+    stateful_set: Object, pods: Sequence[Object], current: str, update: str, now: float
+) -> tuple[Raw, float | None]:
+    """`current` and `update` are names of revisions. Once all pods are of the newer one, it is the current one."""
+    view: StatefulSet = stateful_set.view
+    ready = available = of_current = of_update = 0
+    again_after: float | None = None
+    for pod in pods:
+        if is_running_and_ready(pod):
+            ready += 1
+            wait = available_in(pod.view, view.spec.minReadySeconds, now)
+            if wait == 0:
+                available += 1
+            elif wait is not None:
+                again_after = wait if again_after is None else min(again_after, wait)
+        if not is_leaving(pod):
+            of_current += revision_name(pod) == current
+            of_update += revision_name(pod) == update
+    replicas = replicas_of(view)
+    if view.spec.updateStrategy.type == "RollingUpdate" and of_update == ready == len(pods) == replicas:
+        current, of_current = update, of_update
+    before: Raw = stateful_set.raw.get("status") or {}
+    status: Raw = {"replicas": len(pods), "availableReplicas": available}
+    for field, value in (
+        ("observedGeneration", view.metadata.generation),
+        ("readyReplicas", ready),
+        ("currentReplicas", of_current),
+        ("updatedReplicas", of_update),
+        ("currentRevision", current),
+        ("updateRevision", update),
+    ):
+        if value:
+            status[field] = value
+    status["collisionCount"] = view.status.collisionCount or 0
+    if before.get("conditions"):
+        status["conditions"] = before["conditions"]
+    return status, again_after
+
 
 REVISION_LABEL = "controller-revision-hash"
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"

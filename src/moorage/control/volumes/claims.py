@@ -14,9 +14,8 @@ from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
 from moorage.control.framework.world import World
-from moorage.control.volumes.expansion import expand
 from moorage.control.volumes.pod_uses import PodUses, is_over
-from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying
+from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying, expand
 from moorage.control.volumes.volume_index import VolumeIndex
 from moorage.control.volumes.written import (
     BOUND_BY_CONTROLLER,

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Raw, Report, Update
+from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Patch, Raw, Report, Update
 from moorage.control.framework.world import World
-from moorage.control.volumes.written import BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
+from moorage.control.volumes.written import BOUND, BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
@@ -35,11 +35,11 @@ PROVISIONING_FAILED, EXTERNAL_PROVISIONING = "ProvisioningFailed", "ExternalProv
 _PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 _OLD_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
 _IN_TREE, _NOBODY = "kubernetes.io/", "kubernetes.io/no-provisioner"
+_STORAGE = "storage"
 _ZONE = "topology.kubernetes.io/zone"
 _DRIVER = "simulated.moorage.dev"
 _DRIVER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _MAX_DRIVER_NAME_LENGTH = 63
-_STORAGE = "storage"
 
 
 class Saying(NamedTuple):
@@ -182,3 +182,28 @@ def _driver(provisioner: str) -> str:
     """CSI drivers are called as their provisioners are; where that is no name for a driver, it is ours."""
     is_name = len(provisioner) <= _MAX_DRIVER_NAME_LENGTH and _DRIVER_NAME.fullmatch(provisioner)
     return provisioner if is_name else _DRIVER
+
+
+_SOMEBODY_ELSE = Saying(NORMAL, "ExternalExpanding", "waiting for an external controller to expand this PVC")
+
+
+def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provisioning:
+    """The volume before the claim, so that a crash in between leaves a claim that asks again."""
+    view: PersistentVolumeClaim = claim.view
+    wanted, has = view.spec.resources.requests.get(_STORAGE), view.status.capacity.get(_STORAGE)
+    if view.status.phase != BOUND or wanted is None or has is None or not has < wanted:
+        return Provisioning()
+    if not provisioner.deletes(volume.view):
+        return Provisioning(says=_SOMEBODY_ELSE)
+    about, actions = reference_to(claim), list[Action]()
+    size = volume.view.spec.capacity.get(_STORAGE)
+    if size is None or size < wanted:
+        size = wanted
+        spec = volume.raw["spec"]
+        grown = {**spec, "capacity": {**(spec.get("capacity") or {}), _STORAGE: str(wanted)}}
+        actions.append(Report(about, NORMAL, "Resizing", f"External resizer is resizing volume {volume.name}"))
+        actions.append(Update(VOLUME, changed(volume, spec=grown)))
+    patch = {"metadata": {"uid": claim.uid}, "status": {"capacity": {_STORAGE: str(size)}}}
+    actions.append(Patch(CLAIM, claim.namespace, claim.name, patch, subresource="status"))
+    actions.append(Report(about, NORMAL, "VolumeResizeSuccessful", "Resize volume succeeded"))
+    return Provisioning(tuple(actions))

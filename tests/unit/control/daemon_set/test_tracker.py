@@ -7,9 +7,8 @@ import pytest
 from tests.unit.control.workloads import pod, ready, seen
 
 from moorage.client.protocol import Object
-from moorage.control.daemon_set.backoff import MAX_SECONDS, FailedPods
-from moorage.control.daemon_set.on_node import Stage, Wishes, judge_node
-from moorage.control.daemon_set.tracker import Tracker
+from moorage.control.daemon_set.controller import MAX_SECONDS, FailedPods
+from moorage.control.daemon_set.tracker import Stage, Tracker, Wishes, judge_node
 from moorage.match.daemon_pods import DaemonTemplate, pinned_affinity
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view

@@ -3,7 +3,8 @@
 import pytest
 from tests.unit.control.workloads import deployment, rolling, seen
 
-from moorage.control.deployment.bounds import Bounds, bounds_of, scaled
+from moorage.control.deployment.rollout import Bounds, bounds_of
+from moorage.control.framework.workloads import scaled
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from tests.virtual_kubelet import VirtualKubelet
 
 from moorage.client.protocol import Object
 from moorage.control.deployment.annotations import REVISION, REVISION_HISTORY
-from moorage.control.deployment.templates import HASH_LABEL, template_hash
+from moorage.control.deployment.rollout import HASH_LABEL
+from moorage.control.framework.workloads import template_hash
 
 Raw = dict[str, Any]
 

@@ -4,7 +4,8 @@ import re
 
 from tests.unit.control.workloads import deployment, seen, template
 
-from moorage.control.deployment.templates import HASH_LABEL, is_same_template, safe_encode, template_hash
+from moorage.control.deployment.rollout import HASH_LABEL, is_same_template
+from moorage.control.framework.workloads import safe_encode, template_hash
 from moorage.model.types.pod import PodTemplateSpec
 
 

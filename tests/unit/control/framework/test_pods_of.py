@@ -9,7 +9,7 @@ from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import available_in, claim, concerned_owners, seconds_of, selects, time_text
 from moorage.control.framework.world import World
-from moorage.control.replica_set.controller import ReplicaSetController
+from moorage.control.replica_set import ReplicaSetController
 from moorage.model.kinds import Kind
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 

@@ -7,7 +7,7 @@ from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import POD, seconds_of
-from moorage.control.job.backoff import wait_after
+from moorage.control.job.sizing import wait_after
 
 Raw = dict[str, Any]
 

@@ -8,7 +8,7 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 
 from moorage.client.protocol import Object
-from moorage.control.replica_set.controller import ReplicaSetController
+from moorage.control.replica_set import ReplicaSetController
 from moorage.model.kinds import KINDS
 
 _NAMESPACE = KINDS["v1", "Namespace"]

@@ -7,7 +7,7 @@ from tests.unit.control.workloads import pod, ready, seen
 from tests.virtual_time import BASE
 
 from moorage.client.protocol import Object
-from moorage.control.replica_set.deletion_order import DELETION_COST, deletion_cost, pods_to_delete
+from moorage.control.framework.deletion_order import DELETION_COST, deletion_cost, pods_to_delete
 
 _NOW = BASE + 100_000
 

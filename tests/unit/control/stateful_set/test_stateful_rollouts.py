@@ -10,7 +10,7 @@ from tests.virtual_time import BASE
 from moorage.client.protocol import PatchType
 from moorage.control.framework.pods_of import POD
 from moorage.control.stateful_set.controller import STATEFUL_SET
-from moorage.control.stateful_set.rolling import pods_to_replace
+from moorage.control.stateful_set.members import pods_to_replace
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.workload import StatefulSet
 

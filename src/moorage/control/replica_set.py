@@ -7,13 +7,26 @@ first: see `deletion_order`.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Report
+from moorage.control.framework.actions import (
+    NORMAL,
+    NOTHING,
+    WARNING,
+    Action,
+    Create,
+    Delete,
+    Plan,
+    Raw,
+    Report,
+)
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.deletion_order import pods_to_delete
 from moorage.control.framework.pods_of import (
     POD,
+    available_in,
     claim,
     is_active,
     is_terminating,
@@ -21,13 +34,84 @@ from moorage.control.framework.pods_of import (
     ready_condition,
     seconds_of,
     selects,
+    time_text,
 )
+from moorage.control.framework.workloads import desired_replicas, namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World, controller_of
-from moorage.control.replica_set.deletion_order import pods_to_delete
-from moorage.control.replica_set.status import Failure, replica_set_status, update_of_status
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import exponential_buckets
+
+REPLICA_FAILURE = "ReplicaFailure"
+
+
+class Failure(NamedTuple):
+    """Why there are too few pods, or too many."""
+
+    reason: str
+    message: str
+
+
+class Outlook(NamedTuple):
+    """The status, and in how many seconds a ready pod becomes available, if one does."""
+
+    status: Raw
+    again_after: float | None
+
+
+def replica_set_status(
+    replica_set: Object, pods: Sequence[Object], terminating: int, now: float, failure: Failure | None = None
+) -> Outlook:
+    """`pods` are the active ones."""
+    view = replica_set.view
+    template_labels = view.spec.template.metadata.labels.items()
+    labeled = ready = available = 0
+    again_after: float | None = None
+    for found in pods:
+        pod = found.view
+        if template_labels <= pod.metadata.labels.items():
+            labeled += 1
+        if ready_condition(pod) is None:
+            continue
+        ready += 1
+        wait = available_in(pod, view.spec.minReadySeconds, now)
+        if wait == 0:
+            available += 1
+        elif wait is not None:
+            again_after = wait if again_after is None else min(again_after, wait)
+    status: Raw = {"replicas": len(pods)}
+    for field, count in (
+        ("fullyLabeledReplicas", labeled),
+        ("readyReplicas", ready),
+        ("availableReplicas", available),
+        ("observedGeneration", view.metadata.generation),
+    ):
+        if count:
+            status[field] = count
+    status["terminatingReplicas"] = terminating
+    conditions = _conditions(replica_set, failure, now)
+    if conditions:
+        status["conditions"] = conditions
+    return Outlook(status, again_after)
+
+
+def _conditions(replica_set: Object, failure: Failure | None, now: float) -> list[Raw]:
+    """The first failure stays as it was said until there is none any more."""
+    conditions: list[Raw] = (replica_set.raw.get("status") or {}).get("conditions") or []
+    others = [condition for condition in conditions if condition.get("type") != REPLICA_FAILURE]
+    if failure is None:
+        return others
+    if len(others) < len(conditions):
+        return conditions
+    said = {
+        "type": REPLICA_FAILURE,
+        "status": "True",
+        "lastTransitionTime": time_text(now),
+        "reason": failure.reason,
+        "message": failure.message,
+    }
+    return [*others, said]
+
 
 REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
 #: No more than so many pods are made or deleted before the world is looked at again.
@@ -121,18 +205,6 @@ class ReplicaSetController(Controller):
         for pod in chosen:
             if pod.uid in ages:
                 self._age_ratio.labels().observe(ages[pod.uid] / youngest)
-
-
-def desired_replicas(found: Object) -> int:
-    """How many there should be; one, unless somebody said otherwise."""
-    replicas = found.view.spec.replicas
-    return 1 if replicas is None else int(replicas)
-
-
-def namespace_is_terminating(error: ApiError) -> bool:
-    """Whether nothing can be made there any more: no reason to tell anybody."""
-    causes = (error.status.get("details") or {}).get("causes") or ()
-    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
 
 
 def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:

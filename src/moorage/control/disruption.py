@@ -8,21 +8,182 @@ name of the budget.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.disruption.expected_pods import SCALABLE, CannotExpect, expected_pods
-from moorage.control.disruption.status import budget_status, disrupted_pods, failed_status, healthy_pods
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD, ready_condition, seconds_of, time_text
-from moorage.control.framework.world import World
+from moorage.control.framework.workloads import scaled
+from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.meta import LabelSelector
+from moorage.model.types.meta import LabelSelector, OwnerReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.policy import PodDisruptionBudgetSpec
+
+DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
+STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
+#: Kinds that have a number of replicas.
+SCALABLE = (DEPLOYMENT, REPLICA_SET, STATEFUL_SET)
+
+
+class CannotExpect(Exception):
+    """Why the number of pods cannot be known."""
+
+
+class Expected(NamedTuple):
+    """`unmanaged` are the names of pods without a controller, which are not counted."""
+
+    pods: int
+    healthy: int
+    unmanaged: Sequence[str] = ()
+
+
+class _Scale(NamedTuple):
+    uid: str
+    replicas: int
+
+
+def expected_pods(spec: PodDisruptionBudgetSpec, pods: Sequence[Object], world: World) -> Expected:
+    """Raises CannotExpect."""
+    if spec.maxUnavailable is not None:
+        expected, unmanaged = _wanted_replicas(pods, world)
+        return Expected(expected, max(0, expected - scaled(spec.maxUnavailable, expected, up=True)), unmanaged)
+    if isinstance(spec.minAvailable, int):
+        return Expected(len(pods), spec.minAvailable)
+    if spec.minAvailable is not None:
+        expected, unmanaged = _wanted_replicas(pods, world)
+        return Expected(expected, scaled(spec.minAvailable, expected, up=True), unmanaged)
+    return Expected(0, 0)
+
+
+def _wanted_replicas(pods: Sequence[Object], world: World) -> tuple[int, list[str]]:
+    scales: dict[str, _Scale] = {}
+    unmanaged: list[str] = []
+    for pod in pods:
+        owner = controller_of(pod.view.metadata)
+        if owner is None:
+            unmanaged.append(pod.name)
+        elif owner.uid not in scales:
+            scales[owner.uid] = _scale_of(owner, pod, world)
+    replicas = {scale.uid: scale.replicas for scale in scales.values()}
+    return sum(replicas.values()), unmanaged
+
+
+def _scale_of(owner: OwnerReference, pod: Object, world: World) -> _Scale:
+    kind = KINDS.get((owner.apiVersion, owner.kind))
+    if kind is None:
+        raise CannotExpect(f'no matches for kind "{owner.kind}" in version "{owner.apiVersion}"')
+    if kind not in SCALABLE:
+        name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+        raise CannotExpect(f"{name} does not implement the scale subresource")
+    controller = _find(kind, owner, pod.namespace, world)
+    if controller is None:
+        raise CannotExpect(f'found no controllers for pod "{pod.name}"')
+    above = controller_of(controller.view.metadata)
+    if kind is REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
+        controller = _find(DEPLOYMENT, above, pod.namespace, world) or controller
+    replicas = controller.view.spec.replicas
+    return _Scale(controller.uid, 1 if replicas is None else replicas)
+
+
+def _find(kind: Kind, owner: OwnerReference, namespace: str, world: World) -> Object | None:
+    found = world.get(kind, f"{namespace}/{owner.name}")
+    return found if found is not None and found.uid == owner.uid else None
+
+
+Raw = dict[str, Any]
+
+#: Seconds within which a pod whose eviction was granted is seen to be deleted.
+DELETION_TIMEOUT = 120.0
+_ALLOWED = "DisruptionAllowed"
+
+
+class Disrupted(NamedTuple):
+    """Pods that are about to be deleted, by name, with the time at which that was granted."""
+
+    pods: dict[str, str]
+    not_deleted: Sequence[Object]
+    again_after: float | None
+
+
+def disrupted_pods(budget: Object, pods: Sequence[Object], now: float) -> Disrupted:
+    granted = budget.view.status.disruptedPods
+    kept: dict[str, str] = {}
+    late: list[Object] = []
+    soonest: float | None = None
+    for pod in pods if granted else ():
+        when = granted.get(pod.name)
+        if when is None or pod.view.metadata.deletionTimestamp is not None:
+            continue
+        left = (seconds_of(when) or 0.0) + DELETION_TIMEOUT - now
+        if left < 0:
+            late.append(pod)
+        else:
+            kept[pod.name] = when
+            soonest = left if soonest is None else min(soonest, left)
+    # A moment later: at the very second an entry still counts.
+    return Disrupted(kept, late, None if soonest is None else soonest + 0.001)
+
+
+def healthy_pods(pods: Sequence[Object], disrupted: Disrupted, now: float) -> int:
+    return sum(
+        1
+        for pod in pods
+        if pod.view.metadata.deletionTimestamp is None
+        and not (seconds_of(disrupted.pods.get(pod.name)) or 0.0) + DELETION_TIMEOUT > now
+        and ready_condition(pod.view) is not None
+    )
+
+
+def budget_status(budget: Object, expected: Expected, healthy: int, disrupted: Disrupted, now: float) -> Raw:
+    allowed = max(0, healthy - expected.healthy) if expected.pods > 0 else 0
+    generation = budget.view.metadata.generation
+    before = budget.raw.get("status") or {}
+    status: Raw = {
+        "disruptionsAllowed": allowed,
+        "currentHealthy": healthy,
+        "desiredHealthy": expected.healthy,
+        "expectedPods": expected.pods,
+    }
+    if generation:
+        status["observedGeneration"] = generation
+    if disrupted.pods:
+        status["disruptedPods"] = disrupted.pods
+    reason = "SufficientPods" if allowed else "InsufficientPods"
+    status["conditions"] = _with_condition(before, bool(allowed), reason, "", generation, now)
+    return status
+
+
+def failed_status(budget: Object, why: str, now: float) -> Raw:
+    """What is known no more is not allowed any more."""
+    before = budget.raw.get("status") or {}
+    observed = budget.view.status.observedGeneration
+    conditions = _with_condition(before, False, "SyncFailed", why, observed, now)
+    numbers = {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+    return {**numbers, **before, "disruptionsAllowed": 0, "conditions": conditions}
+
+
+def _with_condition(before: Raw, allowed: bool, reason: str, message: str, observed: int, now: float) -> list[Raw]:
+    conditions = list(before.get("conditions") or ())
+    index = next((index for index, one in enumerate(conditions) if one.get("type") == _ALLOWED), None)
+    state = "True" if allowed else "False"
+    old = conditions[index] if index is not None else {}
+    since = old.get("lastTransitionTime") if old.get("status") == state else time_text(now)
+    condition: Raw = {"type": _ALLOWED, "status": state, "reason": reason, "message": message}
+    condition["lastTransitionTime"] = since or time_text(now)
+    if observed:
+        condition["observedGeneration"] = observed
+    if index is None:
+        conditions.append(condition)
+    else:
+        conditions[index] = condition
+    return conditions
+
 
 BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 #: Seconds for which a pod may be the target of a disruption without being deleted.

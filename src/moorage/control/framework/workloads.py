@@ -1,0 +1,64 @@
+"""What several workload controllers need: counts, status updates, template hashes."""
+
+import hashlib
+import json
+import re
+
+from moorage.client.protocol import Object
+from moorage.control.framework.actions import Raw, Update
+from moorage.model.api_error import ApiError
+from moorage.model.template_identity import telling_part
+
+ROLLING_UPDATE = "RollingUpdate"
+_PERCENT = re.compile(r"[0-9]{1,9}%\Z")
+#: No vowels, so that no words come out, and nothing that is easily mistaken.
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def desired_replicas(found: Object) -> int:
+    """How many there should be; one, unless somebody said otherwise."""
+    replicas = found.view.spec.replicas
+    return 1 if replicas is None else int(replicas)
+
+
+def scaled(value: int | str | None, total: int, *, up: bool) -> int:
+    """A number, or a percentage of the total, rounded up or down; what cannot be read is none."""
+    if value is None or isinstance(value, int):
+        return value or 0
+    if not _PERCENT.match(value):
+        return 0
+    share = int(value[:-1]) * total
+    return -(-share // 100) if up else share // 100
+
+
+def update_of_status(found: Object, status: Raw, annotations: Raw | None = None) -> Update | None:
+    """What to write, if anything is new; annotations that are given come in addition to those that are there."""
+    raw = found.raw
+    metadata = raw["metadata"]
+    present = metadata.get("annotations") or {}
+    wanted = {**present, **(annotations or {})}
+    if wanted == present and (raw.get("status") or {}) == status:
+        return None
+    document = {**raw, "status": status}
+    if wanted != present:
+        document["metadata"] = {**metadata, "annotations": wanted}
+    return Update(found.kind, document, "status")
+
+
+def namespace_is_terminating(error: ApiError) -> bool:
+    """Whether nothing can be made there any more: no reason to tell anybody."""
+    causes = (error.status.get("details") or {}).get("causes") or ()
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+
+
+def template_hash(template: Raw, collisions: int | None) -> str:
+    """Short, and fit for names and labels. The count of collisions makes another one of the same template."""
+    text = json.dumps(telling_part(template), sort_keys=True, separators=(",", ":"))
+    if collisions is not None:
+        text += str(collisions)
+    number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
+    return safe_encode(str(number))
+
+
+def safe_encode(text: str) -> str:
+    return "".join(_LETTERS[ord(letter) % len(_LETTERS)] for letter in text)
