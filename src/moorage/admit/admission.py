@@ -6,7 +6,7 @@ that was handed in is changed. Kubernetes: what happens between the URL handler 
 Moorage does not know are admitted as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,9 +23,13 @@ from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
 from moorage.model.api_error import ApiError
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import ConversionError, Kind, TypeProblem, kind_of, view_of
+from moorage.model.kinds import ConversionError, Kind, TypeProblem, kind_of
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodTemplateSpec
 from moorage.model.types.view import INT64_MAX, View
+
+_replace = msgspec.structs.replace
 
 #: The plugins every cluster runs, in upstream's order. Where there are PriorityClasses, `Priority` must be given them.
 STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())
@@ -80,104 +84,124 @@ def admit(
     `plugins=()` leaves out the admission plugins; `request=None` leaves metadata as they are in the document, so that a
     missing namespace or a name yet to be generated is an error.
     """
-    facts = kind_of(new)
-    if facts is None:
+    kind = kind_of(new)
+    if kind is None:
         return Admitted(copy_document(new), None)
+    if old is not None and kind_of(old) is not kind:
+        raise ValueError(f"a {kind.name} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
+    return admit_own(kind, new, old, gates, plugins=plugins, request=request, copies=True)
+
+
+def admit_own(
+    kind: Kind,
+    raw: Raw,
+    old: Raw | None,
+    gates: GateSet,
+    *,
+    plugins: Sequence[Plugin],
+    request: Request | None,
+    own: Callable[[Raw], object] | None = None,
+    old_view: Any = None,
+    copies: bool = False,
+) -> Admitted | Rejected:
+    """Admit a document that the caller gives away: unless `copies`, it is completed in place.
+
+    `own` writes the field owners into the document once it has its defaults. `old_view` is the view of `old`, which
+    then has its defaults; without it `old` is read and defaulted as the API server does with what it reads.
+    """
+    row = row_of(kind)
     try:
-        view = view_of(new)
-        if old is not None:
-            view_of(old)
+        convert_view(raw, kind.view)
+        if old is not None and old_view is None:
+            convert_view(old, kind.view)
     except ConversionError as error:
-        return Rejected(facts, _name(new), problems=error.problems)
-    raw = copy_document(new)
-    row = row_of(facts)
-    old = None if old is None else _as_read_from_the_store(old, facts, row)
+        return Rejected(kind, _name(raw), problems=error.problems)
+    name_to_be = _name_to_be(raw)
+    raw = copy_document(raw) if copies else raw
+    if old is not None and old_view is None:
+        old = copy_document(old)
+        row.default(old)
     try:
-        _complete(raw, old, gates, facts, row, plugins, request)
+        _complete(raw, old, gates, kind, row, plugins, request, own)
     except Forbidden as refusal:
-        return Rejected(facts, _name_to_be(new), forbidden=str(refusal), object=raw)
+        return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw)
     except ApiError as error:
-        return Rejected(facts, _name_to_be(new), object=raw, refusal=error.status)
-    view, old_view = view_of(raw), None if old is None else view_of(old)
+        return Rejected(kind, name_to_be, object=raw, refusal=error.status)
+    view: Any = convert_view(raw, kind.view)
+    if old is not None:
+        old_view = _as_stored(old, kind, old_view)
     options = row.options(gates, old_view)
     if request is not None and request.allow_privileged:
         options = with_privileged(options)
     errors = row.validate(view, options) if old_view is None else row.validate_update(view, old_view, options)
-    warnings = tuple(_warnings(facts, view, old_view))
+    warnings = tuple(_warnings(kind, view, old_view))
     if errors:
-        return Rejected(facts, _name(raw), tuple(errors), warnings=warnings, object=raw, view=view)
+        return Rejected(kind, _name(raw), tuple(errors), warnings=warnings, object=raw, view=view)
     try:
         for plugin in plugins:
-            plugin.validate(facts.name, raw, old)
+            plugin.validate(kind.name, raw, old)
     except Forbidden as refusal:
-        return Rejected(facts, _name_to_be(new), forbidden=str(refusal), warnings=warnings, object=raw, view=view)
+        return Rejected(kind, name_to_be, forbidden=str(refusal), warnings=warnings, object=raw, view=view)
     except ApiError as error:
-        return Rejected(facts, _name_to_be(new), warnings=warnings, object=raw, view=view, refusal=error.status)
-    if row.has_generation and old_view is not None and _spec_changed(view, old_view):
-        part(raw, "metadata")["generation"] = _next_generation(old_view)
-        view = view_of(raw)
+        return Rejected(kind, name_to_be, warnings=warnings, object=raw, view=view, refusal=error.status)
+    if row.has_generation and old_view is not None and view.spec != old_view.spec:
+        # Some kinds keep the generation that their maker gave them, and the largest number has none after it.
+        generation = min(old_view.metadata.generation + 1, INT64_MAX)
+        part(raw, "metadata")["generation"] = generation
+        view = _replace(view, metadata=_replace(view.metadata, generation=generation))
     return Admitted(raw, view, warnings)
 
 
-def _as_read_from_the_store(old: Raw, facts: Kind, row: KindRow) -> Raw:
-    """The real server defaults what it reads, too: the old object may be older than some default."""
-    if kind_of(old) is not facts:
-        raise ValueError(f"a {facts.name} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
-    old = copy_document(old)
-    row.default(old)
-    return old
+def _as_stored(old: Raw, kind: Kind, old_view: Any) -> Any:
+    """Return the view of the old object; a view that is given may lack the field owners and the resourceVersion."""
+    if old_view is None:
+        return convert_view(old, kind.view)
+    return _replace(old_view, metadata=convert_view(old["metadata"], ObjectMeta))
 
 
 def _complete(
     raw: Raw,
     old: Raw | None,
     gates: GateSet,
-    facts: Kind,
+    kind: Kind,
     row: KindRow,
     plugins: Sequence[Plugin],
     request: Request | None,
+    own: Callable[[Raw], object] | None,
 ) -> None:
-    """Everything that changes the object, in the order in which the API server does it."""
+    """Change the object in all the ways the API server does, in its order."""
     if request is not None:
-        complete_metadata(raw, old, request, namespaced=facts.namespaced)
+        complete_metadata(raw, old, request, namespaced=kind.namespaced)
     row.default(raw)
+    if own is not None:
+        own(raw)
     for plugin in plugins:
-        plugin.admit(facts.name, raw, old)
+        plugin.admit(kind.name, raw, old)
     row.prepare(raw, old, gates)
 
 
-def _warnings(facts: Kind, view: Any, old_view: Any) -> list[str]:
+def _warnings(kind: Kind, view: Any, old_view: Any) -> list[str]:
     if old_view is None:
-        warnings = name_warnings(facts.name, view.metadata.name)
+        warnings = name_warnings(kind.name, view.metadata.name)
         if isinstance(view, Pod):
             return warnings + pod_warnings(view.metadata, view.spec, "")
     else:
         warnings = []
-    if facts.template is None:
+    if kind.template is None:
         return warnings
-    template, old_template = _template(view, facts), _template(old_view, facts)
+    template, old_template = _template(view, kind), _template(old_view, kind)
     if template is None or template == old_template:
         return warnings
-    return warnings + pod_warnings(template.metadata, template.spec, ".".join(facts.template))
+    return warnings + pod_warnings(template.metadata, template.spec, ".".join(kind.template))
 
 
-def _template(view: Any, facts: Kind) -> PodTemplateSpec | None:
+def _template(view: Any, kind: Kind) -> PodTemplateSpec | None:
     if view is None:
         return None
-    for step in facts.template or ():
+    for step in kind.template or ():
         view = getattr(view, step)
     template: PodTemplateSpec = view
     return template
-
-
-def _spec_changed(view: Any, old_view: Any) -> bool:
-    return bool(view.spec != old_view.spec)
-
-
-def _next_generation(view: Any) -> int:
-    """Some kinds keep the one that their maker gave them: the largest number has none after it."""
-    generation: int = view.metadata.generation
-    return min(generation + 1, INT64_MAX)
 
 
 def _name(raw: Raw) -> str:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.admission import Admitted, Rejected, admit_own
 from moorage.admit.plugins import Plugin
-from moorage.admit.registry import row_of
 from moorage.admit.request import Request
 from moorage.admit.subresources.status_update import admit_status
 from moorage.model.api_error import ApiError
@@ -102,11 +101,12 @@ class Api:
         return self._admit_first(POD, raw, request, manager)
 
     def _admit_first(self, kind: Kind, raw: Raw, request: Request, manager: str | None) -> Admitted:
-        check_types(raw, kind)
-        row_of(kind).default(raw)
-        if manager is not None:
-            on_create(raw, kind, manager, request.timestamp)
-        return admitted(admit(raw, None, self.gates, plugins=self.plugins, request=request))
+        own = None if manager is None else lambda new: on_create(new, kind, manager, request.timestamp)
+        # The caller tries again with the same document if a generated name is taken.
+        copies = not raw["metadata"].get("name")
+        raw = {**raw, "metadata": dict(raw["metadata"])}
+        result = admit_own(kind, raw, None, self.gates, plugins=self.plugins, request=request, own=own, copies=copies)
+        return admitted(result)
 
     def admit_changed(
         self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
@@ -117,12 +117,14 @@ class Api:
         """
         if subresource == "status":
             return self._admit_status(kind, new, old, manager, old_view)
-        check_types(new, kind)
-        row_of(kind).default(new)
-        if manager is not None:
-            on_update(new, old, kind, manager, subresource, self.now_text())
+        now = self.now_text()
+        own = None if manager is None else lambda new: on_update(new, old, kind, manager, subresource, now)
         request = Request(old["metadata"].get("namespace") or "default")
-        return admitted(admit(new, old, self.gates, plugins=self.plugins, request=request))
+        if kind.view is not type(old_view):
+            old_view = None
+        return admitted(
+            admit_own(kind, new, old, self.gates, plugins=self.plugins, request=request, own=own, old_view=old_view)
+        )
 
     def _admit_status(self, kind: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
         """Reports are the most frequent of all changes, and leave the spec alone: nobody looks at it."""
