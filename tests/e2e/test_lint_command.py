@@ -9,12 +9,12 @@ import select
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import started
 
 MOORAGE = [sys.executable, "-m", "moorage"]
 GATES = "--feature-gates=AllAlpha=true"
@@ -193,17 +193,12 @@ def on_a_terminal(*arguments: str, cwd: Path, env: dict[str, str] | None = None)
     """What the command prints where its standard output is a terminal."""
     parent, child = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
-    process = subprocess.Popen(
-        [*MOORAGE, *arguments],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=child,
-        stderr=child,
-        env={**environment, "TERM": "xterm", **(env or {})},
-    )
-    os.close(child)
+    environment |= {"TERM": "xterm", **(env or {})}
     seen = b""
-    try:
+    with started(
+        [*MOORAGE, *arguments], cwd=cwd, stdin=subprocess.DEVNULL, stdout=child, stderr=child, env=environment
+    ):
+        os.close(child)
         while select.select([parent], [], [], 60)[0]:
             try:
                 block = os.read(parent, 65_536)
@@ -212,9 +207,7 @@ def on_a_terminal(*arguments: str, cwd: Path, env: dict[str, str] | None = None)
             if not block:
                 break
             seen += block
-    finally:
-        os.close(parent)
-        process.wait(60)
+    os.close(parent)
     return seen.decode()
 
 
@@ -234,15 +227,16 @@ def test_the_caret_on_a_terminal(files: Path) -> None:
 def test_control_c_is_quiet(files: Path) -> None:
     pipe = files / "pipe.yaml"
     os.mkfifo(pipe)
-    process = subprocess.Popen(
-        [*MOORAGE, "lint", "pipe.yaml"],
-        cwd=files,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with pipe.open("wb"):  # opens when the command has opened its end, and so is in the middle of its work
-        time.sleep(0.1)
+    with (
+        started(
+            [*MOORAGE, "lint", "pipe.yaml"],
+            cwd=files,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+        pipe.open("wb"),  # opens when the command has opened its end, and so is in the middle of its work
+    ):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -252,17 +246,14 @@ def test_control_c_is_quiet(files: Path) -> None:
 def test_a_reader_that_goes_away_is_no_reason_to_complain(tmp_path: Path) -> None:
     text = "---\n".join([SURPRISING] * 3_000)
     (tmp_path / "many.yaml").write_text(text, encoding="utf-8")
-    process = subprocess.Popen(
-        [*MOORAGE, "lint", GATES, "many.yaml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.read(10)
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(60) == 141
-    assert errors == b""
+    command = [*MOORAGE, "lint", GATES, "many.yaml"]
+    with started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
 
 
 def test_an_output_that_cannot_be_written(files: Path) -> None:

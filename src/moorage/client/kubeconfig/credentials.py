@@ -127,6 +127,8 @@ class Credentials:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+            # asyncio closes the transport only when the pipe was read to its end, and warns of it long afterwards.
+            process._transport.close()  # type: ignore[attr-defined]
         if code != 0:
             raise self._plugin_error(plugin, f"failed with exit code {code}")
         return output
