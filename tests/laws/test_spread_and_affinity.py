@@ -39,7 +39,7 @@ from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide
 from moorage.schedule.framework.plugin import Mask, Plugin
 from moorage.schedule.framework.profile import Profile
-from moorage.schedule.framework.traits import Traits
+from moorage.schedule.framework.wide import Traits
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import AffinityWant
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit

@@ -28,8 +28,7 @@ from moorage.schedule.config.plugin_args import (
     weights_of,
 )
 from moorage.schedule.framework.plugin import Plugin
-from moorage.schedule.framework.prefilter_only import PreFilterOnly
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.profile import PreFilterOnly, Profile
 from moorage.schedule.plugins.image_locality import ImageLocality
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName

@@ -9,22 +9,57 @@ score, then largest tie number.
 Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on a sample of the nodes.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.schedule.engine.local_answers import Filter, LocalAnswers, Score
-from moorage.schedule.engine.prefilter import combine_prepared
 from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework.plugin import Mask, Plugin, Prepared, Scores, normalize
 from moorage.schedule.framework.profile import Profile
-from moorage.schedule.framework.traits import Trait
-from moorage.schedule.framework.verdict import Verdict
-from moorage.schedule.framework.wide import WidePlugin, too_many
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.wide import Trait, WidePlugin, too_many
 
 NO_SLOT = -1
+
+
+class PreFilterResult(msgspec.Struct, frozen=True):
+    """What plugins say before any node is looked at: a rejection of the pod, or the only nodes to consider, by name."""
+
+    rejection: tuple[Plugin[Any], Verdict] | None = None
+    only_nodes: frozenset[str] | None = None
+    narrowed_by: tuple[str, ...] = ()
+
+
+def combine_prepared(prepared: Iterable[tuple[Plugin[Any], Prepared]]) -> PreFilterResult:
+    """Combine the plugins' results, in run order. Kubernetes: RunPreFilterPlugins.
+
+    A final rejection ends it; of others, which preemption may cure, the last one is reported.
+    """
+    rejection: tuple[Plugin[Any], Verdict] | None = None
+    only_nodes: frozenset[str] | None = None
+    narrowed_by: list[str] = []
+    for plugin, made in prepared:
+        if made.rejection is not None:
+            rejection = plugin, made.rejection
+            if made.rejection.code is Code.UNRESOLVABLE:
+                return PreFilterResult(rejection)
+        elif made.only_nodes is not None:
+            narrowed_by = sorted([*narrowed_by, plugin.name])
+            only_nodes = made.only_nodes if only_nodes is None else only_nodes & made.only_nodes
+            if not only_nodes:
+                return PreFilterResult((plugin, unresolvable(_nothing_left(narrowed_by))), only_nodes, (*narrowed_by,))
+    return PreFilterResult(rejection, only_nodes, (*narrowed_by,))
+
+
+def _nothing_left(plugins: list[str]) -> str:
+    if len(plugins) == 1:
+        return f"node(s) didn't satisfy plugin {plugins[0]}"
+    return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"
 
 
 class _Wide:

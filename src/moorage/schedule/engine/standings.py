@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.schedule.framework.traits import Traits, distinct
+from moorage.schedule.framework.wide import Traits, distinct
 
 _SLOT_BITS = 24
 _SLOT_MASK = (1 << _SLOT_BITS) - 1

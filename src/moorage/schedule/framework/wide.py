@@ -9,7 +9,7 @@ What the plugin counts it keeps in its want, which follows the change log of the
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -19,12 +19,36 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.label_column import ABSENT, LabelColumn
 from moorage.columns.node_table import ChangeLog
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Scores
-from moorage.schedule.framework.traits import Trait, Traits, distinct
 
+Trait = NDArray[np.int64]
+Traits = Sequence[Trait] | NDArray[np.int64]  # one row per trait
+_MAX_RADIX = 1 << 62
 _ALWAYS_FEW = 32
 _FEW_DOMAINS = 32
 _FEW_NODES = 8  # per domain, on average
 _SHARE = 128  # if more than one slot in this many changed, counting all is quicker
+
+
+def distinct(traits: Traits, slots: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the classes of equal traits: the index of one slot of each, and for each slot its class number."""
+    packed = np.zeros(slots, np.int64)
+    if slots == 0:
+        return packed, packed
+    radix = 1
+    for trait in traits:
+        lowest = int(trait.min())
+        span = int(trait.max()) - lowest + 1
+        if span == 1:
+            continue
+        if radix * span >= _MAX_RADIX:
+            packed = np.unique(packed, return_inverse=True)[1].astype(np.int64)
+            radix = int(packed.max()) + 1
+        packed = packed * span + (trait - lowest)
+        radix *= span
+    if radix == 1:
+        return np.zeros(1, np.int64), packed
+    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
+    return first, inverse
 
 
 def too_many(changed: int, capacity: int) -> bool:

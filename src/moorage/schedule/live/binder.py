@@ -18,6 +18,7 @@ from functools import partial
 
 from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, Unreachable
+from moorage.columns.cluster import PodRecord
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
 from moorage.model.types.pod_status import PodCondition
@@ -25,7 +26,6 @@ from moorage.schedule.actions import POD_SCHEDULED, Action, Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.diagnosis import event_note
 from moorage.schedule.live.assumptions import Assumption, Assumptions
-from moorage.schedule.live.evictions import Evictions
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import PodFeed
 from moorage.schedule.live.pod_status import POD, PodStatusWriter
@@ -188,3 +188,58 @@ class Binder:
         condition = PodCondition(type=POD_SCHEDULED, status="False", reason=_SCHEDULER_ERROR, message=why)
         self._status.say(record.key, record.pod, condition, "")
         self._wake()
+
+
+class Evictions:
+    """Delete preemption's victims and take back nominations that are void. Kubernetes: preemption/executor.go.
+
+    A victim gets the DisruptionTarget condition first, then is deleted with its own grace period if it is still the
+    same pod. If it cannot be deleted, the pod that waits for it is tried again.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        scheduler: Scheduler,
+        status: PodStatusWriter,
+        reporter: Reporter,
+        errands: BackgroundCalls,
+    ) -> None:
+        self._client = client
+        self._scheduler = scheduler
+        self._status = status
+        self._reporter = reporter
+        self._errands = errands
+
+    def carry_out(self, action: NoNode) -> None:
+        for lower in action.demoted:
+            self._status.say(lower.key, lower.pod, nominated="")
+        for victim in action.victims:
+            if victim.pod.metadata.deletionTimestamp is None:
+                self._errands.send(partial(self._evict, action, victim))
+
+    async def _evict(self, action: NoNode, victim: PodRecord) -> None:
+        preemptor = action.record
+        pod = victim.pod
+        namespace, _, name = victim.key.partition("/")
+        text = f"{action.pod.scheduler}: preempting to accommodate a higher priority pod"
+        target = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler", message=text)
+        names = {"preemptor": preemptor.key, "victim": victim.key, "node": action.nominated}
+        try:
+            await self._status.say_now(victim.key, pod, target)
+            await self._client.delete(POD, name, namespace, uid=pod.metadata.uid)
+        except ApiError as error:
+            if error.code == 404 or error.reason == "Conflict":
+                _LOG.debug(2, "Victim Pod is already deleted", **names)
+            else:
+                self._failed(victim.key, preemptor.key, error.message, names)
+            return
+        except Unreachable as error:
+            self._failed(victim.key, preemptor.key, str(error), names)
+            return
+        _LOG.debug(2, "Preemptor Pod preempted victim Pod", **names)
+        self._reporter.preempted(victim.key, pod, preemptor.key, preemptor.pod, action.nominated)
+
+    def _failed(self, victim: str, preemptor: str, why: str, names: dict[str, str]) -> None:
+        _LOG.error("Tried to preempted pod", err=why, **names)
+        self._scheduler.eviction_failed(victim, preemptor)

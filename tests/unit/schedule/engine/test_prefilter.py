@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from moorage.schedule.engine.prefilter import PreFilterResult, combine_prepared
+from moorage.schedule.engine.candidates import PreFilterResult, combine_prepared
 from moorage.schedule.framework.plugin import Plugin, Prepared
 from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
 

@@ -7,7 +7,7 @@ import pytest
 
 from moorage.schedule.engine import standings
 from moorage.schedule.engine.standings import Standings
-from moorage.schedule.framework.traits import distinct
+from moorage.schedule.framework.wide import distinct
 
 
 def test_distinct_packs_what_fits_and_what_does_not() -> None:

@@ -18,8 +18,7 @@ from moorage.columns.owned_terms import OwnedTerm, TermKind, term_key
 from moorage.columns.pod_classes import label_needed
 from moorage.columns.shape import Shape
 from moorage.match.pod_affinity import PodAffinityTermMatcher, PodAffinityTerms
-from moorage.schedule.framework.traits import Trait
-from moorage.schedule.framework.wide import Following, has_small_domains
+from moorage.schedule.framework.wide import Following, Trait, has_small_domains
 
 # What the counts of many small domains come to, as bits of one trait.
 NO_DOMAIN, NO_MATCH, REPELS = 1, 2, 4

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.label_column import ABSENT
+from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
 from moorage.match.comparison import shown
 from moorage.match.label_selector import Selector, compile_label_selector, compile_label_set, conjunction
@@ -24,20 +25,23 @@ from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.requirement import SelectorError
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.model.types.scheduling import TopologySpreadConstraint
+from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
-from moorage.schedule.framework.traits import Trait, Traits
+from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
-from moorage.schedule.framework.wide import WidePlugin
+from moorage.schedule.framework.wide import Trait, Traits, WidePlugin
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 from moorage.schedule.plugins.spread.spread_domains import (
+    HARD_EFFECTS,
     HOSTNAME,
     BalancedDomains,
     Constraint,
     Constraints,
     SpreadWant,
 )
-from moorage.schedule.plugins.spread.spread_hints import REQUEUE_ON
 
 SKEW_REASON = "node(s) didn't match pod topology spread constraints"
 LABEL_REASON = f"{SKEW_REASON} (missing required label)"
@@ -49,11 +53,85 @@ _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 _HONOR = "Honor"
 
 
+# -- which events may help a pod that was rejected ---------------------------------------------------------------------
+
+
+def _constraints(want: SpreadWant, cluster: Cluster) -> tuple[Constraint, ...]:
+    want.catch_up(cluster)
+    return want.constraints.hard
+
+
+def _counted(want: SpreadWant, pod: Pod, cluster: Cluster) -> list[bool]:
+    """Which constraints count the pod."""
+    if pod.metadata.namespace != want.namespace:
+        return []
+    return [constraint.selector.match(pod.metadata.labels) for constraint in _constraints(want, cluster)]
+
+
+def _is_counted(want: SpreadWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    return any(_counted(want, event.new if event.new is not None else event.old, cluster))
+
+
+def _counts_otherwise(want: SpreadWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    return _counted(want, event.old, cluster) != _counted(want, event.new, cluster)
+
+
+def _has_keys(want: SpreadWant, node: Node, cluster: Cluster) -> bool:
+    return all(constraint.key in node.metadata.labels for constraint in _constraints(want, cluster))
+
+
+def _is_in_domains(want: SpreadWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    return _has_keys(want, event.new if event.new is not None else event.old, cluster)
+
+
+def _moved(want: SpreadWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """A node that is in another domain, or counts where it did not, or the other way round."""
+    old: Node = event.old
+    new: Node = event.new
+    had, has = _has_keys(want, old, cluster), _has_keys(want, new, cluster)
+    if not had or not has:
+        return had != has
+    before, after = old.metadata.labels, new.metadata.labels
+    constraints = _constraints(want, cluster)
+    if any(before[constraint.key] != after[constraint.key] for constraint in constraints):
+        return True
+    honored = any(constraint.honors_affinity for constraint in constraints)
+    name = new.metadata.name
+    return honored and want.required.match(before, name) != want.required.match(after, name)
+
+
+def _tainted_otherwise(want: SpreadWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    if not any(constraint.honors_taints for constraint in _constraints(want, cluster)):
+        return False
+    before, after = (want.tolerations.untolerated(n.spec.taints, HARD_EFFECTS) for n in (event.old, event.new))
+    return bool(before) != bool(after) and _has_keys(want, event.new, cluster)
+
+
+def _counted_labels(want: SpreadWant, shape: Shape, cluster: Cluster) -> tuple[Label, ...] | None:
+    """A pod that counts is selected by one of the constraints; those that the pod did not ask for itself may change."""
+    if not shape.spec.topologySpreadConstraints:
+        return None
+    needed = [label_needed(constraint.selector) for constraint in _constraints(want, cluster)]
+    if any(labels is None for labels in needed):
+        return None
+    return tuple(label for labels in needed for label in labels or ())
+
+
+_REQUEUE_ON = (
+    on(EventKind.OWN_LABELS, EventKind.OWN_TOLERATIONS),
+    on(EventKind.POD_ADDED, EventKind.POD_REMOVED, EventKind.POD_ENDING, hint=_is_counted, needs=_counted_labels),
+    on(EventKind.POD_LABELS, hint=_counts_otherwise, needs=_counted_labels),
+    on(EventKind.NODE_ADDED, EventKind.NODE_REMOVED, hint=_is_in_domains),
+    on(EventKind.NODE_LABELS, hint=_moved),
+    on(EventKind.NODE_TAINTS, hint=_tainted_otherwise),
+)
+
+
 class PodTopologySpread(WidePlugin[SpreadWant]):
     """See the module. `defaults` are for pods without constraints: the system's, or the list of a profile."""
 
     name = "PodTopologySpread"
-    requeue_on = REQUEUE_ON
+    requeue_on = _REQUEUE_ON
 
     def __init__(
         self,

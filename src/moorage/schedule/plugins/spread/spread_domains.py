@@ -25,7 +25,7 @@ from moorage.schedule.framework.plugin import Mask
 from moorage.schedule.framework.wide import Following, has_small_domains
 
 HOSTNAME = "kubernetes.io/hostname"
-_HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 
 class Constraint(msgspec.Struct, frozen=True):
@@ -135,7 +135,7 @@ class TaintPredicate:
         sets: list[TaintSet] = self._nodes.taint_sets.sets
         known = len(self._answers)
         if known != len(sets):
-            fresh = [not self._tolerations.untolerated(taints, _HARD_EFFECTS) for taints in sets[known:]]
+            fresh = [not self._tolerations.untolerated(taints, HARD_EFFECTS) for taints in sets[known:]]
             self._answers = np.concatenate([self._answers, np.array(fresh, np.bool_)])
         return self._answers
 
