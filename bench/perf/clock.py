@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """The time, and what is to happen at which times."""
+    """The time, and what is to happen at which times. `timer` tells how much time work has taken."""
 
-    def __init__(self) -> None:
+    def __init__(self, timer: Callable[[], float] = perf_counter) -> None:
+        self._timer = timer
         self._skipped = 0.0
         self._number = 0
         self._tickers: list[tuple[float, int, float, Callable[[float], bool]]] = []
         self.next_tick = inf
 
     def now(self) -> float:
-        return perf_counter() + self._skipped
+        return self._timer() + self._skipped
 
     def skip_to(self, when: float) -> None:
         self._skipped += max(0.0, when - self.now())

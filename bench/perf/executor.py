@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import nullcontext
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from bench.perf import node_maker
@@ -40,6 +41,7 @@ from bench.process import peak_memory
 from moorage.model.types.pod import Pod
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from bench.perf.config import Workload
@@ -56,12 +58,12 @@ def run(workload: Workload, seed: int = 0) -> list[Figures]:
 
 
 class Executor:
-    """One run of one workload."""
+    """One run of one workload. `timer` tells how much time work has taken; waiting takes none."""
 
-    def __init__(self, workload: Workload, seed: int = 0) -> None:
+    def __init__(self, workload: Workload, seed: int = 0, timer: Callable[[], float] = perf_counter) -> None:
         self.workload = workload
         self.objects = ClusterObjects(workload.configuration, workload.gates, seed)
-        self.clock = Clock()
+        self.clock = Clock(timer)
         self.driver = Driver(self.objects, self.clock)
         self.figures: list[Figures] = []
         self._names = Names()

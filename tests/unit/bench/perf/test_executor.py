@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def played(folder: Path, *operations: dict[str, Any], **case: Any) -> tuple[Executor, list[Figures]]:
-    """All operations, and a last one that measures, so that the case is one."""
+    """All operations, and a last one that measures, so that the case is one; each look at the clock takes 1 µs."""
     workload = read_workload(folder, *operations, **case)
     assert not workload.refused
-    executor = Executor(workload)
+    looks = count()
+    executor = Executor(workload, timer=lambda: next(looks) / 1_000_000)
     for index, operation in enumerate(workload.operations):
         executor.run(operation, index)
     return executor, executor.figures
