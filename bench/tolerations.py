@@ -9,7 +9,8 @@ from bench.measure import race, time_call
 from bench.result import Result, timed
 from moorage.match.tolerations import compile_toleration
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,12 +12,11 @@ import msgspec
 
 from bench.perf.objects import SERVICE
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.model.types.namespace import Namespace
+from moorage.model.types.core import Namespace
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
-from moorage.model.types.storage.csi import CSINode
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.perf.objects import BASE_NODE, Names, prepare, view
 from moorage.model.types.node import Node
-from moorage.model.types.storage.csi import CSINode
+from moorage.model.types.storage import CSINode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.perf.objects import prepare, view
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
 
 if TYPE_CHECKING:
     from bench.perf.cluster_objects import ClusterObjects

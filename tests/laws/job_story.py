@@ -22,8 +22,8 @@ from moorage.control.framework.pods_of import POD, is_active
 from moorage.control.job.controller import JOB, JobController
 from moorage.model.api_error import ApiError
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.job import Job, JobStatus
 from moorage.model.types.pod import Pod
+from moorage.model.types.workload import Job, JobStatus
 from moorage.serve.resources.objects import prefix_of
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change

@@ -15,8 +15,7 @@ from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affin
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import TopologySpreadConstraint
+from moorage.model.types.pod import Pod, TopologySpreadConstraint
 
 AFFINITY = ("UnschedulableAndUnresolvable", "node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = ("Unschedulable", "node(s) didn't match pod anti-affinity rules")

@@ -14,8 +14,7 @@ from moorage.columns.volumes.storage import StorageObject
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.csi import CSINode
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 Raw = dict[str, Any]
 

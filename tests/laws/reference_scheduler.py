@@ -23,9 +23,9 @@ from moorage.match.label_selector import compile_label_set
 from moorage.match.node_selector import compile_preferred_terms, compile_required_node_affinity
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.quantity import Quantity
-from moorage.model.types.node import Node
-from moorage.model.types.pod import Container, Pod
-from moorage.model.types.scheduling import Taint, TopologySpreadConstraint
+from moorage.model.types.container import Container
+from moorage.model.types.node import Node, Taint
+from moorage.model.types.pod import Pod, TopologySpreadConstraint
 
 Scores = dict[str, int]  # by the node's name
 _MIB = 1024 * 1024

@@ -11,7 +11,7 @@ from tests.laws.cel_expressions import anything, predicates
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 
 from moorage.match.cel import CelError, Program, compile_expression, render_issues, taint_environment
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 TAINTS = (
     Taint(key="sla", value="950", effect="NoSchedule"),

@@ -19,8 +19,7 @@ from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import Toleration
+from moorage.model.types.pod import Pod, Toleration
 from moorage.plan.explain.groups import refused_nodes
 from moorage.plan.explain.plain import plain
 from moorage.plan.explain.remedies.change import Blockers, Change, Kind, with_spec

@@ -18,15 +18,8 @@ from moorage.match.requirement import SelectorError
 from moorage.match.selector_text import parse_selector
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
-from moorage.model.types.scheduling import (
-    Affinity,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PodAffinityTerm,
-    PreferredSchedulingTerm,
-)
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import Affinity, NodeAffinity, PodAffinityTerm, PreferredSchedulingTerm
 
 _KEYS = st.sampled_from(["a", "b", "in", "example.com/zone"])
 _VALUES = st.sampled_from(["", "x", "y", "5", "007", "1.2.3", "v1.3", "notin"])

@@ -17,7 +17,7 @@ from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
-from moorage.model.types.subresource import Binding
+from moorage.model.types.request import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import STRICT, TRUST, WARN, WriteOptions

@@ -15,7 +15,8 @@ from moorage.model.gates import (
     GateSet,
     gates_from,
 )
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 _EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 _INTEGERS = st.integers(-3, 12).map(str)

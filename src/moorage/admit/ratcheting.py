@@ -21,10 +21,11 @@ from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import GateSet
 from moorage.model.names import label_value_errors
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
+from moorage.model.types.container import Container, EphemeralContainer
 from moorage.model.types.meta import LabelSelector, ObjectMeta
-from moorage.model.types.pod import Container, EphemeralContainer, PodSpec, PodTemplateSpec
-from moorage.model.types.scheduling import NodeSelectorTerm, PodAffinityTerm, Toleration
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.node import NodeSelectorTerm
+from moorage.model.types.pod import PodAffinityTerm, PodSpec, PodTemplateSpec, Toleration
+from moorage.model.types.storage import PersistentVolume
 
 _HUGE_PAGES = "hugepages-"
 

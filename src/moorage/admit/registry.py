@@ -43,17 +43,21 @@ from moorage.admit.raw import Raw
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
-from moorage.model.types.config import ConfigMap, Secret
-from moorage.model.types.event import Event
-from moorage.model.types.lease import Lease
-from moorage.model.types.namespace import Namespace
+from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
+from moorage.model.types.event import Event, Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
 from moorage.model.types.reported_event import Event as ReportedEvent
-from moorage.model.types.service import Service, ServiceAccount
-from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from moorage.model.types.view import View
 from moorage.model.types.workload import (
     ControllerRevision,

@@ -7,7 +7,8 @@ component-helpers/resource (`PodRequests`) and the scheduler's `framework.Resour
 from collections.abc import Iterable, Mapping
 
 from moorage.model.quantity import Quantity
-from moorage.model.types.pod import Container, PodSpec
+from moorage.model.types.container import Container
+from moorage.model.types.pod import PodSpec
 
 CPU = "cpu"
 MEMORY = "memory"

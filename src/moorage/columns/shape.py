@@ -15,8 +15,9 @@ from moorage.columns.volumes.inline_disks import Disk, inline_disks
 from moorage.match.volumes.claims import ClaimFacts, Key, facts_key, inline_attachables, inline_key
 from moorage.match.volumes.csi_migration import Attachable
 from moorage.model.quantity import Quantity
+from moorage.model.types.container import Container
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import Container, Pod, PodSpec
+from moorage.model.types.pod import Pod, PodSpec
 
 HostPort = tuple[str, str, int]  # (IP, protocol, port)
 

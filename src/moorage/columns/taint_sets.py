@@ -5,7 +5,7 @@ first untolerated taint is the one that a person is told about.
 """
 
 from moorage.columns.interning import Interner
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 TaintSet = tuple[Taint, ...]
 

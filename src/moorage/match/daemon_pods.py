@@ -15,8 +15,7 @@ from moorage.match.node_selector import RequiredNodeAffinity, compile_required_n
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
-from moorage.model.types.pod import PodSpec
-from moorage.model.types.scheduling import Toleration
+from moorage.model.types.pod import PodSpec, Toleration
 
 _NODE_NAME_FIELD = "metadata.name"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -27,13 +27,8 @@ from moorage.match.requirement import (
 )
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.gates import GateSet
-from moorage.model.types.scheduling import (
-    Affinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-)
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import Affinity, PreferredSchedulingTerm
 
 _FIELD_OPERATORS = names_in(NODE_FIELD)
 _T = TypeVar("_T")

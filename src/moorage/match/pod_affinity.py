@@ -13,13 +13,7 @@ import msgspec
 from moorage.match.comparison import shown
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import Labels, SelectorError
-from moorage.model.types.scheduling import (
-    Affinity,
-    PodAffinity,
-    PodAffinityTerm,
-    PodAntiAffinity,
-    WeightedPodAffinityTerm,
-)
+from moorage.model.types.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
 
 
 class PodAffinityTermMatcher(msgspec.Struct, frozen=True):

@@ -13,7 +13,8 @@ from enum import StrEnum
 import msgspec
 
 from moorage.match.tolerations import TolerationSet, describe_taint
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 NO_EXECUTE = "NoExecute"
 _SECOND = 10**9

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from moorage.match.cel import CelError, Issue, compile_expression, taint_environment
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 #: Called with the expression, the taint and the error's text whenever an evaluation failed.
 EvaluationFailed: TypeAlias = Callable[[str, Taint, str], None]

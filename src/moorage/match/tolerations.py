@@ -14,7 +14,8 @@ from moorage.match.comparison import false_inequality, shown
 from moorage.match.operators import TOLERATION, comparison_of, use_of
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 if TYPE_CHECKING:
     from moorage.match.toleration_expression import EvaluationFailed, Programs

@@ -12,19 +12,30 @@ from moorage.model.schema.conversion import ConversionError, TypeProblem, conver
 from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
-from moorage.model.types.config import ConfigMap, Secret
-from moorage.model.types.event import Event
-from moorage.model.types.lease import Lease
-from moorage.model.types.namespace import Namespace
+from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
+from moorage.model.types.event import Event, Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
 from moorage.model.types.reported_event import Event as ReportedEvent
-from moorage.model.types.reviews import SelfSubjectAccessReview, SelfSubjectReview, SelfSubjectRulesReview
-from moorage.model.types.service import Service, ServiceAccount
-from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from moorage.model.types.subresource import Binding, DeleteOptions, Eviction, Scale
+from moorage.model.types.request import (
+    Binding,
+    DeleteOptions,
+    Eviction,
+    Scale,
+    SelfSubjectAccessReview,
+    SelfSubjectReview,
+    SelfSubjectRulesReview,
+)
+from moorage.model.types.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from moorage.model.types.view import View
 from moorage.model.types.workload import (
     ControllerRevision,

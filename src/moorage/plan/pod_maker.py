@@ -16,8 +16,7 @@ from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import ANY_REQUEST, Request
 from moorage.model.gates import GateSet
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import Affinity
+from moorage.model.types.pod import Affinity, Pod
 from moorage.plan.input.inventory import Item
 from moorage.plan.naming import SUFFIX_LENGTH
 from moorage.plan.planned_pod import PlannedPod

@@ -14,8 +14,8 @@ from moorage.match.volumes.claims import BIND_COMPLETED, claim_class
 from moorage.match.volumes.volume_matching import ClaimMatcher, preference
 from moorage.model.kinds import KINDS
 from moorage.model.types.meta import ObjectMeta, ObjectReference
-from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from moorage.model.types.storage.persistent_volume import (
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeSpec,

@@ -15,8 +15,8 @@ import msgspec
 
 from moorage.match.taint_eviction import When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
+from moorage.model.types.node import Taint
 from moorage.model.types.policy import PodDisruptionBudgetStatus
-from moorage.model.types.scheduling import Taint
 from moorage.plan.difference import Cause, Departure, Difference, difference_of
 from moorage.plan.input.inventory import Item, Key
 from moorage.plan.input.reading import Reader

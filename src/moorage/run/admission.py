@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from moorage.match.cel import ProgramCache
     from moorage.match.toleration_expression import EvaluationFailed
-    from moorage.model.types.scheduling import Taint
+    from moorage.model.types.node import Taint
 
 _OS_LABEL, _OS = "kubernetes.io/os", "linux"
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"

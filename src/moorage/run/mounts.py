@@ -16,7 +16,7 @@ from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
 
 _PROTECTION = "kubernetes.io/pvc-protection"
 FAILED_MOUNT, FAILED_MAP = "FailedMount", "FailedMapVolume"

@@ -9,8 +9,8 @@ complete after a second. Kubernetes: KWOK's stages are the nearest thing.
 from typing import NamedTuple
 
 from moorage.model.go.durations import DurationError, parse_duration
+from moorage.model.types.container import Probe
 from moorage.model.types.pod import Pod
-from moorage.model.types.probe import Probe
 
 START_DELAY = "simulate.moorage.dev/start-delay"
 COMPLETES_AFTER = "simulate.moorage.dev/completes-after"

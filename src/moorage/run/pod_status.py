@@ -10,7 +10,8 @@ import time
 from typing import Any, NamedTuple
 
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.pod import Container, Pod
+from moorage.model.types.container import Container
+from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 from moorage.run.admission import Refusal
 

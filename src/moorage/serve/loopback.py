@@ -24,7 +24,7 @@ from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, 
 from moorage.model.api_error import bad_request, internal, no_such_path
 from moorage.model.kinds import Kind
 from moorage.model.types.meta import ObjectMeta, ObjectReference
-from moorage.model.types.subresource import Binding
+from moorage.model.types.request import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options

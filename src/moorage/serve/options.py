@@ -14,7 +14,7 @@ from moorage.admit.subresources.deletion import read_delete_options
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.subresource import DeleteOptions
+from moorage.model.types.request import DeleteOptions
 from moorage.serve.http.messages import Request
 
 Raw = dict[str, Any]

@@ -23,7 +23,7 @@ from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.schema.kept_fields import kept_part
 from moorage.model.types.meta import ObjectReference
 from moorage.model.types.pod import Pod
-from moorage.model.types.subresource import Binding
+from moorage.model.types.request import Binding
 from moorage.serve.decoding import check_fields, check_kind, decode_object_json, repeated_fields
 from moorage.store.protocol import Stored
 

@@ -11,13 +11,8 @@ from moorage.match.node_selector import (
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.types.scheduling import (
-    Affinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-)
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import Affinity, PreferredSchedulingTerm
 
 _GATES = default_gates()
 _SEMVER_GATES = gates_from({"TaintTolerationNodeAffinitySemverComparisonOperators": True})

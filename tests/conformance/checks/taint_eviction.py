@@ -7,7 +7,8 @@ import msgspec
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import gates_from
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 
 def check_taint_eviction(case: dict[str, Any]) -> str | None:

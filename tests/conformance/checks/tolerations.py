@@ -6,7 +6,8 @@ import msgspec
 
 from moorage.match.tolerations import compile_toleration
 from moorage.model.gates import gates_from
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 
 def check_tolerates_taint(case: dict[str, Any]) -> str | None:

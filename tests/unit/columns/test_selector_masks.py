@@ -22,13 +22,8 @@ from moorage.match.node_selector import (
 from moorage.match.requirement import Requirement, trusted_requirement
 from moorage.model.gates import default_gates
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.node import Node
-from moorage.model.types.scheduling import (
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-)
+from moorage.model.types.node import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import PreferredSchedulingTerm
 
 GATES = default_gates()
 

@@ -9,14 +9,8 @@ from moorage.match.node_selector import (
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import GateSet, default_gates, gates_from
-from moorage.model.types.scheduling import (
-    Affinity,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-)
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import Affinity, NodeAffinity, PreferredSchedulingTerm
 
 ON, OFF = gates_from({"AllAlpha": True}), default_gates()
 

@@ -32,7 +32,8 @@ from moorage.match.operators import (
 from moorage.match.tolerations import compile_toleration
 from moorage.model.gates import GATES, GateSet, gates_from
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.scheduling import NodeSelector, Taint, Toleration
+from moorage.model.types.node import NodeSelector, Taint
+from moorage.model.types.pod import Toleration
 from moorage.serve.openapi.descriptions import placement
 
 if TYPE_CHECKING:

@@ -3,13 +3,7 @@ import pytest
 from moorage.match.pod_affinity import compile_pod_affinity, compile_pod_affinity_term
 from moorage.match.requirement import SelectorError
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
-from moorage.model.types.scheduling import (
-    Affinity,
-    PodAffinity,
-    PodAffinityTerm,
-    PodAntiAffinity,
-    WeightedPodAffinityTerm,
-)
+from moorage.model.types.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
 
 WEB = LabelSelector({"app": "web"})
 TEAM_A = LabelSelector({"team": "a"})

@@ -5,7 +5,8 @@ import pytest
 from moorage.match.taint_eviction import When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import gates_from
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 GATES = gates_from({"AllAlpha": True})
 A, B = Taint(key="a", value="5", effect="NoExecute"), Taint(key="b", effect="NoExecute")

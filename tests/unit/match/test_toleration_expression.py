@@ -4,7 +4,8 @@ from moorage.match.cel import CelError, Issue, ProgramCache
 from moorage.match.toleration_expression import NOT_TRUE, Program
 from moorage.match.tolerations import compile_toleration, compile_tolerations
 from moorage.model.gates import gates_from
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 ON = gates_from({"AllAlpha": True})
 SPOT = Taint("spot", "yes", "NoSchedule")

@@ -10,7 +10,8 @@ from moorage.match.tolerations import (
     describe_toleration,
 )
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 ON, OFF = gates_from({"AllAlpha": True}), default_gates()
 OPERATORS = ("", *names_in(TOLERATION), "In", "lt")

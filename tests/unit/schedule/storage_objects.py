@@ -10,8 +10,15 @@ from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.csi_migration import MIGRATED_PLUGINS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 Raw = dict[str, Any]
 HOST = "kubernetes.io/hostname"

@@ -20,7 +20,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PriorityClass
-from moorage.model.types.subresource import Binding
+from moorage.model.types.request import Binding
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import STRICT, WARN, WriteOptions

@@ -20,9 +20,9 @@ from moorage.model.field_error import (
     too_long,
 )
 from moorage.model.names import byte_length, dns1123_label_errors, label_key_errors
-from moorage.model.types.namespace import Namespace
+from moorage.model.types.core import Namespace
 from moorage.model.types.policy import PriorityClass
-from moorage.model.types.storage.persistent_volume import StorageClass, TopologySelectorTerm
+from moorage.model.types.storage import StorageClass, TopologySelectorTerm
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PREFIX = "system-"

@@ -12,8 +12,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.model.field_error import FieldError, forbidden, invalid, required, too_long
 from moorage.model.go.base64_text import decode_base64
 from moorage.model.names import byte_length, config_key_errors
-from moorage.model.types.config import ConfigMap, Secret
-from moorage.model.types.service import ServiceAccount
+from moorage.model.types.core import ConfigMap, Secret, ServiceAccount
 
 LARGEST = 1024 * 1024
 IMMUTABLE_WHEN_SET = "field is immutable when `immutable` is set"

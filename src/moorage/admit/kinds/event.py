@@ -12,8 +12,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length
-from moorage.model.types.event import Event, EventSeries
-from moorage.model.types.lease import Lease, LeaseSpec
+from moorage.model.types.event import Event, EventSeries, Lease, LeaseSpec
 from moorage.model.types.reported_event import Event as ReportedEvent
 
 OTHER_NAMESPACE = "does not match event.namespace"

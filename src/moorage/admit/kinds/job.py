@@ -20,8 +20,8 @@ from moorage.admit.pod import validate_pod_template
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
-from moorage.model.types.pod import Container, PodSpec, PodTemplateSpec
-from moorage.model.types.scheduling import Affinity
+from moorage.model.types.container import Container
+from moorage.model.types.pod import Affinity, PodSpec, PodTemplateSpec
 from moorage.model.types.workload import Job, JobSpec
 
 CONTROLLER_UID, LEGACY_CONTROLLER_UID = "batch.kubernetes.io/controller-uid", "controller-uid"

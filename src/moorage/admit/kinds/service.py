@@ -13,7 +13,7 @@ from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
-from moorage.model.types.service import LoadBalancerStatus, Service, ServicePort, ServiceSpec
+from moorage.model.types.core import LoadBalancerStatus, Service, ServicePort, ServiceSpec
 
 ONLY_FOR_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
 NOT_FOR_EXTERNAL_NAMES = "may not be set for ExternalName services"

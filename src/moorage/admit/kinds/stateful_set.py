@@ -29,7 +29,8 @@ from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
-from moorage.model.types.pod import PersistentVolumeClaimVolumeSource, PodTemplateSpec, Volume
+from moorage.model.types.pod import PodTemplateSpec
+from moorage.model.types.storage import PersistentVolumeClaimVolumeSource, Volume
 from moorage.model.types.workload import RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec
 
 MAY_NOT_CHANGE = (

@@ -12,6 +12,7 @@ import msgspec
 
 from moorage.model.go.quoting import GoStruct
 from moorage.model.quantity import Quantity
+from moorage.model.types.container import PodSecurityContext
 from moorage.model.types.meta import (
     LabelSelector,
     LabelSelectorRequirement,
@@ -19,10 +20,8 @@ from moorage.model.types.meta import (
     ObjectMeta,
     OwnerReference,
 )
-from moorage.model.types.pod import PodSpec
-from moorage.model.types.scheduling import Toleration
-from moorage.model.types.security import PodSecurityContext
-from moorage.model.types.storage.volume import Volume
+from moorage.model.types.pod import PodSpec, Toleration
+from moorage.model.types.storage import Volume
 
 #: Go's spelling of names that are not the API's with a capital letter, wherever they occur.
 _SPELLINGS = {

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import dns1123_label_errors, label_value_errors
 from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodSpec
-from moorage.model.types.scheduling import NodeSelectorTerm
 
 NULL_SELECTOR = "a null labelSelector results in matching no pod"
 DEPRECATED_NODE_LABELS = {

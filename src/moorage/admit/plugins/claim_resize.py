@@ -10,7 +10,7 @@ from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw
 from moorage.match.volumes.claims import claim_class
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import PersistentVolumeClaim, StorageClass
 
 _NOT_BOUND = "Only bound persistent volume claims can be expanded"
 _NOT_ALLOWED = (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, part
 from moorage.match.volumes.default_class import default_class
-from moorage.model.types.storage.persistent_volume import StorageClass
+from moorage.model.types.storage import StorageClass
 
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
-from moorage.model.types.service import ServiceAccount as Account
+from moorage.model.types.core import ServiceAccount as Account
 
 DEFAULT_ACCOUNT = "default"
 _MIRROR = "kubernetes.io/config.mirror"

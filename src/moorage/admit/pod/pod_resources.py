@@ -12,7 +12,8 @@ from moorage.admit.pod.containers.resource_names import resource_rules
 from moorage.admit.pod.containers.resources import validate_resource_requirements
 from moorage.model.field_error import FieldError, forbidden, invalid
 from moorage.model.quantity import Quantity, QuantityError
-from moorage.model.types.pod import PodSpec, ResourceRequirements
+from moorage.model.types.container import ResourceRequirements
+from moorage.model.types.pod import PodSpec
 
 
 def validate_pod_resources(

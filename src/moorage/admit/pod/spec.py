@@ -35,14 +35,9 @@ from moorage.admit.scheduling import (
 )
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required
 from moorage.model.names import in_range_errors
+from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import (
-    PodReadinessGate,
-    PodSchedulingGate,
-    PodSchedulingGroup,
-    PodSpec,
-    ResourceRequirements,
-)
+from moorage.model.types.pod import PodReadinessGate, PodSchedulingGate, PodSchedulingGroup, PodSpec
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")

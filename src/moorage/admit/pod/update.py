@@ -20,8 +20,9 @@ from moorage.admit.pod.go_space import trim_space
 from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.schema.absent import ABSENT_LIST
-from moorage.model.types.pod import Container, Pod, PodSchedulingGate, PodSpec
-from moorage.model.types.scheduling import NodeAffinity, NodeSelectorTerm, Toleration
+from moorage.model.types.container import Container
+from moorage.model.types.node import NodeSelectorTerm
+from moorage.model.types.pod import NodeAffinity, Pod, PodSchedulingGate, PodSpec, Toleration
 from moorage.model.types.view import INT32_MAX
 
 TOLERATION_CHANGED = "existing toleration can not be modified except its tolerationSeconds"

@@ -7,7 +7,8 @@ VisitContainersWithPath (pkg/apis/core/pods).
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from moorage.model.types.pod import Container, EphemeralContainer, PodSpec
+from moorage.model.types.container import Container, EphemeralContainer
+from moorage.model.types.pod import PodSpec
 
 AnyContainer: TypeAlias = Container | EphemeralContainer
 

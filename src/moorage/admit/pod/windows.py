@@ -11,7 +11,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.visiting import AnyContainer, all_containers, containers_with_paths
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length, dns1123_subdomain_errors
-from moorage.model.types.pod import PodSpec, WindowsSecurityContextOptions
+from moorage.model.types.container import WindowsSecurityContextOptions
+from moorage.model.types.pod import PodSpec
 
 _SYSTEMS = ("linux", "windows")
 _CREDENTIAL_SPEC_LIMIT_KIB = 64

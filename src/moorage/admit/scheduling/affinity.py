@@ -7,7 +7,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.node_affinity import validate_node_affinity
 from moorage.admit.scheduling.pod_affinity import validate_pod_affinity
 from moorage.model.field_error import FieldError
-from moorage.model.types.scheduling import Affinity
+from moorage.model.types.pod import Affinity
 
 
 def validate_affinity(affinity: Affinity | None, path: str, options: ValidationOptions) -> list[FieldError]:

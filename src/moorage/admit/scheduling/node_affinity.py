@@ -24,13 +24,8 @@ from moorage.match.operators import (
 )
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.names import dns1123_subdomain_errors, label_value_errors
-from moorage.model.types.scheduling import (
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-)
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import NodeAffinity, PreferredSchedulingTerm
 
 FIELD_NEEDS_ONE_VALUE = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
 NOT_A_FIELD = "not a valid field selector key"

@@ -10,7 +10,7 @@ from moorage.admit.scheduling.label_selectors import validate_label_name, valida
 from moorage.admit.scheduling.node_affinity import WEIGHT_RANGE
 from moorage.model.field_error import FieldError, invalid, required
 from moorage.model.names import dns1123_label_errors
-from moorage.model.types.scheduling import PodAffinity, PodAffinityTerm, PodAntiAffinity
+from moorage.model.types.pod import PodAffinity, PodAffinityTerm, PodAntiAffinity
 
 TOPOLOGY_KEY_EMPTY = "can not be empty"
 

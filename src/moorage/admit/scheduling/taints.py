@@ -11,7 +11,7 @@ from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct, go_json
 from moorage.model.names import label_value_errors
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 MUST_BE_UNIQUE = "taints must be unique by key and effect pair"

@@ -15,7 +15,7 @@ from moorage.match.operators import TOLERATION, less_first, names_in, siblings, 
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported
 from moorage.model.gates import TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
 from moorage.model.names import label_value_errors
-from moorage.model.types.scheduling import Toleration
+from moorage.model.types.pod import Toleration
 
 EMPTY_KEY_NEEDS_EXISTS = (
     'operator must be Exists when `key` is empty, which means "match all values and all keys"'  # ends in a quotation

@@ -11,7 +11,7 @@ from moorage.admit.scheduling.label_keys import validate_label_keys, validate_un
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.admit.scheduling.pod_affinity import TOPOLOGY_KEY_EMPTY
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required
-from moorage.model.types.scheduling import TopologySpreadConstraint
+from moorage.model.types.pod import TopologySpreadConstraint
 
 MUST_BE_POSITIVE = "must be greater than zero"
 

@@ -17,7 +17,7 @@ from moorage.model.kinds import BINDING
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
-from moorage.model.types.subresource import Binding
+from moorage.model.types.request import Binding
 
 _SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
 

@@ -18,7 +18,7 @@ from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.subresource import DeleteOptions, Preconditions
+from moorage.model.types.request import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")

@@ -18,7 +18,7 @@ from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
-from moorage.model.types.subresource import DeleteOptions, Eviction
+from moorage.model.types.request import DeleteOptions, Eviction
 
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
 TOO_MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."

@@ -17,7 +17,7 @@ from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import SCALE, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.meta import LabelSelector
-from moorage.model.types.subresource import Scale
+from moorage.model.types.request import Scale
 
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 

@@ -24,13 +24,11 @@ from moorage.admit.subresources.pod_status import complete_pod_status, validate_
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
-from moorage.model.types.namespace import Namespace
+from moorage.model.types.core import Namespace, Service
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
-from moorage.model.types.service import Service
-from moorage.model.types.storage.csi import VolumeAttachment
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, VolumeAttachment
 from moorage.model.types.view import View
 from moorage.model.types.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 

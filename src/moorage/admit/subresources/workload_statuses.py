@@ -10,8 +10,8 @@ from moorage.admit.kinds.fields import validate_not_negative
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.pod.containers.resources import validate_quantity
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, invalid, required
-from moorage.model.types.namespace import Namespace
-from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
+from moorage.model.types.core import Namespace
+from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.model.types.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 
 MORE_THAN_ALL = "cannot be greater than status.replicas"

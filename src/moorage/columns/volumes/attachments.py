@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.slots import SlotArray, Slots
 from moorage.match.volumes.csi_migration import MIGRATED_PLUGINS, Attachable
-from moorage.model.types.storage.csi import CSINode
+from moorage.model.types.storage import CSINode
 
 NO_LIMIT = -1
 VolumeId = tuple[str, str]  # driver and handle

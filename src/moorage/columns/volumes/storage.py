@@ -31,8 +31,15 @@ from moorage.match.volumes.csi_migration import Attachable, moved_disk, provisio
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.csi import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 K = TypeVar("K")
 N = TypeVar("N")

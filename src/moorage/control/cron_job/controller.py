@@ -23,7 +23,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.job import CronJobSpec
+from moorage.model.types.workload import CronJobSpec
 from moorage.telemetry.metrics import exponential_buckets
 
 #: Looking a little late makes up for clocks that differ a little.

@@ -12,7 +12,7 @@ from functools import partial
 from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.tolerations import TolerationSet, describe_taint
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 

@@ -23,7 +23,7 @@ from moorage.control.job.sizing import Failures, Sizing, size
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.job import JobStatus
+from moorage.model.types.workload import JobStatus
 
 JOB = KINDS["batch/v1", "Job"]
 #: Keys of pods whose Job is gone; Jobs' keys have no colon.

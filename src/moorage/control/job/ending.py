@@ -10,7 +10,7 @@ from typing import NamedTuple
 from moorage.control.job.indexes import Indexes, parse_indexes
 from moorage.control.job.pods import is_failed, rule_on
 from moorage.control.job.situation import Situation
-from moorage.model.types.job import SuccessPolicy
+from moorage.model.types.workload import SuccessPolicy
 
 
 def fulfilled_rule(policy: SuccessPolicy | None, completions: int, succeeded: Indexes) -> int | None:

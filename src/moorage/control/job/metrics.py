@@ -7,7 +7,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from moorage.control.job.indexes import parse_indexes
-from moorage.model.types.job import JobSpec, JobStatus
+from moorage.model.types.workload import JobSpec, JobStatus
 from moorage.telemetry.metrics import Metrics
 
 

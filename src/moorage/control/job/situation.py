@@ -21,8 +21,8 @@ from moorage.control.job.pods import (
     rule_on,
     valid_index,
 )
-from moorage.model.types.job import JobSpec, JobStatus
 from moorage.model.types.pod import Pod
+from moorage.model.types.workload import JobSpec, JobStatus
 
 OWN_NAME = "kubernetes.io/job-controller"
 

@@ -19,8 +19,8 @@ from moorage.control.job.pods import (
     replaces_only_failed,
 )
 from moorage.control.job.situation import Situation
-from moorage.model.types.job import JobSpec
 from moorage.model.types.pod import Pod
+from moorage.model.types.workload import JobSpec
 
 FIRST_SECONDS, MAX_SECONDS = 10.0, 600.0
 #: After so many failures the wait does not get longer.

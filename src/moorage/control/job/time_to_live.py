@@ -11,7 +11,7 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import seconds_of
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.job import Job
+from moorage.model.types.workload import Job
 from moorage.telemetry.metrics import exponential_buckets
 
 JOB = KINDS["batch/v1", "Job"]

@@ -23,9 +23,8 @@ from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_evic
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Node, Taint
+from moorage.model.types.pod import Pod, Toleration
 from moorage.telemetry.metrics import Metrics
 
 _REMEMBERED = 4096

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.match.taint_eviction import Eviction
+from moorage.model.types.node import Taint
 from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import Taint
 
 #: Clocks of two machines may differ by as much, and times are whole seconds.
 TOLERATED_SKEW = 5.0

@@ -31,7 +31,7 @@ from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE, claim_cl
 from moorage.match.volumes.default_class import default_class
 from moorage.match.volumes.volume_matching import is_reserved_for, why_not_requested
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolumeClaim
 
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _DELAYED = "WaitForFirstConsumer"

@@ -23,7 +23,7 @@ from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_cla
 from moorage.match.volumes.default_class import is_default
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.storage.persistent_volume import PersistentVolume, StorageClass
+from moorage.model.types.storage import PersistentVolume, StorageClass
 
 _POD = KINDS["v1", "Pod"]
 _PLUGINS = {

@@ -8,7 +8,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.match.volumes.claims import claims_of
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolumeClaim
 
 
 class PodUses:

@@ -21,12 +21,7 @@ from moorage.control.volumes.written import BOUND, BOUND_BY_CONTROLLER, CLAIM, V
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
-from moorage.model.types.storage.persistent_volume import (
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    TopologySelectorTerm,
-)
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
 
 NODE, STORAGE_CLASS = KINDS["v1", "Node"], KINDS["storage.k8s.io/v1", "StorageClass"]
 SIMULATED = "moorage.dev/simulated"

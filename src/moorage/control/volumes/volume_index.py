@@ -14,7 +14,7 @@ from moorage.control.framework.world import World
 from moorage.control.volumes.written import VOLUME
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_class
 from moorage.match.volumes.volume_matching import ClaimMatcher, preference
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
 
 _Preference = tuple[int, int, str]
 

@@ -40,7 +40,7 @@ from moorage.control.volumes.written import (
 )
 from moorage.match.volumes.volume_matching import same_mode
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.storage import PersistentVolume
 
 _NO_PLUGIN = "no deletable volume plugin matched"
 #: Of the volume controller and of external provisioners.

@@ -14,7 +14,7 @@ from moorage.control.framework.actions import Action, Patch, Raw, Update
 from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.volume_matching import is_reserved_for
 from moorage.model.kinds import KINDS
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
 
 VOLUME, CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"

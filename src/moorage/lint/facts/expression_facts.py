@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from moorage.lint.facts.facts import NodeValue, PlacedComplaint, placed
 from moorage.lint.rules.expressions import evaluated, readable_program
 from moorage.match.semver import SemverError, parse_tolerant
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moorage.lint.subject import Subject
-    from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+    from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -21,7 +21,8 @@ from moorage.match.numeric import NumberError, parse_canonical_int64
 from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.semver import SemverError, Version, parse_tolerant
 from moorage.model.names import label_value_errors
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

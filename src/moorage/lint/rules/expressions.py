@@ -18,7 +18,7 @@ import msgspec
 
 from moorage.lint.subject import Complaint, PodPart
 from moorage.model.names import label_key_errors, label_value_errors
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

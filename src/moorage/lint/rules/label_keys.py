@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from moorage.model.gates import GateSet
-    from moorage.model.types.scheduling import PodAffinityTerm
+    from moorage.model.types.pod import PodAffinityTerm
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moorage.model.types.meta import LabelSelector
-    from moorage.model.types.scheduling import PodAffinityTerm
+    from moorage.model.types.pod import PodAffinityTerm
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

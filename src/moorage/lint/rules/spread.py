@@ -15,7 +15,8 @@ from moorage.lint.facts.facts import PlacedComplaint
 from moorage.lint.subject import Complaint
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.tolerations import compile_tolerations
-from moorage.model.types.scheduling import Taint, TopologySpreadConstraint
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import TopologySpreadConstraint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from moorage.match.tolerations import TolerationMatcher
-    from moorage.model.types.scheduling import Taint, Toleration
+    from moorage.model.types.node import Taint
+    from moorage.model.types.pod import Toleration
 
 #: Whether a toleration is of use does not depend on which gates happen to be on.
 _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})

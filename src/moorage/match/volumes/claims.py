@@ -15,7 +15,7 @@ import msgspec
 from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE, Attachable, moved_disk
 from moorage.model.quantity import Quantity
 from moorage.model.types.pod import Pod, PodSpec
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.storage import PersistentVolume
 
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"

@@ -6,7 +6,7 @@ the first by name. Kubernetes: pkg/volume/util, GetDefaultClass.
 
 from collections.abc import Iterable
 
-from moorage.model.types.storage.persistent_volume import StorageClass
+from moorage.model.types.storage import StorageClass
 
 _DEFAULT_ANNOTATIONS = (
     "storageclass.kubernetes.io/is-default-class",

@@ -11,7 +11,7 @@ from moorage.match.requirement import SelectorError
 from moorage.match.volumes.claims import claim_class, volume_class
 from moorage.model.go.quoting import go_quote
 from moorage.model.quantity import Quantity
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
 
 _STORAGE = "storage"
 _FILESYSTEM = "Filesystem"

@@ -1,31 +1,159 @@
-"""A container: image, environment, ports, resources, mounts.
+"""Containers: image, environment, ports, resources, mounts, probes, security contexts.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1.
+Kubernetes: k8s.io/api/core/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from moorage.model.quantity import ZERO, Quantity
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
+    AppArmorProfileType,
+    Capability,
     ContainerRestartPolicy,
     ContainerRestartRuleAction,
     ContainerRestartRuleOnExitCodesOperator,
     MountPropagationMode,
+    PodFSGroupChangePolicy,
+    PodSELinuxChangePolicy,
+    ProcMountType,
     Protocol,
     PullPolicy,
     RecursiveReadOnlyMode,
     ResourceList,
     ResourceName,
     ResourceResizeRestartPolicy,
+    SeccompProfileType,
+    Signal,
+    SupplementalGroupsPolicy,
     TerminationMessagePolicy,
+    URIScheme,
 )
 from moorage.model.types.meta import LocalObjectReference
-from moorage.model.types.probe import Lifecycle, Probe
-from moorage.model.types.security import SecurityContext
-from moorage.model.types.view import Int32, View
+from moorage.model.types.view import Int32, Int64, View
+
+
+class Capabilities(View, frozen=True, gc=False):
+    add: tuple[Capability, ...] = ABSENT_LIST
+    drop: tuple[Capability, ...] = ABSENT_LIST
+
+
+class SELinuxOptions(View, frozen=True, gc=False):
+    user: str = ""
+    role: str = ""
+    type: str = ""
+    level: str = ""
+
+
+class WindowsSecurityContextOptions(View, frozen=True, gc=False):
+    gmsaCredentialSpecName: str | None = None
+    gmsaCredentialSpec: str | None = None
+    runAsUserName: str | None = None
+    hostProcess: bool | None = None
+
+
+class SeccompProfile(View, frozen=True, gc=False):
+    type: SeccompProfileType = ""
+    localhostProfile: str | None = None
+
+
+class AppArmorProfile(View, frozen=True, gc=False):
+    type: AppArmorProfileType = ""
+    localhostProfile: str | None = None
+
+
+class SecurityContext(View, frozen=True, gc=False):
+    capabilities: Capabilities | None = None
+    privileged: bool | None = None
+    seLinuxOptions: SELinuxOptions | None = None
+    windowsOptions: WindowsSecurityContextOptions | None = None
+    runAsUser: Int64 | None = None
+    runAsGroup: Int64 | None = None
+    runAsNonRoot: bool | None = None
+    readOnlyRootFilesystem: bool | None = None
+    allowPrivilegeEscalation: bool | None = None
+    procMount: ProcMountType | None = None
+    seccompProfile: SeccompProfile | None = None
+    appArmorProfile: AppArmorProfile | None = None
+
+
+class Sysctl(View, frozen=True, gc=False):
+    name: str = ""
+    value: str = ""
+
+
+class PodSecurityContext(View, frozen=True, gc=False):
+    seLinuxOptions: SELinuxOptions | None = None
+    windowsOptions: WindowsSecurityContextOptions | None = None
+    runAsUser: Int64 | None = None
+    runAsGroup: Int64 | None = None
+    runAsNonRoot: bool | None = None
+    supplementalGroups: tuple[Int64, ...] = ABSENT_LIST
+    supplementalGroupsPolicy: SupplementalGroupsPolicy | None = None
+    fsGroup: Int64 | None = None
+    sysctls: tuple[Sysctl, ...] = ABSENT_LIST
+    fsGroupChangePolicy: PodFSGroupChangePolicy | None = None
+    seccompProfile: SeccompProfile | None = None
+    appArmorProfile: AppArmorProfile | None = None
+    seLinuxChangePolicy: PodSELinuxChangePolicy | None = None
+
+
+class ExecAction(View, frozen=True, gc=False):
+    command: tuple[str, ...] = ABSENT_LIST
+
+
+class HTTPHeader(View, frozen=True, gc=False):
+    name: str = ""
+    value: str = ""
+
+
+class HTTPGetAction(View, frozen=True, gc=False):
+    path: str = ""
+    port: Int32 | str = 0
+    host: str = ""
+    scheme: URIScheme = ""
+    httpHeaders: tuple[HTTPHeader, ...] = ABSENT_LIST
+
+
+class TCPSocketAction(View, frozen=True, gc=False):
+    port: Int32 | str = 0
+    host: str = ""
+
+
+class GRPCAction(View, frozen=True, gc=False):
+    port: Int32 = 0
+    service: str | None = None
+
+
+class ProbeHandler(View, frozen=True, gc=False):
+    exec: ExecAction | None = None
+    httpGet: HTTPGetAction | None = None
+    tcpSocket: TCPSocketAction | None = None
+    grpc: GRPCAction | None = None
+
+
+class Probe(ProbeHandler, frozen=True, gc=False):
+    initialDelaySeconds: Int32 = 0
+    timeoutSeconds: Int32 = 0
+    periodSeconds: Int32 = 0
+    successThreshold: Int32 = 0
+    failureThreshold: Int32 = 0
+    terminationGracePeriodSeconds: Int64 | None = None
+
+
+class SleepAction(View, frozen=True, gc=False):
+    seconds: Int64 = 0
+
+
+class LifecycleHandler(View, frozen=True, gc=False):
+    exec: ExecAction | None = None
+    httpGet: HTTPGetAction | None = None
+    tcpSocket: TCPSocketAction | None = None
+    sleep: SleepAction | None = None
+
+
+class Lifecycle(View, frozen=True, gc=False):
+    postStart: LifecycleHandler | None = None
+    preStop: LifecycleHandler | None = None
+    stopSignal: Signal | None = None
 
 
 class ObjectFieldSelector(View, frozen=True, gc=False):
@@ -161,32 +289,8 @@ class Container(View, frozen=True, gc=False):
     tty: bool = False
 
 
-class EphemeralContainerCommon(View, frozen=True, gc=False):
-    name: str = ""
-    image: str = ""
-    command: tuple[str, ...] = ABSENT_LIST
-    args: tuple[str, ...] = ABSENT_LIST
-    workingDir: str = ""
-    ports: tuple[ContainerPort, ...] = ABSENT_LIST
-    envFrom: tuple[EnvFromSource, ...] = ABSENT_LIST
-    env: tuple[EnvVar, ...] = ABSENT_LIST
-    resources: ResourceRequirements = ResourceRequirements()
-    resizePolicy: tuple[ContainerResizePolicy, ...] = ABSENT_LIST
-    restartPolicy: ContainerRestartPolicy | None = None
-    restartPolicyRules: tuple[ContainerRestartRule, ...] = ABSENT_LIST
-    volumeMounts: tuple[VolumeMount, ...] = ABSENT_LIST
-    volumeDevices: tuple[VolumeDevice, ...] = ABSENT_LIST
-    livenessProbe: Probe | None = None
-    readinessProbe: Probe | None = None
-    startupProbe: Probe | None = None
-    lifecycle: Lifecycle | None = None
-    terminationMessagePath: str = ""
-    terminationMessagePolicy: TerminationMessagePolicy = ""
-    imagePullPolicy: PullPolicy = ""
-    securityContext: SecurityContext | None = None
-    stdin: bool = False
-    stdinOnce: bool = False
-    tty: bool = False
+class EphemeralContainerCommon(Container, frozen=True, gc=False):
+    """The fields of a container."""
 
 
 class EphemeralContainer(EphemeralContainerCommon, frozen=True, gc=False):

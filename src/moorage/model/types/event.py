@@ -1,15 +1,11 @@
-"""Events of the core group, what kubectl and controllers of every age write and read.
+"""Events of the core group, and Leases.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1.
+Kubernetes: k8s.io/api/core/v1 and k8s.io/api/coordination/v1.
 """
 
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
-
-from moorage.model.schema.named_types import MicroTime, Time
+from moorage.model.schema.named_types import CoordinatedLeaseStrategy, MicroTime, Time
 from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
-from moorage.model.types.view import Int32, View
+from moorage.model.types.view import CoordinationView, Int32, View
 
 
 class EventSource(View, frozen=True, gc=False):
@@ -38,3 +34,18 @@ class Event(TypeMeta, frozen=True, gc=False):
     related: ObjectReference | None = None
     reportingComponent: str = ""
     reportingInstance: str = ""
+
+
+class LeaseSpec(CoordinationView, frozen=True, gc=False):
+    holderIdentity: str | None = None
+    leaseDurationSeconds: Int32 | None = None
+    acquireTime: MicroTime | None = None
+    renewTime: MicroTime | None = None
+    leaseTransitions: Int32 | None = None
+    strategy: CoordinatedLeaseStrategy | None = None
+    preferredHolder: str | None = None
+
+
+class Lease(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LeaseSpec = LeaseSpec()

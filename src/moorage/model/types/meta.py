@@ -1,11 +1,7 @@
 """What every API object carries, and how objects refer to each other: metadata, selectors, conditions, references.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/apimachinery/pkg/apis/meta/v1 and the reference types of k8s.io/api/core/v1.
+Kubernetes: k8s.io/apimachinery/pkg/apis/meta/v1 and the reference types of k8s.io/api/core/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from typing import Any
 

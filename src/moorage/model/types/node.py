@@ -1,11 +1,7 @@
-"""Nodes: taints, capacity, conditions.
+"""Nodes: taints, capacity, conditions, and the selectors that choose them.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1.
+Kubernetes: k8s.io/api/core/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
@@ -14,13 +10,36 @@ from moorage.model.schema.named_types import (
     NodeAddressType,
     NodeConditionType,
     NodePhase,
+    NodeSelectorOperator,
     ResourceList,
+    TaintEffect,
     Time,
     UniqueVolumeName,
 )
 from moorage.model.types.meta import ObjectMeta, TypeMeta
-from moorage.model.types.scheduling import Taint
 from moorage.model.types.view import Int32, Int64, View
+
+
+class Taint(View, frozen=True, gc=False):
+    key: str = ""
+    value: str = ""
+    effect: TaintEffect = ""
+    timeAdded: Time | None = None
+
+
+class NodeSelectorRequirement(View, frozen=True, gc=False):
+    key: str = ""
+    operator: NodeSelectorOperator = ""
+    values: tuple[str, ...] = ABSENT_LIST
+
+
+class NodeSelectorTerm(View, frozen=True, gc=False):
+    matchExpressions: tuple[NodeSelectorRequirement, ...] = ABSENT_LIST
+    matchFields: tuple[NodeSelectorRequirement, ...] = ABSENT_LIST
+
+
+class NodeSelector(View, frozen=True, gc=False):
+    nodeSelectorTerms: tuple[NodeSelectorTerm, ...] = ABSENT_LIST
 
 
 class ConfigMapNodeConfigSource(View, frozen=True, gc=False):

@@ -1,285 +1,87 @@
-"""Pods and pod templates. Every type a pod is made of can be imported from here.
+"""Pods, pod templates and what places them: affinity, tolerations, spread.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1.
+Kubernetes: k8s.io/api/core/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     DNSPolicy,
+    NodeInclusionPolicy,
     OSName,
     PodConditionType,
     PreemptionPolicy,
     ResourceList,
     RestartPolicy,
+    TaintEffect,
+    TolerationOperator,
+    UnsatisfiableConstraintAction,
 )
-from moorage.model.types.container import (
-    ConfigMapEnvSource,
-    ConfigMapKeySelector,
-    Container,
-    ContainerPort,
-    ContainerResizePolicy,
-    ContainerRestartRule,
-    ContainerRestartRuleOnExitCodes,
-    EnvFromSource,
-    EnvVar,
-    EnvVarSource,
-    EphemeralContainer,
-    EphemeralContainerCommon,
-    FileKeySelector,
-    ObjectFieldSelector,
-    ResourceClaim,
-    ResourceFieldSelector,
-    ResourceRequirements,
-    SecretEnvSource,
-    SecretKeySelector,
-    VolumeDevice,
-    VolumeMount,
-)
-from moorage.model.types.meta import LocalObjectReference, ObjectMeta, TypeMeta
-from moorage.model.types.pod_status import (
-    ContainerExtendedResourceRequest,
-    ContainerState,
-    ContainerStateRunning,
-    ContainerStateTerminated,
-    ContainerStateWaiting,
-    ContainerStatus,
-    ContainerUser,
-    HostIP,
-    ImageVolumeStatus,
-    LinuxContainerUser,
-    NodeAllocatableResourceClaimStatus,
-    PodCondition,
-    PodExtendedResourceClaimStatus,
-    PodIP,
-    PodResourceClaimStatus,
-    PodStatus,
-    ResourceHealth,
-    ResourceStatus,
-    VolumeMountStatus,
-    VolumeStatus,
-)
-from moorage.model.types.probe import (
-    ExecAction,
-    GRPCAction,
-    HTTPGetAction,
-    HTTPHeader,
-    Lifecycle,
-    LifecycleHandler,
-    Probe,
-    ProbeHandler,
-    SleepAction,
-    TCPSocketAction,
-)
-from moorage.model.types.scheduling import (
-    Affinity,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PodAffinity,
-    PodAffinityTerm,
-    PodAntiAffinity,
-    PreferredSchedulingTerm,
-    Taint,
-    Toleration,
-    TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
-)
-from moorage.model.types.security import (
-    AppArmorProfile,
-    Capabilities,
-    PodSecurityContext,
-    SeccompProfile,
-    SecurityContext,
-    SELinuxOptions,
-    Sysctl,
-    WindowsSecurityContextOptions,
-)
-from moorage.model.types.storage.claim_spec import PersistentVolumeClaimSpec, VolumeResourceRequirements
-from moorage.model.types.storage.volume import (
-    EphemeralVolumeSource,
-    ImageVolumeSource,
-    PersistentVolumeClaimTemplate,
-    PersistentVolumeClaimVolumeSource,
-    Volume,
-    VolumeSource,
-)
-from moorage.model.types.storage.volume_backends import (
-    AWSElasticBlockStoreVolumeSource,
-    AzureDiskVolumeSource,
-    AzureFileVolumeSource,
-    CephFSVolumeSource,
-    CinderVolumeSource,
-    CSIVolumeSource,
-    FCVolumeSource,
-    FlexVolumeSource,
-    FlockerVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    GitRepoVolumeSource,
-    GlusterfsVolumeSource,
-    ISCSIVolumeSource,
-    NFSVolumeSource,
-    PhotonPersistentDiskVolumeSource,
-    PortworxVolumeSource,
-    QuobyteVolumeSource,
-    RBDVolumeSource,
-    ScaleIOVolumeSource,
-    StorageOSVolumeSource,
-    VsphereVirtualDiskVolumeSource,
-)
-from moorage.model.types.storage.volume_files import (
-    ClusterTrustBundleProjection,
-    ConfigMapProjection,
-    ConfigMapVolumeSource,
-    DownwardAPIProjection,
-    DownwardAPIVolumeFile,
-    DownwardAPIVolumeSource,
-    EmptyDirVolumeSource,
-    HostPathVolumeSource,
-    KeyToPath,
-    PodCertificateProjection,
-    ProjectedVolumeSource,
-    SecretProjection,
-    SecretVolumeSource,
-    ServiceAccountTokenProjection,
-    VolumeProjection,
-)
+from moorage.model.types.container import Container, EphemeralContainer, PodSecurityContext, ResourceRequirements
+from moorage.model.types.meta import LabelSelector, LocalObjectReference, ObjectMeta, TypeMeta
+from moorage.model.types.node import NodeSelector, NodeSelectorTerm
+from moorage.model.types.pod_status import PodStatus
+from moorage.model.types.storage import Volume
 from moorage.model.types.view import Int32, Int64, View
 
-__all__ = [
-    "AWSElasticBlockStoreVolumeSource",
-    "Affinity",
-    "AppArmorProfile",
-    "AzureDiskVolumeSource",
-    "AzureFileVolumeSource",
-    "CSIVolumeSource",
-    "Capabilities",
-    "CephFSVolumeSource",
-    "CinderVolumeSource",
-    "ClusterTrustBundleProjection",
-    "ConfigMapEnvSource",
-    "ConfigMapKeySelector",
-    "ConfigMapProjection",
-    "ConfigMapVolumeSource",
-    "Container",
-    "ContainerExtendedResourceRequest",
-    "ContainerPort",
-    "ContainerResizePolicy",
-    "ContainerRestartRule",
-    "ContainerRestartRuleOnExitCodes",
-    "ContainerState",
-    "ContainerStateRunning",
-    "ContainerStateTerminated",
-    "ContainerStateWaiting",
-    "ContainerStatus",
-    "ContainerUser",
-    "DownwardAPIProjection",
-    "DownwardAPIVolumeFile",
-    "DownwardAPIVolumeSource",
-    "EmptyDirVolumeSource",
-    "EnvFromSource",
-    "EnvVar",
-    "EnvVarSource",
-    "EphemeralContainer",
-    "EphemeralContainerCommon",
-    "EphemeralVolumeSource",
-    "ExecAction",
-    "FCVolumeSource",
-    "FileKeySelector",
-    "FlexVolumeSource",
-    "FlockerVolumeSource",
-    "GCEPersistentDiskVolumeSource",
-    "GRPCAction",
-    "GitRepoVolumeSource",
-    "GlusterfsVolumeSource",
-    "HTTPGetAction",
-    "HTTPHeader",
-    "HostAlias",
-    "HostIP",
-    "HostPathVolumeSource",
-    "ISCSIVolumeSource",
-    "ImageVolumeSource",
-    "ImageVolumeStatus",
-    "KeyToPath",
-    "Lifecycle",
-    "LifecycleHandler",
-    "LinuxContainerUser",
-    "LocalObjectReference",
-    "NFSVolumeSource",
-    "NodeAffinity",
-    "NodeAllocatableResourceClaimStatus",
-    "NodeSelector",
-    "NodeSelectorRequirement",
-    "NodeSelectorTerm",
-    "ObjectFieldSelector",
-    "PersistentVolumeClaimSpec",
-    "PersistentVolumeClaimTemplate",
-    "PersistentVolumeClaimVolumeSource",
-    "PhotonPersistentDiskVolumeSource",
-    "Pod",
-    "PodAffinity",
-    "PodAffinityTerm",
-    "PodAntiAffinity",
-    "PodCertificateProjection",
-    "PodCondition",
-    "PodDNSConfig",
-    "PodDNSConfigOption",
-    "PodExtendedResourceClaimStatus",
-    "PodIP",
-    "PodOS",
-    "PodReadinessGate",
-    "PodResourceClaim",
-    "PodResourceClaimStatus",
-    "PodSchedulingGate",
-    "PodSchedulingGroup",
-    "PodSecurityContext",
-    "PodSpec",
-    "PodStatus",
-    "PodTemplateSpec",
-    "PortworxVolumeSource",
-    "PreferredSchedulingTerm",
-    "Probe",
-    "ProbeHandler",
-    "ProjectedVolumeSource",
-    "QuobyteVolumeSource",
-    "RBDVolumeSource",
-    "ResourceClaim",
-    "ResourceFieldSelector",
-    "ResourceHealth",
-    "ResourceRequirements",
-    "ResourceStatus",
-    "SELinuxOptions",
-    "ScaleIOVolumeSource",
-    "SeccompProfile",
-    "SecretEnvSource",
-    "SecretKeySelector",
-    "SecretProjection",
-    "SecretVolumeSource",
-    "SecurityContext",
-    "ServiceAccountTokenProjection",
-    "SleepAction",
-    "StorageOSVolumeSource",
-    "Sysctl",
-    "TCPSocketAction",
-    "Taint",
-    "Toleration",
-    "TopologySpreadConstraint",
-    "Volume",
-    "VolumeDevice",
-    "VolumeMount",
-    "VolumeMountStatus",
-    "VolumeProjection",
-    "VolumeResourceRequirements",
-    "VolumeSource",
-    "VolumeStatus",
-    "VsphereVirtualDiskVolumeSource",
-    "WeightedPodAffinityTerm",
-    "WindowsSecurityContextOptions",
-]
+
+class PreferredSchedulingTerm(View, frozen=True, gc=False):
+    weight: Int32 = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(View, frozen=True, gc=False):
+    requiredDuringSchedulingIgnoredDuringExecution: NodeSelector | None = None
+    preferredDuringSchedulingIgnoredDuringExecution: tuple[PreferredSchedulingTerm, ...] = ABSENT_LIST
+
+
+class PodAffinityTerm(View, frozen=True, gc=False):
+    labelSelector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ABSENT_LIST
+    topologyKey: str = ""
+    namespaceSelector: LabelSelector | None = None
+    matchLabelKeys: tuple[str, ...] = ABSENT_LIST
+    mismatchLabelKeys: tuple[str, ...] = ABSENT_LIST
+
+
+class WeightedPodAffinityTerm(View, frozen=True, gc=False):
+    weight: Int32 = 0
+    podAffinityTerm: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(View, frozen=True, gc=False):
+    requiredDuringSchedulingIgnoredDuringExecution: tuple[PodAffinityTerm, ...] = ABSENT_LIST
+    preferredDuringSchedulingIgnoredDuringExecution: tuple[WeightedPodAffinityTerm, ...] = ABSENT_LIST
+
+
+class PodAntiAffinity(View, frozen=True, gc=False):
+    requiredDuringSchedulingIgnoredDuringExecution: tuple[PodAffinityTerm, ...] = ABSENT_LIST
+    preferredDuringSchedulingIgnoredDuringExecution: tuple[WeightedPodAffinityTerm, ...] = ABSENT_LIST
+
+
+class Affinity(View, frozen=True, gc=False):
+    nodeAffinity: NodeAffinity | None = None
+    podAffinity: PodAffinity | None = None
+    podAntiAffinity: PodAntiAffinity | None = None
+
+
+class Toleration(View, frozen=True, gc=False):
+    key: str = ""
+    operator: TolerationOperator = ""
+    value: str = ""
+    effect: TaintEffect = ""
+    tolerationSeconds: Int64 | None = None
+    expression: str = ""
+
+
+class TopologySpreadConstraint(View, frozen=True, gc=False):
+    maxSkew: Int32 = 0
+    topologyKey: str = ""
+    whenUnsatisfiable: UnsatisfiableConstraintAction = ""
+    labelSelector: LabelSelector | None = None
+    minDomains: Int32 | None = None
+    nodeAffinityPolicy: NodeInclusionPolicy | None = None
+    nodeTaintsPolicy: NodeInclusionPolicy | None = None
+    matchLabelKeys: tuple[str, ...] = ABSENT_LIST
 
 
 class HostAlias(View, frozen=True, gc=False):

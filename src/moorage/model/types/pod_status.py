@@ -1,11 +1,7 @@
 """What is reported back about a pod and its containers.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1.
+Kubernetes: k8s.io/api/core/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from moorage.model.quantity import Quantity
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP

@@ -1,11 +1,7 @@
 """PriorityClasses and PodDisruptionBudgets.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1.
+Kubernetes: k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import PreemptionPolicy, Time, UnhealthyPodEvictionPolicyType

@@ -1,11 +1,7 @@
 """Events of the group events.k8s.io: the same stored facts as the core group's, under newer names.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/events/v1.
+Kubernetes: k8s.io/api/events/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from moorage.model.schema.named_types import MicroTime, Time
 from moorage.model.types.event import EventSeries, EventSource

@@ -24,7 +24,7 @@ from moorage.model.gates import (
     GateSet,
 )
 from moorage.model.types.pod import Pod, PodSpec
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.storage import PersistentVolume
 from moorage.plan.gates.nodes import Nodes
 from moorage.plan.gates.uses import Use, uses_in_spec, uses_in_volume
 from moorage.plan.input.inventory import Inventory, Item

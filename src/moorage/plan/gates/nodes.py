@@ -9,10 +9,9 @@ import msgspec
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.types.node import Node
-from moorage.model.types.pod import PodSpec
-from moorage.model.types.scheduling import Taint, Toleration
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.node import Node, Taint
+from moorage.model.types.pod import PodSpec, Toleration
+from moorage.model.types.storage import PersistentVolume
 
 _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 

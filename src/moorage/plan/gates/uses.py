@@ -13,9 +13,9 @@ from moorage.model.gates import (
     TAINT_TOLERATION_CEL,
     Gate,
 )
-from moorage.model.types.pod import PodSpec
-from moorage.model.types.scheduling import NodeSelectorTerm, PodAffinityTerm
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.node import NodeSelectorTerm
+from moorage.model.types.pod import PodAffinityTerm, PodSpec
+from moorage.model.types.storage import PersistentVolume
 
 
 class Use(NamedTuple):

@@ -18,7 +18,7 @@ from moorage.model.go.quoting import GoStruct
 from moorage.model.names import label_key_errors
 from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.types.meta import TypeMeta
-from moorage.model.types.scheduling import NodeAffinity, TopologySpreadConstraint
+from moorage.model.types.pod import NodeAffinity, TopologySpreadConstraint
 from moorage.model.types.view import Int32, Int64, View
 
 SYSTEM, LIST = "System", "List"

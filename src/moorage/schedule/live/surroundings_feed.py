@@ -13,10 +13,9 @@ from moorage.match.label_selector import compile_label_selector, compile_label_s
 from moorage.match.requirement import SelectorError
 from moorage.match.volumes.claims import ClaimKey
 from moorage.model.quantity import Quantity
-from moorage.model.types.namespace import Namespace
+from moorage.model.types.core import Namespace
 from moorage.model.types.policy import PodDisruptionBudget
-from moorage.model.types.storage.csi import CSIDriver, CSIStorageCapacity
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from moorage.model.types.storage import CSIDriver, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors

@@ -13,7 +13,7 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.tolerations import TolerationSet, compile_tolerations, describe_taint
 from moorage.model.gates import GateSet
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
 from moorage.telemetry.logs import get_logger

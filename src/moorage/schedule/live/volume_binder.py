@@ -19,7 +19,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.storage import PersistentVolume
 from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 

@@ -30,9 +30,8 @@ from moorage.match.node_selector import (
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import GateSet
-from moorage.model.types.node import Node
-from moorage.model.types.scheduling import NodeAffinity as NodeAffinityView
-from moorage.model.types.scheduling import NodeSelector
+from moorage.model.types.node import Node, NodeSelector
+from moorage.model.types.pod import NodeAffinity as NodeAffinityView
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.framework.requeue import on

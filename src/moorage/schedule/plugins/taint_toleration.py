@@ -20,7 +20,8 @@ from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.operators import TOLERATION, comparisons_in
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.framework.requeue import on

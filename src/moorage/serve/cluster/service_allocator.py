@@ -11,7 +11,7 @@ from random import Random
 
 from moorage.admit.plugins import Forbidden
 from moorage.admit.prepare.service_addresses import NotAllocated
-from moorage.model.types.service import Service
+from moorage.model.types.core import Service
 
 _RANGE = ipaddress.ip_network("10.96.0.0/12")
 _FIRST_PORT, _LAST_PORT = 30000, 32767

@@ -8,7 +8,7 @@ responses and parameters are told briefly, and lists of several kinds share no d
 from typing import Any
 
 from moorage.model.kinds import Kind
-from moorage.model.types.subresource import Binding, DeleteOptions, Eviction, Scale
+from moorage.model.types.request import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.definitions import Definitions, group_version_kind

@@ -14,7 +14,7 @@ from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.subresource import DeleteOptions
+from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api, Outcome
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in

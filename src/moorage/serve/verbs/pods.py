@@ -16,7 +16,7 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
-from moorage.model.types.subresource import Binding, DeleteOptions
+from moorage.model.types.request import Binding, DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
 from moorage.serve.templates import POD, PodTemplate

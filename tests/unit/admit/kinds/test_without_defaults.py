@@ -19,7 +19,7 @@ from moorage.model.field_error import FieldError
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.persistent_volume import PersistentVolume, StorageClass
+from moorage.model.types.storage import PersistentVolume, StorageClass
 from moorage.model.types.view import View
 from moorage.model.types.workload import CronJob, DaemonSet, Deployment, Job, StatefulSet
 

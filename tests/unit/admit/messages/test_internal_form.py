@@ -8,10 +8,10 @@ from moorage.admit.messages.internal_form import internal_form
 from moorage.model.go.quoting import go_json
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import PodSpec, PodTemplateSpec, Volume
-from moorage.model.types.scheduling import Toleration
-from moorage.model.types.storage.volume_backends import RBDVolumeSource
+from moorage.model.types.pod import PodSpec, PodTemplateSpec, Toleration
+from moorage.model.types.storage import Volume
 from moorage.model.types.view import View
+from moorage.model.types.volume_sources import RBDVolumeSource
 
 TOLERATION = '"Key":"a","Operator":"","Value":"","Effect":"","TolerationSeconds":null'
 

@@ -18,10 +18,10 @@ from moorage.admit.plugins.storage_protection import StorageObjectInUseProtectio
 from moorage.admit.prepare.service_addresses import NotAllocated, ServiceAddresses
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
+from moorage.model.types.core import ServiceAccount as Account
 from moorage.model.types.meta import LocalObjectReference, ObjectMeta
 from moorage.model.types.policy import PriorityClass
-from moorage.model.types.service import ServiceAccount as Account
-from moorage.model.types.storage.persistent_volume import StorageClass
+from moorage.model.types.storage import StorageClass
 
 GATES = default_gates()
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

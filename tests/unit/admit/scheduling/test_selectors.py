@@ -15,8 +15,8 @@ from moorage.admit.scheduling import (
 from moorage.model.gates import SEMVER_COMPARISON_OPERATORS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import LabelSelector
+from moorage.model.types.node import NodeSelector, Taint
 from moorage.model.types.pod import PodSpec
-from moorage.model.types.scheduling import NodeSelector, Taint
 
 MERGED = ValidationOptions(
     allow_match_label_keys_in_pod_topology_spread=True,

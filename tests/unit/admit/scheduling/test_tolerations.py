@@ -8,7 +8,7 @@ from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling import validate_tolerations
 from moorage.admit.scheduling.tolerations import EXPRESSION_GATE_IS_OFF, EXPRESSION_STANDS_ALONE
 from moorage.match.operators import OPERATOR_GATES
-from moorage.model.types.scheduling import Toleration
+from moorage.model.types.pod import Toleration
 
 ALL = ValidationOptions(
     operator_gates=frozenset(gate.name for gate in OPERATOR_GATES),

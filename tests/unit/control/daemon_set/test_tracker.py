@@ -13,9 +13,8 @@ from moorage.match.daemon_pods import DaemonTemplate, pinned_affinity
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import LabelSelector
-from moorage.model.types.node import Node
+from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import PodSpec
-from moorage.model.types.scheduling import Taint
 
 NOW = 1_767_225_700.0
 SELECTOR = LabelSelector(matchLabels={"app": "agent"})

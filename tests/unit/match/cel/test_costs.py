@@ -3,7 +3,7 @@
 import pytest
 
 from moorage.match.cel import CelError, Program, compile_expression, render_issues, taint_environment
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 TAINT = Taint(key="env.example.com/dev", value="950", effect="NoSchedule")
 

@@ -9,7 +9,7 @@ import pytest
 from moorage.match.cel import CelError, Program, compile_expression, render_issues, taint_environment
 from moorage.match.cel.evaluate import steps
 from moorage.match.cel.values import CelCancelled
-from moorage.model.types.scheduling import Taint
+from moorage.model.types.node import Taint
 
 TAINT = Taint(key="example.com/" + "k" * 300, value="v" * 63, effect="NoSchedule")
 COST_EXCEEDED = "operation cancelled: actual cost limit exceeded"

@@ -12,9 +12,9 @@ from moorage.model.schema.merge_schema import (
     schema_of,
     struct_type,
 )
+from moorage.model.types.core import ServiceAccount
 from moorage.model.types.node import NodeSpec
 from moorage.model.types.pod import PodSpec
-from moorage.model.types.service import ServiceAccount
 
 
 def _struct(found: SchemaType) -> StructType:

@@ -2,7 +2,7 @@ import pytest
 
 from moorage.model.schema.unknown_fields import MAX_SUGGESTIONS, UnknownField, nearest_name, unknown_fields
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.storage import PersistentVolume
 
 
 def test_clean_documents_have_none() -> None:

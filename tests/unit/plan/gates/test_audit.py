@@ -17,7 +17,7 @@ from moorage.model.gates import (
     GateSet,
     gates_from,
 )
-from moorage.model.types.scheduling import Toleration
+from moorage.model.types.pod import Toleration
 from moorage.plan.gates import nodes
 from moorage.plan.gates.audit import Finding, audit, order_of_disabling
 from moorage.plan.gates.report import as_document, render_text

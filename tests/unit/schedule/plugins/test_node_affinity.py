@@ -7,13 +7,9 @@ from tests.unit.schedule.clusters import alone, candidates_of, cluster_of, node,
 
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.types.scheduling import NodeAffinity as NodeAffinityView
-from moorage.model.types.scheduling import (
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-)
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import NodeAffinity as NodeAffinityView
+from moorage.model.types.pod import PreferredSchedulingTerm
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.node_affinity import CONFLICT_REASON, ENFORCED_REASON, POD_REASON, NodeAffinity
 

@@ -9,8 +9,7 @@ from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import TopologySpreadConstraint
+from moorage.model.types.pod import Pod, TopologySpreadConstraint
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors

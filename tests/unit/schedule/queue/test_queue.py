@@ -8,7 +8,7 @@ import pytest
 from tests.unit.schedule.clusters import Raw, cluster_of, node, pod
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.schedule.framework.events import Event, EventKind, node_events
 from moorage.schedule.framework.requeue import NO_NODES, Requeue, RequeueTable, on
 from moorage.schedule.queue.queue import SchedulingQueue

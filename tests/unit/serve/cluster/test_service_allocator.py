@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from moorage.admit.prepare.service_addresses import NotAllocated
-from moorage.model.types.service import Service, ServicePort, ServiceSpec
+from moorage.model.types.core import Service, ServicePort, ServiceSpec
 from moorage.serve.cluster.service_allocator import ServiceAllocator
 
 

@@ -17,7 +17,7 @@ from tests.unit.serve.verbs.bench import (
     shown,
 )
 
-from moorage.model.types.subresource import DeleteOptions
+from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import Change, Changed, admit_change, change, replace
 from moorage.serve.verbs.deleting import delete

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.serve.verbs.bench import NAMESPACE, Raw, document, make, read, refused
 
-from moorage.model.types.subresource import DeleteOptions
+from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.namespaces import finalize

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.serve.verbs.bench import CONFIG_MAP, document, make, refused
 
 from moorage.model.api_error import ApiError
-from moorage.model.types.subresource import DeleteOptions
+from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import name_in

@@ -15,7 +15,7 @@ from moorage.admit.pod.volumes.volume_claims import validate_claim_spec
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import FieldError, forbidden, invalid
 from moorage.model.quantity import ZERO
-from moorage.model.types.storage.persistent_volume import PersistentVolumeClaim
+from moorage.model.types.storage import PersistentVolumeClaim
 
 SPEC_CHANGED = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"

@@ -25,7 +25,7 @@ from moorage.model.field_error import (
     too_long,
 )
 from moorage.model.names import byte_length
-from moorage.model.types.storage.csi import (
+from moorage.model.types.storage import (
     CSIDriver,
     CSIDriverSpec,
     CSINode,

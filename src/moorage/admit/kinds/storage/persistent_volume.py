@@ -18,8 +18,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.admit.scheduling.topology_spread import MUST_BE_POSITIVE
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.types.scheduling import NodeSelectorRequirement, NodeSelectorTerm
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
+from moorage.model.types.node import NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
 
 NEEDS_REQUIRED = "must specify required node constraints"
 AFFINITY_CHANGED = f"{FIELD_IS_IMMUTABLE}, except for updating from beta label to GA"

@@ -17,8 +17,8 @@ from moorage.admit.pod.volumes.paths import validate_no_backsteps
 from moorage.admit.pod.volumes.volume_files import validate_host_path
 from moorage.model.field_error import FieldError, forbidden, invalid, required
 from moorage.model.types.meta import SecretReference
-from moorage.model.types.storage.persistent_volume import PersistentVolumeSpec
-from moorage.model.types.storage.persistent_volume_source import (
+from moorage.model.types.storage import PersistentVolumeSpec
+from moorage.model.types.volume_sources import (
     AzureFilePersistentVolumeSource,
     CinderPersistentVolumeSource,
     CSIPersistentVolumeSource,

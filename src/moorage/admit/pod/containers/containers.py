@@ -41,7 +41,9 @@ from moorage.model.field_error import (
     required,
 )
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
-from moorage.model.types.pod import Container, PodOS, PodSpec, ResourceRequirements, Volume
+from moorage.model.types.container import Container, ResourceRequirements
+from moorage.model.types.pod import PodOS, PodSpec
+from moorage.model.types.storage import Volume
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

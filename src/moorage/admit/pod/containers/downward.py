@@ -6,7 +6,7 @@ Kubernetes: validateObjectFieldSelector, validateContainerResourceFieldSelector,
 
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import FieldError, invalid, not_supported, required
-from moorage.model.types.pod import ObjectFieldSelector, ResourceFieldSelector
+from moorage.model.types.container import ObjectFieldSelector, ResourceFieldSelector
 
 FIELDS_FOR_ENVIRONMENT = (
     "metadata.name",

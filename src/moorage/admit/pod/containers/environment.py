@@ -15,17 +15,17 @@ from moorage.admit.pod.volumes.paths import validate_no_backsteps
 from moorage.admit.remembered_names import remember
 from moorage.model.field_error import FieldError, invalid, not_found, required
 from moorage.model.names import config_key_errors, relaxed_environment_name_errors
-from moorage.model.types.pod import (
+from moorage.model.types.container import (
     ConfigMapEnvSource,
     ConfigMapKeySelector,
     EnvFromSource,
     EnvVar,
     EnvVarSource,
     FileKeySelector,
-    PodSpec,
     SecretEnvSource,
     SecretKeySelector,
 )
+from moorage.model.types.pod import PodSpec
 
 _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
 _NO_WHOLE_SOURCE = "must specify one of: `configMapRef` or `secretRef`"

@@ -8,15 +8,8 @@ from moorage.admit.metadata import NOT_NEGATIVE
 from moorage.admit.pod.containers.ports import validate_port_number_or_name
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import http_header_name_errors
-from moorage.model.types.pod import (
-    ExecAction,
-    HTTPGetAction,
-    Lifecycle,
-    LifecycleHandler,
-    PodOS,
-    Probe,
-    SleepAction,
-)
+from moorage.model.types.container import ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction
+from moorage.model.types.pod import PodOS
 
 _SEVERAL = "may not specify more than 1 handler type"
 _SCHEMES = ("HTTP", "HTTPS")

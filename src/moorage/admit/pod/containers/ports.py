@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from moorage.admit.remembered_names import remember
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required
 from moorage.model.names import port_name_errors, port_number_errors
-from moorage.model.types.pod import Container, ContainerPort
+from moorage.model.types.container import Container, ContainerPort
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MUST_MATCH = "must match `containerPort` when `hostNetwork` is true"

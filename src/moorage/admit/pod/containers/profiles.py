@@ -13,7 +13,8 @@ from moorage.admit.pod.volumes.paths import validate_descending_path
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length
-from moorage.model.types.pod import AppArmorProfile, PodSpec, SeccompProfile
+from moorage.model.types.container import AppArmorProfile, SeccompProfile
+from moorage.model.types.pod import PodSpec
 
 SECCOMP_POD_ANNOTATION = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"

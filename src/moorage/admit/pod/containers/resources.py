@@ -22,7 +22,7 @@ from moorage.model.field_error import (
     required,
 )
 from moorage.model.quantity import Quantity
-from moorage.model.types.pod import ResourceClaim, ResourceRequirements
+from moorage.model.types.container import ResourceClaim, ResourceRequirements
 
 _LIMIT_NEEDED = "Limit must be set for non overcommitable resources"
 _HUGE_PAGES_ALONE = "HugePages require cpu or memory"

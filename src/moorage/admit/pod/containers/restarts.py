@@ -7,7 +7,7 @@ RestartAllContainersOnContainerExits on as in 1.36.
 
 from moorage.match.operators import EXIT_CODES, names_in
 from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required, too_many
-from moorage.model.types.pod import ContainerResizePolicy, ContainerRestartRule
+from moorage.model.types.container import ContainerResizePolicy, ContainerRestartRule
 
 _POLICIES = ("Always", "Never", "OnFailure")
 _ACTIONS = ("Restart", "RestartAllContainers")

@@ -15,7 +15,8 @@ from moorage.admit.pod.windows import validate_windows_options
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import byte_length, in_range_errors
-from moorage.model.types.pod import PodSecurityContext, PodSpec, SecurityContext, Sysctl
+from moorage.model.types.container import PodSecurityContext, SecurityContext, Sysctl
+from moorage.model.types.pod import PodSpec
 
 _HIGHEST_ID = 2**31 - 1
 _PROC_MOUNTS = ("Default", "Unmasked")

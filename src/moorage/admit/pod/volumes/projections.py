@@ -17,7 +17,7 @@ from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
 from moorage.model.types.meta import LabelSelector
-from moorage.model.types.pod import (
+from moorage.model.types.volume_sources import (
     ClusterTrustBundleProjection,
     ConfigMapProjection,
     PodCertificateProjection,

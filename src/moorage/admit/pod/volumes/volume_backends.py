@@ -13,7 +13,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.volumes.paths import validate_descending_path
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
 from moorage.model.names import byte_length, dns1123_subdomain_errors, in_range_errors
-from moorage.model.types.pod import (
+from moorage.model.types.storage import PersistentVolumeClaimVolumeSource
+from moorage.model.types.volume_sources import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,
     AzureFileVolumeSource,
@@ -28,7 +29,6 @@ from moorage.model.types.pod import (
     GlusterfsVolumeSource,
     ISCSIVolumeSource,
     NFSVolumeSource,
-    PersistentVolumeClaimVolumeSource,
     PhotonPersistentDiskVolumeSource,
     PortworxVolumeSource,
     QuobyteVolumeSource,

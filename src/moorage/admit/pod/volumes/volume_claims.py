@@ -11,7 +11,7 @@ from moorage.admit.scheduling.label_selectors import validate_label_selector, va
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
 from moorage.model.types.meta import ObjectMeta, TypedLocalObjectReference, TypedObjectReference
-from moorage.model.types.pod import EphemeralVolumeSource, PersistentVolumeClaimSpec
+from moorage.model.types.storage import EphemeralVolumeSource, PersistentVolumeClaimSpec
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")

@@ -8,7 +8,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.containers.downward import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
 from moorage.admit.pod.volumes.paths import validate_local_path, validate_no_backsteps
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.types.pod import (
+from moorage.model.types.volume_sources import (
     ConfigMapVolumeSource,
     DownwardAPIVolumeFile,
     DownwardAPIVolumeSource,

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from moorage.admit.pod.visiting import AnyContainer
 from moorage.admit.pod.volumes.paths import has_backsteps, validate_descending_path
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_found, not_supported, required
-from moorage.model.types.pod import Volume, VolumeMount
+from moorage.model.types.container import VolumeMount
+from moorage.model.types.storage import Volume
 
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE_MODES = ("Disabled", "Enabled", "IfPossible")

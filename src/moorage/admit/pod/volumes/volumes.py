@@ -21,7 +21,7 @@ from moorage.model.field_error import FieldError, duplicate, forbidden, invalid,
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import ImageVolumeSource, Volume, VolumeSource
+from moorage.model.types.storage import ImageVolumeSource, Volume, VolumeSource
 
 _SEVERAL = "may not specify more than 1 volume type"
 _CREATED_CLAIM = "must not reference a PVC that gets created for an ephemeral volume"

@@ -7,7 +7,7 @@ SetDefaults_Volume, SetDefaults_*VolumeSource and the declarative defaults of zz
 from moorage.admit.prepare.defaults.containers import default_field_reference, default_pull_policy
 from moorage.admit.prepare.defaults.resources import round_up_lists
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
-from moorage.model.types.storage.volume import VolumeSource
+from moorage.model.types.storage import VolumeSource
 
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600

@@ -12,9 +12,8 @@ import msgspec
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.operators import NODE_SELECTOR, comparison_of
 from moorage.model.gates import GateSet
-from moorage.model.types.node import Node
+from moorage.model.types.node import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.plan.explain.remedies.change import (
     MAX_VALUES,
     Blockers,

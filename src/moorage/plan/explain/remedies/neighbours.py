@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
-from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
+from moorage.model.types.pod import Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
 from moorage.plan.explain.remedies.change import Blockers, Change, Kind, as_yaml, replaced, with_affinity, with_spec
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread

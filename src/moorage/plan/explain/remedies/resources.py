@@ -15,8 +15,8 @@ from moorage.columns.cluster import PodRecord
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, pod_requests
 from moorage.columns.shape import HostPort, controller_of
 from moorage.model.quantity import Format, Quantity, parse_quantity
-from moorage.model.types.container import ContainerPort
-from moorage.model.types.pod import Container, Pod, PodSpec
+from moorage.model.types.container import Container, ContainerPort
+from moorage.model.types.pod import Pod, PodSpec
 from moorage.plan.explain.remedies.change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.plan.planned_pod import MIRROR_ANNOTATION
 from moorage.schedule.plugins.node_ports import NodePorts

@@ -13,8 +13,8 @@ import msgspec
 from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.types.node import Node
-from moorage.model.types.scheduling import Taint, Toleration
+from moorage.model.types.node import Node, Taint
+from moorage.model.types.pod import Toleration
 from moorage.plan.explain.remedies.change import MAX_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from moorage.match.volumes.claims import ClaimState, ClaimUse
 from moorage.model.types.pod import Pod
-from moorage.model.types.storage.volume import Volume
+from moorage.model.types.storage import Volume
 from moorage.plan.explain.remedies.change import Blockers, Change, Kind, replaced, with_spec
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding

@@ -26,8 +26,7 @@ from moorage.match.requirement import SelectorError
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.scheduling import TopologySpreadConstraint
+from moorage.model.types.pod import Pod, TopologySpreadConstraint
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
 from moorage.schedule.framework.requeue import on

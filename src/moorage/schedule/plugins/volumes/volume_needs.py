@@ -16,8 +16,7 @@ from moorage.match.requirement import IN, SelectorError, compile_requirement
 from moorage.match.volumes.claims import SELECTED_NODE, ClaimFacts, claim_class
 from moorage.match.volumes.csi_migration import moved_affinity
 from moorage.match.volumes.volume_matching import ClaimMatcher
-from moorage.model.types.storage.csi import CSIStorageCapacity
-from moorage.model.types.storage.persistent_volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.framework.plugin import Mask
 from moorage.schedule.plugins.volumes.volume_pool import VolumePool
 from moorage.schedule.plugins.volumes.volume_topology import VolumeTopology, required_of

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.volumes.storage import Storage
 from moorage.match.volumes.volume_matching import ClaimMatcher, capacity_of
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.storage import PersistentVolume
 from moorage.schedule.plugins.volumes.volume_topology import EVERYWHERE, VolumeTopology, required_of
 
 _Entry = tuple[int, str]  # capacity and name

@@ -18,8 +18,8 @@ from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.selector_masks import NodePredicate, selector_predicate
 from moorage.match.node_selector import NodeSelectorMatcher, compile_node_selector
 from moorage.model.gates import GateSet
-from moorage.model.types.scheduling import NodeSelector
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.node import NodeSelector
+from moorage.model.types.storage import PersistentVolume
 
 EVERYWHERE = 0
 Slots = NDArray[np.int64]

@@ -12,7 +12,7 @@ from moorage.columns.label_column import ABSENT
 from moorage.columns.shape import Shape
 from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
 from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
-from moorage.model.types.storage.persistent_volume import PersistentVolume
+from moorage.model.types.storage import PersistentVolume
 from moorage.schedule.framework.events import EventKind
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.requeue import on

@@ -13,7 +13,7 @@ from tests.unit.admit.pod.manifests import (
 )
 
 from moorage.admit.options import ValidationOptions
-from moorage.model.types.pod import Volume, VolumeSource
+from moorage.model.types.storage import Volume, VolumeSource
 
 NOT_A_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 SEVERAL = "Forbidden: may not specify more than 1 volume type"

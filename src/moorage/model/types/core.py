@@ -1,25 +1,66 @@
-"""Services, and the accounts that pods run as.
+"""Namespaces, ConfigMaps, Secrets, Services and ServiceAccounts. Bytes stay the base64 text of the document.
 
-In: raw documents, by way of `kinds.view_of`. Out: frozen views, field for field the API's. Kubernetes:
-k8s.io/api/core/v1.
+Kubernetes: k8s.io/api/core/v1.
 """
-
-# The names are the API's own and its reference documents each of them.
-# ruff: noqa: D101
 
 from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
+    Bytes,
+    ConditionStatus,
+    FinalizerName,
     IPFamily,
     IPFamilyPolicy,
     LoadBalancerIPMode,
+    NamespaceConditionType,
+    NamespacePhase,
     Protocol,
+    SecretType,
     ServiceAffinity,
     ServiceExternalTrafficPolicy,
     ServiceInternalTrafficPolicy,
     ServiceType,
+    Time,
 )
 from moorage.model.types.meta import Condition, LocalObjectReference, ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.types.view import Int32, View
+
+
+class NamespaceSpec(View, frozen=True, gc=False):
+    finalizers: tuple[FinalizerName, ...] = ABSENT_LIST
+
+
+class NamespaceCondition(View, frozen=True, gc=False):
+    type: NamespaceConditionType = ""
+    status: ConditionStatus = ""
+    lastTransitionTime: Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class NamespaceStatus(View, frozen=True, gc=False):
+    phase: NamespacePhase = ""
+    conditions: tuple[NamespaceCondition, ...] = ABSENT_LIST
+
+
+class Namespace(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NamespaceSpec = NamespaceSpec()
+    status: NamespaceStatus = NamespaceStatus()
+
+
+class ConfigMap(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    immutable: bool | None = None
+    data: dict[str, str] = ABSENT_MAP
+    binaryData: dict[str, Bytes] = ABSENT_MAP
+
+
+class Secret(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    immutable: bool | None = None
+    data: dict[str, Bytes] = ABSENT_MAP
+    stringData: dict[str, str] = ABSENT_MAP
+    type: SecretType = ""
 
 
 class ServicePort(View, frozen=True, gc=False):

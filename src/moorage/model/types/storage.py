@@ -1,0 +1,297 @@
+"""Pods' volumes, claims, PersistentVolumes, classes and CSI objects.
+
+Kubernetes: k8s.io/api/core/v1 and k8s.io/api/storage/v1.
+"""
+
+from moorage.model.quantity import Quantity
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.schema.named_types import (
+    ClaimResourceStatus,
+    ConditionStatus,
+    PersistentVolumeAccessMode,
+    PersistentVolumeClaimConditionType,
+    PersistentVolumeClaimModifyVolumeStatus,
+    PersistentVolumeClaimPhase,
+    PersistentVolumeMode,
+    PersistentVolumePhase,
+    PersistentVolumeReclaimPolicy,
+    PullPolicy,
+    ResourceList,
+    Time,
+    VolumeBindingMode,
+)
+from moorage.model.types.meta import (
+    LabelSelector,
+    ObjectMeta,
+    ObjectReference,
+    TypedLocalObjectReference,
+    TypedObjectReference,
+    TypeMeta,
+)
+from moorage.model.types.node import NodeSelector
+from moorage.model.types.view import Int32, Int64, StorageView, View
+from moorage.model.types.volume_sources import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CephFSVolumeSource,
+    CinderVolumeSource,
+    ConfigMapVolumeSource,
+    CSIVolumeSource,
+    DownwardAPIVolumeSource,
+    EmptyDirVolumeSource,
+    FCVolumeSource,
+    FlexVolumeSource,
+    FlockerVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    GitRepoVolumeSource,
+    GlusterfsVolumeSource,
+    HostPathVolumeSource,
+    ISCSIVolumeSource,
+    NFSVolumeSource,
+    PersistentVolumeSource,
+    PhotonPersistentDiskVolumeSource,
+    PortworxVolumeSource,
+    ProjectedVolumeSource,
+    QuobyteVolumeSource,
+    RBDVolumeSource,
+    ScaleIOVolumeSource,
+    SecretVolumeSource,
+    StorageOSVolumeSource,
+    VsphereVirtualDiskVolumeSource,
+)
+
+
+class VolumeResourceRequirements(View, frozen=True, gc=False):
+    limits: ResourceList = ABSENT_MAP
+    requests: ResourceList = ABSENT_MAP
+
+
+class PersistentVolumeClaimSpec(View, frozen=True, gc=False):
+    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
+    selector: LabelSelector | None = None
+    resources: VolumeResourceRequirements = VolumeResourceRequirements()
+    volumeName: str = ""
+    storageClassName: str | None = None
+    volumeMode: PersistentVolumeMode | None = None
+    dataSource: TypedLocalObjectReference | None = None
+    dataSourceRef: TypedObjectReference | None = None
+    volumeAttributesClassName: str | None = None
+
+
+class PersistentVolumeClaimVolumeSource(View, frozen=True, gc=False):
+    claimName: str = ""
+    readOnly: bool = False
+
+
+class PersistentVolumeClaimTemplate(View, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+
+
+class EphemeralVolumeSource(View, frozen=True, gc=False):
+    volumeClaimTemplate: PersistentVolumeClaimTemplate | None = None
+
+
+class ImageVolumeSource(View, frozen=True, gc=False):
+    reference: str = ""
+    pullPolicy: PullPolicy = ""
+
+
+class VolumeSource(View, frozen=True, gc=False):
+    hostPath: HostPathVolumeSource | None = None
+    emptyDir: EmptyDirVolumeSource | None = None
+    gcePersistentDisk: GCEPersistentDiskVolumeSource | None = None
+    awsElasticBlockStore: AWSElasticBlockStoreVolumeSource | None = None
+    gitRepo: GitRepoVolumeSource | None = None
+    secret: SecretVolumeSource | None = None
+    nfs: NFSVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    glusterfs: GlusterfsVolumeSource | None = None
+    persistentVolumeClaim: PersistentVolumeClaimVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    flexVolume: FlexVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    cephfs: CephFSVolumeSource | None = None
+    flocker: FlockerVolumeSource | None = None
+    downwardAPI: DownwardAPIVolumeSource | None = None
+    fc: FCVolumeSource | None = None
+    azureFile: AzureFileVolumeSource | None = None
+    configMap: ConfigMapVolumeSource | None = None
+    vsphereVolume: VsphereVirtualDiskVolumeSource | None = None
+    quobyte: QuobyteVolumeSource | None = None
+    azureDisk: AzureDiskVolumeSource | None = None
+    photonPersistentDisk: PhotonPersistentDiskVolumeSource | None = None
+    projected: ProjectedVolumeSource | None = None
+    portworxVolume: PortworxVolumeSource | None = None
+    scaleIO: ScaleIOVolumeSource | None = None
+    storageos: StorageOSVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    image: ImageVolumeSource | None = None
+
+
+class Volume(VolumeSource, frozen=True, gc=False):
+    name: str = ""
+
+
+class VolumeNodeAffinity(View, frozen=True, gc=False):
+    required: NodeSelector | None = None
+
+
+class PersistentVolumeSpec(PersistentVolumeSource, frozen=True, gc=False):
+    capacity: ResourceList = ABSENT_MAP
+    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
+    claimRef: ObjectReference | None = None
+    persistentVolumeReclaimPolicy: PersistentVolumeReclaimPolicy = ""
+    storageClassName: str = ""
+    mountOptions: tuple[str, ...] = ABSENT_LIST
+    volumeMode: PersistentVolumeMode | None = None
+    nodeAffinity: VolumeNodeAffinity | None = None
+    volumeAttributesClassName: str | None = None
+
+
+class PersistentVolumeStatus(View, frozen=True, gc=False):
+    phase: PersistentVolumePhase = ""
+    message: str = ""
+    reason: str = ""
+    lastPhaseTransitionTime: Time | None = None
+
+
+class PersistentVolume(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: PersistentVolumeStatus = PersistentVolumeStatus()
+
+
+class PersistentVolumeClaimCondition(View, frozen=True, gc=False):
+    type: PersistentVolumeClaimConditionType = ""
+    status: ConditionStatus = ""
+    lastProbeTime: Time | None = None
+    lastTransitionTime: Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class ModifyVolumeStatus(View, frozen=True, gc=False):
+    targetVolumeAttributesClassName: str = ""
+    status: PersistentVolumeClaimModifyVolumeStatus = ""
+
+
+class PersistentVolumeClaimStatus(View, frozen=True, gc=False):
+    phase: PersistentVolumeClaimPhase = ""
+    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
+    capacity: ResourceList = ABSENT_MAP
+    conditions: tuple[PersistentVolumeClaimCondition, ...] = ABSENT_LIST
+    allocatedResources: ResourceList = ABSENT_MAP
+    allocatedResourceStatuses: dict[str, ClaimResourceStatus] = ABSENT_MAP
+    currentVolumeAttributesClassName: str | None = None
+    modifyVolumeStatus: ModifyVolumeStatus | None = None
+
+
+class PersistentVolumeClaim(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+
+class TopologySelectorLabelRequirement(View, frozen=True, gc=False):
+    key: str = ""
+    values: tuple[str, ...] = ABSENT_LIST
+
+
+class TopologySelectorTerm(View, frozen=True, gc=False):
+    matchLabelExpressions: tuple[TopologySelectorLabelRequirement, ...] = ABSENT_LIST
+
+
+class StorageClass(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    provisioner: str = ""
+    parameters: dict[str, str] = ABSENT_MAP
+    reclaimPolicy: PersistentVolumeReclaimPolicy | None = None
+    mountOptions: tuple[str, ...] = ABSENT_LIST
+    allowVolumeExpansion: bool | None = None
+    volumeBindingMode: VolumeBindingMode | None = None
+    allowedTopologies: tuple[TopologySelectorTerm, ...] = ABSENT_LIST
+
+
+class VolumeNodeResources(StorageView, frozen=True, gc=False):
+    count: Int32 | None = None
+
+
+class CSINodeDriver(StorageView, frozen=True, gc=False):
+    name: str = ""
+    nodeID: str = ""
+    topologyKeys: tuple[str, ...] = ABSENT_LIST
+    allocatable: VolumeNodeResources | None = None
+
+
+class CSINodeSpec(StorageView, frozen=True, gc=False):
+    drivers: tuple[CSINodeDriver, ...] = ABSENT_LIST
+
+
+class CSINode(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CSINodeSpec = CSINodeSpec()
+
+
+class TokenRequest(StorageView, frozen=True, gc=False):
+    audience: str = ""
+    expirationSeconds: Int64 | None = None
+
+
+class CSIDriverSpec(StorageView, frozen=True, gc=False):
+    attachRequired: bool | None = None
+    podInfoOnMount: bool | None = None
+    volumeLifecycleModes: tuple[str, ...] = ABSENT_LIST
+    storageCapacity: bool | None = None
+    fsGroupPolicy: str | None = None
+    tokenRequests: tuple[TokenRequest, ...] = ABSENT_LIST
+    requiresRepublish: bool | None = None
+    seLinuxMount: bool | None = None
+    nodeAllocatableUpdatePeriodSeconds: Int64 | None = None
+    serviceAccountTokenInSecrets: bool | None = None
+    preventPodSchedulingIfMissing: bool | None = None
+
+
+class CSIDriver(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CSIDriverSpec = CSIDriverSpec()
+
+
+class CSIStorageCapacity(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    nodeTopology: LabelSelector | None = None
+    storageClassName: str = ""
+    capacity: Quantity | None = None
+    maximumVolumeSize: Quantity | None = None
+
+
+class VolumeAttachmentSource(StorageView, frozen=True, gc=False):
+    persistentVolumeName: str | None = None
+    inlineVolumeSpec: PersistentVolumeSpec | None = None
+
+
+class VolumeAttachmentSpec(StorageView, frozen=True, gc=False):
+    attacher: str = ""
+    source: VolumeAttachmentSource = VolumeAttachmentSource()
+    nodeName: str = ""
+
+
+class VolumeError(StorageView, frozen=True, gc=False):
+    time: Time | None = None
+    message: str = ""
+    errorCode: Int32 | None = None
+
+
+class VolumeAttachmentStatus(StorageView, frozen=True, gc=False):
+    attached: bool = False
+    attachmentMetadata: dict[str, str] = ABSENT_MAP
+    attachError: VolumeError | None = None
+    detachError: VolumeError | None = None
+
+
+class VolumeAttachment(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
+    status: VolumeAttachmentStatus = VolumeAttachmentStatus()

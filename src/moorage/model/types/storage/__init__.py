@@ -1,1 +1,0 @@
-"""Typed views of volumes, claims, classes and storage drivers."""
