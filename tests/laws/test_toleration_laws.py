@@ -52,7 +52,9 @@ def _pairs(draw: st.DrawFn) -> tuple[Toleration, Taint]:
         st.sampled_from([(["Lt", "Gt"], _INTEGERS), (["SemverLt", "SemverGt", "SemverEq"], _VERSIONS)])
     )
     effect = draw(st.sampled_from(_EFFECTS))
-    toleration = Toleration("a", draw(st.sampled_from(operators)), draw(values), draw(st.sampled_from(["", effect])))
+    toleration = Toleration(
+        "a", draw(st.sampled_from(operators)), draw(values), draw(st.sampled_from(["", effect, *_EFFECTS]))
+    )
     return toleration, Taint("a", draw(values), effect)
 
 
@@ -92,7 +94,7 @@ def naive_version(text: str) -> list[Any] | None:
 
 
 def naive_tolerates(toleration: Toleration, taint: Taint, gates: GateSet) -> bool:
-    """The rules as the documents state them, one after the other, everything parsed on the spot."""
+    """The rules as KEP-5471 and KEP-5721 state them, one after the other, everything parsed on the spot."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
