@@ -140,7 +140,7 @@ class Witness(MemoryStore):
 
     def _check_number(self, demands: list[Bounds]) -> None:
         active = sum(is_active(pod) for pod in self.pods.values())
-        allowed = max((bounds.most for bounds in demands), default=0)
+        allowed = max((bounds.max_pods for bounds in demands), default=0)
         if active > allowed:
             self.complaints.append(f"surge: {active} pods where {allowed} are allowed")
 
@@ -148,7 +148,7 @@ class Witness(MemoryStore):
         """A controller took an available pod away. Sharing out another size is not a rolling update."""
         if len(demands) > 1:
             return
-        available, needed = self.available() + len(self._lost), min(bounds.fewest for bounds in demands)
+        available, needed = self.available() + len(self._lost), min(bounds.min_available for bounds in demands)
         if available < needed:
             self.complaints.append(f"unavailability: {available} pods are left where {needed} are needed")
 

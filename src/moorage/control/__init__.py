@@ -1,6 +1,4 @@
-"""Desired → actual: what happens to a cluster after somebody has said what should be.
+"""Controllers: bring the cluster to the state that objects ask for.
 
-In: objects, by way of `moorage.client`. Out: other objects made, changed and deleted until what is matches what should
-be. Each controller is a `Controller`: which of its objects a change concerns, and what is to be done about one of
-them, both without I/O. `manager` runs them all. Kubernetes: kube-controller-manager.
+`framework` runs them, `registry` lists them. Kubernetes: kube-controller-manager.
 """

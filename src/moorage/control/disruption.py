@@ -1,10 +1,9 @@
-"""PodDisruptionBudgets say how many of their pods may be disrupted, and pods that were not are told so.
+"""Status of PodDisruptionBudgets, and stale DisruptionTarget conditions of pods.
 
-In: budgets, pods, and the controllers of pods. Out: the status of budgets, events, and for pods that were marked as the
-target of a disruption which never came, that mark's end. Keys are those of budgets, and those of pods with `pod:`
-before them. Kubernetes: pkg/controller/disruption. Differs: all budgets of a pod are kept up to date, also when it has
-several; a change of replicas is noticed before the pods change; the event about a pod that was not deleted has the
-name of the budget.
+Keys: budgets, and `pod:` with a pod. Percentages and maxUnavailable count from the replicas that the pods' controllers
+want. A granted eviction counts until the pod is being deleted, or for two minutes. Kubernetes:
+pkg/controller/disruption. Differs: all budgets of a pod are updated, even if it has several; a change of replicas is
+noticed before the pods change; the event about a pod that was not deleted names the budget.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,16 +26,16 @@ from moorage.model.types.policy import PodDisruptionBudgetSpec
 
 DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
 STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
-#: Kinds that have a number of replicas.
+#: Kinds with a scale subresource.
 SCALABLE = (DEPLOYMENT, REPLICA_SET, STATEFUL_SET)
 
 
 class CannotExpect(Exception):
-    """Why the number of pods cannot be known."""
+    """Why the expected number of pods cannot be computed."""
 
 
 class Expected(NamedTuple):
-    """`unmanaged` are the names of pods without a controller, which are not counted."""
+    """Expected and desired healthy pods. `unmanaged`: names of pods without a controller, not counted."""
 
     pods: int
     healthy: int
@@ -49,7 +48,7 @@ class _Scale(NamedTuple):
 
 
 def expected_pods(spec: PodDisruptionBudgetSpec, pods: Sequence[Object], world: World) -> Expected:
-    """Raises CannotExpect."""
+    """Return the expected pods of a budget. Raises CannotExpect."""
     if spec.maxUnavailable is not None:
         expected, unmanaged = _wanted_replicas(pods, world)
         return Expected(expected, max(0, expected - scaled(spec.maxUnavailable, expected, up=True)), unmanaged)
@@ -98,13 +97,13 @@ def _find(kind: Kind, owner: OwnerReference, namespace: str, world: World) -> Ob
 
 Raw = dict[str, Any]
 
-#: Seconds within which a pod whose eviction was granted is seen to be deleted.
+#: Seconds after which a granted eviction no longer counts if the pod is not being deleted.
 DELETION_TIMEOUT = 120.0
 _ALLOWED = "DisruptionAllowed"
 
 
 class Disrupted(NamedTuple):
-    """Pods that are about to be deleted, by name, with the time at which that was granted."""
+    """Pods whose eviction was granted, with the time; those not deleted in time; when to look again."""
 
     pods: dict[str, str]
     not_deleted: Sequence[Object]
@@ -126,7 +125,7 @@ def disrupted_pods(budget: Object, pods: Sequence[Object], now: float) -> Disrup
         else:
             kept[pod.name] = when
             soonest = left if soonest is None else min(soonest, left)
-    # A moment later: at the very second an entry still counts.
+    # A moment later: an entry still counts in its last second.
     return Disrupted(kept, late, None if soonest is None else soonest + 0.001)
 
 
@@ -160,7 +159,7 @@ def budget_status(budget: Object, expected: Expected, healthy: int, disrupted: D
 
 
 def failed_status(budget: Object, why: str, now: float) -> Raw:
-    """What is known no more is not allowed any more."""
+    """Return the status when the budget cannot be computed: disruptionsAllowed = 0."""
     before = budget.raw.get("status") or {}
     observed = budget.view.status.observedGeneration
     conditions = _with_condition(before, False, "SyncFailed", why, observed, now)
@@ -186,14 +185,14 @@ def _with_condition(before: Raw, allowed: bool, reason: str, message: str, obser
 
 
 BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
-#: Seconds for which a pod may be the target of a disruption without being deleted.
+#: Seconds after which a DisruptionTarget condition of a pod that is not being deleted is stale.
 STALE_AFTER = 120.0
 _POD_KEY = "pod:"
 _TERMINAL = ("Succeeded", "Failed")
 
 
 class DisruptionController(Controller):
-    """See the module."""
+    """Reconciles budgets."""
 
     name = "disruption-controller"
     component = "controllermanager"
@@ -247,7 +246,7 @@ class DisruptionController(Controller):
 
 
 def _selects(budget: Object, labels: Mapping[str, str]) -> bool:
-    """No selector selects nothing, an empty one everything."""
+    """Return whether a budget selects these labels. An absent selector matches nothing, an empty one everything."""
     selector = budget.view.spec.selector
     if selector is None:
         return False
@@ -260,7 +259,7 @@ def _selects(budget: Object, labels: Mapping[str, str]) -> bool:
 
 
 def _is_same(old: Object | None, new: Object | None) -> bool:
-    """Whether a change of a pod is none to budgets."""
+    """Return whether a change of a pod does not matter to budgets."""
     if old is None or new is None:
         return False
     before, after = old.view.metadata, new.view.metadata
@@ -283,7 +282,7 @@ def _not_deleted(pod: Object, budget: Object) -> Report:
 
 
 def _shared(budget: Object, pods: Sequence[Object], world: World) -> Iterator[Report]:
-    """Pods of which this is the first of several budgets: they cannot be evicted at all."""
+    """Report pods with several budgets, for the first of them: they cannot be evicted."""
     others = [other for other in world.in_namespace(BUDGET, budget.namespace) if other.name != budget.name]
     for pod in pods if others else ():
         names = [other.name for other in others if _selects(other, pod.view.metadata.labels)]
@@ -303,7 +302,6 @@ _UNMANAGED = (
 
 
 def _selector_text(selector: LabelSelector | None) -> str:
-    """As Go prints one."""
     if selector is None:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted(selector.matchLabels.items()))
@@ -318,7 +316,7 @@ def _selector_text(selector: LabelSelector | None) -> str:
 
 
 def _stale_condition(pod: Pod) -> PodCondition | None:
-    """The condition that says the pod is about to be disrupted, if it may turn out to be wrong."""
+    """Return the DisruptionTarget condition of a pod that is not being deleted."""
     if pod.metadata.deletionTimestamp is not None or pod.status.phase in _TERMINAL:
         return None
     for condition in pod.status.conditions:

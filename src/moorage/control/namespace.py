@@ -1,10 +1,7 @@
-"""Namespaces that are deleted are emptied, pods first, and then let go.
+"""Empty deleted namespaces, pods first, and finalize them. Kubernetes: pkg/controller/namespace.
 
-In: a namespace with a deletionTimestamp; what is in it, as the API server has it now. Out: deletions, conditions that
-tell what is still there, and at last the namespace without the finalizer that kept it. Nothing new can get in, because
-admission refuses it; but something may have got in that nobody has heard of yet, so what is in a namespace is asked for
-and not remembered. Kubernetes: pkg/controller/namespace. Differs: it looks again when the last object of a kind has
-gone, and not only after the time that the rest was expected to take.
+The content is listed at the API server, since the caches may miss objects. Differs: a namespace is also reconciled when
+the last object of a kind is gone; NamespaceContentRemaining counts pods too.
 """
 
 from collections import Counter
@@ -21,14 +18,14 @@ from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
 
-#: How long finalizers are expected to take.
+#: Expected duration of finalizers.
 _FINALIZER_SECONDS = 15
 _FAILURE, _CONTENT, _FINALIZERS = (
     "NamespaceDeletionContentFailure",
     "NamespaceContentRemaining",
     "NamespaceFinalizersRemaining",
 )
-#: What each condition says while nothing is wrong: its reason and its message.
+#: Reason and message of each condition while it is False.
 _FINE = {
     "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
     "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
@@ -39,7 +36,7 @@ _FINE = {
 
 
 class Remaining(NamedTuple):
-    """How many there are of each kind, and of each finalizer; `estimate` in seconds; `failures` in words."""
+    """Remaining objects by kind, and their finalizers; `estimate` in seconds; `failures` as messages."""
 
     kinds: Mapping[Kind, int]
     finalizers: Mapping[str, int]
@@ -48,7 +45,7 @@ class Remaining(NamedTuple):
 
 
 def what_remains(namespace: str, found: Mapping[Kind, Sequence[Object]], deleted_at: str, now: float) -> Remaining:
-    """`found` is being deleted already, all of it."""
+    """Count the objects, all of which are being deleted."""
     finalizers: Counter[str] = Counter()
     estimate, failures = 0, list[str]()
     for facts, objects in found.items():
@@ -79,7 +76,7 @@ def _longest_grace(pods: Iterable[Object]) -> int:
 
 
 def status_of(namespace: Object, remaining: Remaining, now: float) -> Raw | None:
-    """The namespace's status as it should be; None if it is so already."""
+    """Return the namespace's new status; None if unchanged."""
     status = namespace.raw.get("status") or {}
     conditions = _conditions(status.get("conditions") or [], remaining, now)
     if conditions is None and status.get("phase") == "Terminating":
@@ -129,12 +126,12 @@ def _wrong(remaining: Remaining) -> dict[str, tuple[str, str]]:
 
 NAMESPACE = KINDS["v1", "Namespace"]
 FINALIZER = "kubernetes"
-#: Both APIs of events show the same objects.
+#: Events of both API groups are the same objects.
 _CONTENT_KINDS = tuple(kind for kind in KINDS.values() if kind.namespaced and kind.group != "events.k8s.io")
 
 
 class NamespaceController(Controller):
-    """See the module."""
+    """Reconciles namespaces in deletion."""
 
     name = "namespace-controller"
     watches = (NAMESPACE, *(kind for kind in _CONTENT_KINDS if not kind.is_chatty))
@@ -160,7 +157,6 @@ class NamespaceController(Controller):
         return [Question(kind, key) for kind in _CONTENT_KINDS]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        """Without questions there is nothing to be done."""
         return NOTHING
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:

@@ -1,9 +1,8 @@
-"""Pods that nobody else will ever remove: of nodes that are gone or out of service, unscheduled ones, too many.
+"""Delete pods that no other component will: of nodes gone or out of service, unscheduled, too many finished.
 
-In: Pods and Nodes. Keys: a pod, and "" for all pods that are over, of which only so many are kept. Out: pods declared
-Failed if they are not over yet, and deleted without waiting. A node must be gone for some time before its pods are:
-a pod may be heard of before its node is. Kubernetes: pkg/controller/podgc. Differs: looks when something changes and
-not every 20 seconds; a node that is missing in the cache for the whole quarantine is gone, without asking again.
+Keys: a pod, and "" for all finished pods. Pods are marked Failed and deleted without grace. A node must be missing for
+a while, since a pod may be seen before its node. Kubernetes: pkg/controller/podgc. Differs: reacts to changes instead
+of polling every 20 seconds; does not look up a missing node again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +35,7 @@ _ORPHANED = {
 
 
 class PodGarbageController(Controller):
-    """See the module. With a threshold of 0, pods that are over are kept."""
+    """Deletes pods. With a threshold of 0, finished pods are kept."""
 
     name = "pod-garbage-collector-controller"
     watches = (_NODE, _POD)
@@ -44,9 +43,9 @@ class PodGarbageController(Controller):
     def __init__(self, context: ControllerContext, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
         super().__init__(context)
         self._threshold = threshold
-        self._finished: dict[str, None] = {}  # pods that are over
-        self._missing: dict[str, float] = {}  # nodes that pods name and that are not there, and since when
-        self._reasons: dict[str, list[tuple[str, str]]] = {}  # what is being deleted: namespace and reason
+        self._finished: dict[str, None] = {}  # finished pods
+        self._missing: dict[str, float] = {}  # missing nodes that pods name, and since when
+        self._reasons: dict[str, list[tuple[str, str]]] = {}  # by key: namespace and reason of the deletions planned
         metrics, labels = context.metrics, ("namespace", "reason")
         self._deleted = metrics.counter(
             "pod_gc_collector_force_delete_pods_total",
@@ -123,7 +122,7 @@ class PodGarbageController(Controller):
         return self._remove(key, found, "orphaned", {**_ORPHANED, "lastTransitionTime": time_text(now)})
 
     def _delete_oldest(self, world: World) -> Plan:
-        """Those that were evicted first, then by age."""
+        """Delete surplus finished pods, evicted ones first, then the oldest."""
         surplus = len(self._finished) - self._threshold
         if surplus <= 0:
             self._reasons.pop(_FINISHED, None)
@@ -140,7 +139,7 @@ class PodGarbageController(Controller):
         return Plan(deletes, again_after=0.0 if surplus - going > len(chosen) else None)
 
     def _remove(self, key: str, found: Object, reason: str, condition: Raw | None = None) -> Plan:
-        """Failed, so that whoever waits for it knows, and gone."""
+        """Mark a pod Failed and delete it."""
         pod: Pod = found.view
         if _is_removed(pod):
             return NOTHING  # only its finalizers keep it
@@ -174,14 +173,14 @@ def is_over(pod: Pod) -> bool:
 
 
 def is_out_of_service(node: Node) -> bool:
-    """Somebody has said so, and it is not ready."""
+    """Return whether the node has the out-of-service taint and is not ready."""
     if not any(taint.key == _OUT_OF_SERVICE for taint in node.spec.taints):
         return False
     return not any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
 
 
 def _is_removed(pod: Pod) -> bool:
-    """Deleted without waiting already; it is over, and has finalizers."""
+    """Return whether only finalizers keep the pod."""
     metadata = pod.metadata
     return metadata.deletionTimestamp is not None and metadata.deletionGracePeriodSeconds == 0 and is_over(pod)
 

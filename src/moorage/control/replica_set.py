@@ -1,9 +1,6 @@
-"""ReplicaSets: so many pods of a template, no more and no fewer.
+"""Keep the wanted number of pods of each ReplicaSet. Kubernetes: pkg/controller/replicaset.
 
-In: ReplicaSets and pods. Out: pods adopted, let go, made and deleted; status and events. Kubernetes:
-pkg/controller/replicaset. Differs: while pods are being made or deleted the status waits for what comes of it, since
-another look follows anyway, so that a status always describes a moment at which there was nothing to do. Which pods go
-first: see `deletion_order`.
+Differs: the status is written when no pod is being created or deleted, since another reconciliation follows anyway.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,14 +43,14 @@ REPLICA_FAILURE = "ReplicaFailure"
 
 
 class Failure(NamedTuple):
-    """Why there are too few pods, or too many."""
+    """Why pods could not be created or deleted."""
 
     reason: str
     message: str
 
 
 class Outlook(NamedTuple):
-    """The status, and in how many seconds a ready pod becomes available, if one does."""
+    """The status, and in how many seconds a ready pod becomes available."""
 
     status: Raw
     again_after: float | None
@@ -62,7 +59,7 @@ class Outlook(NamedTuple):
 def replica_set_status(
     replica_set: Object, pods: Sequence[Object], terminating: int, now: float, failure: Failure | None = None
 ) -> Outlook:
-    """`pods` are the active ones."""
+    """Return the status for the active pods."""
     view = replica_set.view
     template_labels = view.spec.template.metadata.labels.items()
     labeled = ready = available = 0
@@ -96,7 +93,7 @@ def replica_set_status(
 
 
 def _conditions(replica_set: Object, failure: Failure | None, now: float) -> list[Raw]:
-    """The first failure stays as it was said until there is none any more."""
+    """Return the conditions; the first failure stays until there is none."""
     conditions: list[Raw] = (replica_set.raw.get("status") or {}).get("conditions") or []
     others = [condition for condition in conditions if condition.get("type") != REPLICA_FAILURE]
     if failure is None:
@@ -114,12 +111,12 @@ def _conditions(replica_set: Object, failure: Failure | None, now: float) -> lis
 
 
 REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
-#: No more than so many pods are made or deleted before the world is looked at again.
+#: Most pods to create or delete in one plan.
 BURST = 500
 
 
 class ReplicaSetController(Controller):
-    """See the module."""
+    """Reconciles ReplicaSets."""
 
     name = "replicaset-controller"
     watches = (REPLICA_SET, POD)
@@ -208,7 +205,7 @@ class ReplicaSetController(Controller):
 
 
 def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:
-    """The pods of all ReplicaSets of the same owner."""
+    """Return the pods of all ReplicaSets of the same owner."""
     owner = controller_of(replica_set.view.metadata)
     if owner is None:
         return pods

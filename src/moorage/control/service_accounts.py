@@ -1,8 +1,4 @@
-"""Every namespace that is in use has a ServiceAccount called `default`.
-
-In: namespaces and ServiceAccounts. Out: the ones that are missing. Kubernetes: the ServiceAccountsController of
-pkg/controller/serviceaccount.
-"""
+"""Create the ServiceAccount `default` in every active namespace. Kubernetes: ServiceAccountsController."""
 
 from collections.abc import Iterable
 
@@ -17,7 +13,7 @@ _NAME = "default"
 
 
 class ServiceAccountController(Controller):
-    """See the module. Keys are namespaces."""
+    """Reconciles namespaces."""
 
     name = "serviceaccount-controller"
     watches = (NAMESPACE, SERVICE_ACCOUNT)

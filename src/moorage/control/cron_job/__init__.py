@@ -1,4 +1,1 @@
-"""CronJobs: Jobs at given times.
-
-`controller` decides, with `times` for when a Job is due and `history` for the Jobs that were.
-"""
+"""The CronJob controller. Kubernetes: pkg/controller/cronjob."""

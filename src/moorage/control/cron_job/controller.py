@@ -1,8 +1,7 @@
-"""CronJobs: a Job whenever it is time for one.
+"""Create a Job whenever a CronJob is due. Kubernetes: syncCronJob, mostRecentScheduleTime.
 
-In: CronJobs and Jobs. Out: Jobs made and deleted; status and events. Kubernetes: pkg/controller/cronjob. Differs: a
-start that was missed because its deadline passed is told, where there is only a late look that never finds any; the
-same warning about the same time is told once.
+Of several missed times only the last is made up for, also where the schedule is irregular. Differs: a start that was
+missed because its deadline passed is reported; the same warning about the same time is reported once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.cron_job.history import SCHEDULED_AT, History, job_name, review
+from moorage.control.cron_job.history import SCHEDULED_AT, JobHistory, job_name, review
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import controller_reference, owner_key, seconds_of
@@ -26,20 +25,20 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import CronJobSpec
 from moorage.telemetry.metrics import exponential_buckets
 
-#: Looking a little late makes up for clocks that differ a little.
+#: Seconds added to the delay, for clock differences.
 _SLACK = 0.1
 _MANY = 100
 
 
 class Due(NamedTuple):
-    """The last time that has come since, if there is one, and whether that makes very many."""
+    """The last due time, if any, and whether more than 100 were missed."""
 
     at: float | None
     is_one_of_many: bool = False
 
 
 def last_due(schedule: Schedule, since: float, now: float) -> Due:
-    """Raises ScheduleError if the schedule is never due."""
+    """Return the last due time. Raises ScheduleError if the schedule is never due."""
     first = schedule.next_after(since)
     if first is None:
         raise ScheduleError("time difference between two schedules is less than 1 second")
@@ -54,7 +53,7 @@ def last_due(schedule: Schedule, since: float, now: float) -> Due:
 
 
 def _latest(schedule: Schedule, first: float, between: float, now: float) -> float:
-    """The last time until now. Looks back further and further, since few schedules are due long ago and many times."""
+    """Return the last due time until now, searching back in growing steps."""
     if schedule.every:
         return first + (now - first) // between * between
     back = between
@@ -73,7 +72,6 @@ def _latest(schedule: Schedule, first: float, between: float, now: float) -> flo
 
 
 def seconds_until_next(schedule: Schedule, since: float, now: float) -> float | None:
-    """Until the next time, counted from the last one."""
     try:
         due = last_due(schedule, since, now).at
     except ScheduleError:
@@ -88,7 +86,7 @@ CRON_JOB, JOB = KINDS["batch/v1", "CronJob"], KINDS["batch/v1", "Job"]
 
 
 class _Memory:
-    """What need not survive a restart: what was told, what was deleted on purpose, and what is to be counted."""
+    """What may be lost in a restart: reports made, Jobs deleted on purpose, what is to be counted."""
 
     def __init__(self) -> None:
         self.told: dict[tuple[str, str], str] = {}
@@ -98,7 +96,7 @@ class _Memory:
 
 
 class CronJobController(Controller):
-    """See the module."""
+    """Reconciles CronJobs."""
 
     name = "cronjob-controller"
     watches = (CRON_JOB, JOB)
@@ -162,9 +160,9 @@ class CronJobController(Controller):
     # -- one CronJob --------------------------------------------------------------------------------------------------
 
     def _start(
-        self, cron_job: Object, history: History, world: World, now: float
+        self, cron_job: Object, history: JobHistory, world: World, now: float
     ) -> tuple[Sequence[Action], float | None]:
-        """The Job that is due now, if there is one, and when to look again."""
+        """Return the actions that create the Job that is due, and when to look again."""
         spec: CronJobSpec = cron_job.view.spec
         memory, about = self._memory(cron_job.key), reference_to(cron_job)
         try:
@@ -190,7 +188,7 @@ class CronJobController(Controller):
         again_after = seconds_until_next(schedule, since, now)
         had_other_schedule, memory.has_new_schedule = memory.has_new_schedule, False
         if had_other_schedule:
-            # Times at which the new schedule would have been due, had it been there, are not made up for.
+            # Times before the schedule was changed are not made up for.
             return said, again_after
         try:
             at, found = self._due(cron_job, schedule, since, now)
@@ -215,7 +213,7 @@ class CronJobController(Controller):
     def _due(
         self, cron_job: Object, schedule: Schedule, since: float, now: float
     ) -> tuple[float | None, Sequence[Action]]:
-        """The time for which a Job should be made now, and what is to be said about others. Raises ScheduleError."""
+        """Return the time for which to create a Job now, and warnings. Raises ScheduleError."""
         due, about = last_due(schedule, since, now), reference_to(cron_job)
         seconds = cron_job.view.spec.startingDeadlineSeconds
         if due.at is None:
@@ -231,7 +229,7 @@ class CronJobController(Controller):
         message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
         return due.at, self._once(cron_job, Report(about, WARNING, "TooManyMissedTimes", message), str(due.at))
 
-    def _news(self, cron_job: Object, history: History) -> Iterable[Action]:
+    def _news(self, cron_job: Object, history: JobHistory) -> Iterable[Action]:
         about, said = reference_to(cron_job), list[Action]()
         for job in history.unexpected:
             message = f"Saw a job that the controller did not create or forgot: {job.name}"
@@ -248,7 +246,7 @@ class CronJobController(Controller):
         return said
 
     def _once(self, cron_job: Object, report: Report, when: str = "", subject: str = "") -> Sequence[Action]:
-        """Unless this is what was told last for this reason."""
+        """Return the report, unless it was the last one for its reason."""
         told, mark = self._memory(cron_job.key).told, (report.reason, subject)
         if told.get(mark) == report.message + when:
             return ()
@@ -273,7 +271,7 @@ def _active(cron_job: Object) -> Sequence[Raw]:
     return (cron_job.raw.get("status") or {}).get("active") or ()
 
 
-def _is_running(job: Object, history: History) -> bool:
+def _is_running(job: Object, history: JobHistory) -> bool:
     return any(reference["uid"] == job.uid for reference in history.active)
 
 

@@ -1,8 +1,7 @@
-"""The Jobs that a CronJob made: which of them run, which are over, and which are no longer kept.
+"""Jobs of a CronJob: active, finished, and those beyond the history limits.
 
-In: the CronJob and its Jobs. Out: a `History`. A Job says itself, in an annotation, for which time it was made; so
-nothing is made twice, also if the status was not written in time. Kubernetes: the first half of syncCronJob, and
-cleanupFinishedJobs.
+An annotation of a Job says for which time it was made, so none is created twice even if the status is outdated.
+Kubernetes: syncCronJob, cleanupFinishedJobs.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,8 +16,8 @@ from moorage.control.job.situation import is_over
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
-class History(NamedTuple):
-    """The status as it should be, what is new about Jobs, and the Jobs to delete."""
+class JobHistory(NamedTuple):
+    """The new status, Jobs to report, and Jobs to delete."""
 
     status: Raw
     completed: Sequence[Object]
@@ -35,12 +34,12 @@ class History(NamedTuple):
 
 
 def job_name(cron_job: Object, at: float) -> str:
-    """The same for the same time, so that no Job is made twice."""
+    """Return the Job's name: the same for the same time, so that none is created twice."""
     return f"{cron_job.name}-{int(at) // 60}"
 
 
-def review(cron_job: Object, jobs: Sequence[Object], deleted: Collection[str]) -> History:
-    """`deleted` are the UIDs of Jobs that were deleted on purpose, and so are not missing."""
+def review(cron_job: Object, jobs: Sequence[Object], deleted: Collection[str]) -> JobHistory:
+    """Compare the status with the Jobs. `deleted`: UIDs of Jobs deleted on purpose, which are not missing."""
     status = dict(cron_job.raw.get("status") or {})
     active: dict[str, Raw] = {reference["uid"]: reference for reference in status.get("active") or ()}
     last_scheduled = seconds_of(status.get("lastScheduleTime"))
@@ -73,11 +72,11 @@ def review(cron_job: Object, jobs: Sequence[Object], deleted: Collection[str]) -
         del status["active"]
     if last_scheduled is not None:
         status["lastScheduleTime"] = time_text(last_scheduled)
-    return History(status, completed, unexpected, missing, outdated)
+    return JobHistory(status, completed, unexpected, missing, outdated)
 
 
 def _made_for(cron_job: Object, job: Object) -> float | None:
-    """The time for which we made it, if we did."""
+    """Return the time for which this controller created the Job, if it did."""
     at = seconds_of(job.view.metadata.annotations.get(SCHEDULED_AT))
     return at if at is not None and job.name == job_name(cron_job, at) else None
 
@@ -90,7 +89,7 @@ def _note_success(status: Raw, job: Object) -> None:
 
 
 def _outdated(cron_job: Object, jobs: Sequence[Object]) -> list[Object]:
-    """The oldest of those that are over, as many as there are too many."""
+    """Return the oldest finished Jobs beyond the limits."""
     spec = cron_job.view.spec
     outdated: list[Object] = []
     for kind, limit in (("Complete", spec.successfulJobsHistoryLimit), ("Failed", spec.failedJobsHistoryLimit)):

@@ -1,9 +1,8 @@
-"""The DaemonSet controller: from what is on the nodes to what should be, a burst at a time.
+"""Create and delete the pods of DaemonSets. Kubernetes: syncDaemonSet, manage, syncNodes, syncNodeUpdate.
 
-In: DaemonSets, pods, nodes, revisions. Out: plans. News of a pod or a node are kept in the DaemonSet's `tracker`, which
-a restart makes anew from the world. Kubernetes: syncDaemonSet, manage, syncNodes, syncNodeUpdate. Differs: deletions
-come before creations, so that a template that is refused keeps nobody where nobody may be; the status is written first
-and describes what was found.
+Changes of pods and nodes go to the DaemonSet's `tracker`, which a restart rebuilds from the world. Differs: deletions
+come before creations, so that a refused template does not keep surplus pods; the status is written first and describes
+what was found; the state of a node is kept until something about that node changes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +27,7 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, pod_from_template
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
-    History,
+    RevisionHistory,
     collided,
     hash_of,
     history_of,
@@ -52,19 +51,19 @@ _TIDY_EVERY = 512
 
 
 class FailedPods:
-    """See the module. One for each DaemonSet; it is forgotten when a new generation is observed."""
+    """Backoff for one DaemonSet's failed pods, by node. Kubernetes: the controller's flowcontrol.Backoff."""
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
         self._last: dict[str, tuple[float, float]] = {}
 
     def waits(self, node: str, now: float) -> float:
-        """For how long still; 0 if there is no need."""
+        """Return for how many seconds the pod on a node must not be replaced yet."""
         delay, since = self._last.get(node, (0.0, now))
         return max(0.0, since + delay - now)
 
     def failed(self, node: str, now: float) -> None:
-        """One more was replaced. Nodes whose pods have been well for long are forgotten now and then."""
+        """Record a replacement. Nodes without failures for long are dropped now and then."""
         if len(self._last) % _TIDY_EVERY == _TIDY_EVERY - 1:
             long_ago = now - 2 * MAX_SECONDS
             self._last = {name: (delay, since) for name, (delay, since) in self._last.items() if since > long_ago}
@@ -77,7 +76,7 @@ class FailedPods:
 
 
 class Eligibility:
-    """See the module."""
+    """Compiles DaemonSet templates under the controller manager's gates. Kubernetes: NodeShouldRunDaemonPod."""
 
     def __init__(self, gates: GateSet, metrics: Metrics) -> None:
         name = "daemonset-controller"
@@ -92,7 +91,6 @@ class Eligibility:
         return DaemonTemplate(spec, reader.gates, reader.programs, reader.evaluation_failed)
 
     def tell_unreadable(self, template: DaemonTemplate, node: Node, daemon_set: str) -> None:
-        """Say in the log which of the node's taints should be compared and cannot."""
         self._reader.tell_unreadable(template.tolerations, node.spec.taints, node.metadata.name, daemonset=daemon_set)
 
 
@@ -100,7 +98,7 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def template_generation(daemon_set: Object) -> str:
-    """How often the template has changed, as the API server counts it; empty if it does not say."""
+    """Return how often the template has changed, by the API server's annotation; empty if absent."""
     text: str = daemon_set.view.metadata.annotations.get(_TEMPLATE_GENERATION, "")
     return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else ""
 
@@ -127,7 +125,6 @@ def daemon_pods(daemon_set: Object, hash_: str, nodes: Iterable[str]) -> list[Ra
 
 
 def daemon_set_status(daemon_set: Object, counts: Counts) -> Raw:
-    """Fields that Go leaves out where they are 0 are left out."""
     before: Raw = daemon_set.raw.get("status") or {}
     status: Raw = {
         "currentNumberScheduled": counts.current,
@@ -151,19 +148,19 @@ def daemon_set_status(daemon_set: Object, counts: Counts) -> Raw:
 
 DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
 NODE = KINDS["v1", "Node"]
-#: No more than so many pods are made, or deleted, before the world is looked at again.
+#: Most pods to create, and to delete, in one plan.
 BURST = 250
 
 
 class _Known(NamedTuple):
-    """A tracker, and what it was made for: it is made anew if any of that is different."""
+    """A tracker, and what it was built for: it is rebuilt if any of that changes."""
 
     made_for: tuple[str, int, str, str]
     tracker: Tracker
 
 
 class DaemonSetController(Controller):
-    """See the module."""
+    """Reconciles DaemonSets."""
 
     name = "daemonset-controller"
     watches = (DAEMON_SET, POD, NODE, CONTROLLER_REVISION)
@@ -192,7 +189,7 @@ class DaemonSetController(Controller):
         return (changed.key,)
 
     def _pod_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        """Whose pod it was and whose it is; nobody, if nothing happened that matters."""
+        """Return the old and new owner of a pod, if the change matters to them."""
         changed = new or old
         if changed is None:
             return ()
@@ -270,7 +267,7 @@ class DaemonSetController(Controller):
         return ()
 
     def _tracker(self, daemon_set: Object, hash_: str, world: World) -> Tracker:
-        """The one there is, unless it was for something else; a new one looks at everything."""
+        """Return the tracker, rebuilt from the world if the DaemonSet or its template changed."""
         view = daemon_set.view
         generation = template_generation(daemon_set)
         made_for = (daemon_set.uid, view.metadata.generation, generation, hash_)
@@ -291,7 +288,7 @@ class DaemonSetController(Controller):
         return tracker
 
     def _steps(self, daemon_set: Object, tracker: Tracker, hash_: str, now: float) -> tuple[list[Action], list[float]]:
-        """One pod on each node that fits and none elsewhere; if that is so already, the next step of an update."""
+        """Return what puts one pod on each node that fits; else the next step of a rolling update."""
         strategy = daemon_set.view.spec.updateStrategy
         delete, reports, waits = self._surplus(daemon_set, tracker, now)
         create_on = list(islice(tracker.nodes_without_pod, BURST))
@@ -308,7 +305,7 @@ class DaemonSetController(Controller):
     def _surplus(
         self, daemon_set: Object, tracker: Tracker, now: float
     ) -> tuple[list[DaemonPod], list[Action], list[float]]:
-        """Pods that are to go, what is said about those that ended, and how long others of them have to wait."""
+        """Return the pods to delete, reports about finished ones, and the remaining backoffs."""
         failed_pods = self._failed_pods(daemon_set)
         about = reference_to(daemon_set)
         delete: list[DaemonPod] = []
@@ -348,7 +345,7 @@ def _delete(daemon_set: Object, pod: DaemonPod) -> Delete:
 
 
 def _adoptions(daemon_set: Object, tracker: Tracker, world: World) -> list[Action]:
-    """Pods to adopt and to let go. Orphans are looked at when they are new or their labels are."""
+    """Return patches that adopt and release pods. Orphans are checked when new or relabelled."""
     candidates = [world.get(POD, key) for key in tracker.orphans]
     patches: list[Action] = []
     if tracker.strays or any(pod is not None and controller_of(pod.view.metadata) is None for pod in candidates):
@@ -358,8 +355,8 @@ def _adoptions(daemon_set: Object, tracker: Tracker, world: World) -> list[Actio
     return patches
 
 
-def _merged(daemon_set: Object, history: History, tracker: Tracker) -> list[Action]:
-    """Of several revisions that are the same, one stays; the others' pods become its."""
+def _merged(daemon_set: Object, history: RevisionHistory, tracker: Tracker) -> list[Action]:
+    """Keep one of several equal revisions and relabel the others' pods."""
     if not history.duplicates or history.current is None:
         return []
     kept = hash_of(history.current)

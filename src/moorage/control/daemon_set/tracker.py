@@ -1,8 +1,7 @@
-"""One DaemonSet's pods and nodes, kept up to date with what changes.
+"""Pods and nodes of one DaemonSet, with a verdict for each node that is recomputed when the node changes.
 
-In: everything once, then only changes. Out: verdicts of all nodes, added up; those of nodes that nothing happened to
-are kept. It remembers nothing that the world does not say: a new tracker of the same world knows the same. Kubernetes
-looks at all nodes and pods every time.
+Kubernetes: podsShouldBeOnNode, findUpdatedPodsOnNode, updateDaemonSetStatus. Differs: Kubernetes looks at all nodes and
+pods every time. A tracker built anew from the same world is equal.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ TEMPLATE_GENERATION_LABEL = "pod-template-generation"
 
 
 class DaemonPod(NamedTuple):
-    """A pod of a DaemonSet. `node` is where it is or is meant to be; `is_bound` tells which."""
+    """What matters of a pod. `node` is where it is, or is pinned to while `is_bound` is false."""
 
     name: str
     uid: str
@@ -37,20 +36,19 @@ class DaemonPod(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended and is being deleted: nothing is left to do about it."""
         return self.is_leaving and self.phase in ("Failed", "Succeeded")
 
     @property
     def age_key(self) -> tuple[bool, str, str]:
-        """Those that have a node come first, then the oldest."""
+        """Bound pods first, then the oldest."""
         return not self.is_bound, self.created, self.name
 
     def is_updated(self, hash_: str, generation: str) -> bool:
-        """Whether it was made from this revision of the template."""
+        """Return whether it was made from this revision of the template."""
         return (self.hash == hash_ and bool(hash_)) or (self.generation == generation and bool(generation))
 
     def available_at(self, min_ready_seconds: int) -> float | None:
-        """From when on it is available if it stays ready; None if it is not ready."""
+        """Return from when on it is available if it stays ready; None if it is not ready."""
         if not self.is_ready:
             return None
         if min_ready_seconds <= 0:
@@ -78,7 +76,7 @@ def daemon_pod(found: Object) -> DaemonPod:
 
 
 class Wishes(NamedTuple):
-    """What a DaemonSet asks of all its nodes. `hash` and `generation` tell its newest pods."""
+    """What a DaemonSet asks of all its nodes. `hash` and `generation` identify up-to-date pods."""
 
     hash: str
     generation: str
@@ -87,7 +85,7 @@ class Wishes(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What a node, or all of them, add to the status."""
+    """What a node, or all of them, contribute to the status."""
 
     desired: int = 0
     current: int = 0
@@ -98,7 +96,7 @@ class Counts(NamedTuple):
 
 
 class Stage(Enum):
-    """How far a rolling update has come on a node. Only pods that are not being deleted count."""
+    """Progress of a rolling update on a node. Pods that are being deleted do not count."""
 
     ELSEWHERE = "no pod, and none is wanted"
     EXCESS = "several pods of the same age"
@@ -111,8 +109,8 @@ class Stage(Enum):
     BOTH = "an old pod and a new one"
 
 
-class Verdict(NamedTuple):
-    """`failed` and `succeeded` pods are among those to `delete`. `until`: when time alone may change this."""
+class NodeVerdict(NamedTuple):
+    """What to do on a node. `failed` and `succeeded` are also in `delete`. `until`: when time alone changes this."""
 
     creates: bool = False
     delete: tuple[DaemonPod, ...] = ()
@@ -129,8 +127,8 @@ class Verdict(NamedTuple):
 _NO_FIT = DaemonFit(should_run=False, should_continue=False)
 
 
-def judge_node(fit: DaemonFit | None, pods: Sequence[DaemonPod], wishes: Wishes, now: float) -> Verdict:
-    """`fit` is None for a node that does not exist (any more); its bound pods are the pod garbage collector's."""
+def judge_node(fit: DaemonFit | None, pods: Sequence[DaemonPod], wishes: Wishes, now: float) -> NodeVerdict:
+    """Return the verdict for a node. `fit` is None for a node that is gone: pod GC removes its bound pods."""
     pods = sorted((pod for pod in pods if not pod.is_over), key=lambda pod: pod.age_key)
     here = [pod for pod in pods if not pod.is_leaving]
     known = fit if fit is not None else _NO_FIT
@@ -153,7 +151,7 @@ def judge_node(fit: DaemonFit | None, pods: Sequence[DaemonPod], wishes: Wishes,
         delete = here
     stage, old, is_available = _stage(here, known, wishes, now, has_pods=bool(pods))
     moments = [at for pod in pods if (at := pod.available_at(wishes.min_ready_seconds)) is not None and at > now]
-    return Verdict(
+    return NodeVerdict(
         creates,
         tuple(delete),
         tuple(failed),
@@ -173,7 +171,7 @@ def _is_available(pod: DaemonPod, wishes: Wishes, now: float) -> bool:
 
 
 def _surplus(running: Sequence[DaemonPod], wishes: Wishes, now: float) -> list[DaemonPod]:
-    """Two pods may be there if the old one is ready and the new one is not available yet."""
+    """Return the pods to delete. Two may run while the old one is ready and the new one not available."""
     if len(running) <= 1:
         return []
     new = [pod for pod in running if pod.hash == wishes.hash]
@@ -187,7 +185,7 @@ def _surplus(running: Sequence[DaemonPod], wishes: Wishes, now: float) -> list[D
 def _stage(
     here: Sequence[DaemonPod], fit: DaemonFit, wishes: Wishes, now: float, *, has_pods: bool
 ) -> tuple[Stage, DaemonPod | None, bool]:
-    """The stage, the old pod, and whether the node has a pod that is available: the old one's word counts."""
+    """Return the stage, the old pod, and whether the node has an available pod."""
     updated = [pod.is_updated(wishes.hash, wishes.generation) for pod in here]
     new = [pod for pod, is_new in zip(here, updated, strict=True) if is_new]
     old = [pod for pod, is_new in zip(here, updated, strict=True) if not is_new]
@@ -220,7 +218,7 @@ def _counts(pods: Sequence[DaemonPod], fit: DaemonFit, wishes: Wishes, now: floa
 
 
 class Tracker:
-    """See the module. `strays` are pods it controls that its selector does not match."""
+    """The pods, nodes and verdicts. `strays` are owned pods that the selector does not match."""
 
     def __init__(self, template: DaemonTemplate, selector: LabelSelector | None, wishes: Wishes) -> None:
         self.template, self.wishes = template, wishes
@@ -230,8 +228,8 @@ class Tracker:
         self._pods: dict[str, DaemonPod] = {}
         self._pods_on: dict[str, dict[str, DaemonPod]] = {}
         self._fits: dict[str, DaemonFit] = {}
-        self._verdicts: dict[str, Verdict] = {}
-        self._stages: dict[Stage, dict[str, Verdict]] = {stage: {} for stage in Stage}
+        self._verdicts: dict[str, NodeVerdict] = {}
+        self._stages: dict[Stage, dict[str, NodeVerdict]] = {stage: {} for stage in Stage}
         self._counts = [0] * len(Counts._fields)
         self._creating: dict[str, None] = {}
         self._deleting: dict[str, None] = {}
@@ -242,7 +240,7 @@ class Tracker:
     # -- what changes -------------------------------------------------------------------------------------------------
 
     def node_changed(self, name: str, node: Node | None) -> bool:
-        """Whether that makes a difference."""
+        """Record a node; return whether that makes a difference."""
         fit = self.template.fits(node) if node is not None else None
         if self._fits.get(name) == fit:
             return False
@@ -254,7 +252,7 @@ class Tracker:
         return True
 
     def pod_changed(self, key: str, pod: Object | None) -> bool:
-        """A pod of this DaemonSet is new, is different or is not its any more. Whether that makes a difference."""
+        """Record a pod of this DaemonSet, None if it is no longer; return whether that matters."""
         new = None
         was_stray = key in self.strays
         stray = pod is not None and not selects(self._selector, pod.view.metadata.labels)
@@ -288,7 +286,7 @@ class Tracker:
     # -- what follows -------------------------------------------------------------------------------------------------
 
     def refresh(self, now: float) -> None:
-        """EvictionDecider every node again that something happened to, or for which the time has come."""
+        """Recompute the verdicts of nodes that changed or whose time has come."""
         due = [node for node, until in self._until.items() if until <= now]
         for node in (*self._dirty, *due):
             pods = self._pods_on.get(node, {})
@@ -296,7 +294,7 @@ class Tracker:
             self._set(node, judge_node(fit, list(pods.values()), self.wishes, now))
         self._dirty.clear()
 
-    def _set(self, node: str, verdict: Verdict) -> None:
+    def _set(self, node: str, verdict: NodeVerdict) -> None:
         old = self._verdicts.pop(node, None)
         if old is not None:
             del self._stages[old.stage][node]
@@ -316,7 +314,7 @@ class Tracker:
         if verdict.until is not None:
             self._until[node] = verdict.until
 
-    def _add(self, verdict: Verdict, sign: int) -> None:
+    def _add(self, verdict: NodeVerdict, sign: int) -> None:
         for index, count in enumerate(verdict.counts):
             self._counts[index] += sign * count
         self._available += sign * verdict.is_available
@@ -327,24 +325,21 @@ class Tracker:
 
     @property
     def available_nodes(self) -> int:
-        """Nodes with a pod that is available, whether or not they should have one."""
         return self._available
 
     @property
     def next_change(self) -> float | None:
-        """When time alone will change something."""
         return min(self._until.values(), default=None)
 
     @property
     def nodes_without_pod(self) -> Iterable[str]:
         return self._creating
 
-    def nodes_with_surplus(self) -> Iterator[tuple[str, Verdict]]:
-        """Nodes on which pods are to be deleted, whatever a rolling update says."""
+    def nodes_with_surplus(self) -> Iterator[tuple[str, NodeVerdict]]:
+        """Return the nodes with pods to delete regardless of a rolling update."""
         return ((node, self._verdicts[node]) for node in self._deleting)
 
-    def at(self, *stages: Stage) -> dict[str, Verdict]:
-        """Nodes at these stages of a rolling update."""
+    def at(self, *stages: Stage) -> dict[str, NodeVerdict]:
         found = [self._stages[stage] for stage in stages]
         return found[0] if len(found) == 1 else {node: verdict for one in found for node, verdict in one.items()}
 
@@ -352,7 +347,6 @@ class Tracker:
         return sum(len(self._stages[stage]) for stage in stages)
 
     def hashes(self) -> set[str]:
-        """Of which revisions there are pods."""
         return {pod.hash for pod in self._pods.values()}
 
     def pods(self) -> Iterable[DaemonPod]:

@@ -1,7 +1,6 @@
-"""What a Deployment writes onto its ReplicaSets: revisions, their history, and the size it had in mind.
+"""Annotations of a Deployment's ReplicaSets: revision, revision history, size.
 
-In: annotations. Out: annotations. Kubernetes: SetNewReplicaSetAnnotations and its neighbours. `kubectl rollout
-history` and `undo` read them.
+`kubectl rollout history` and `undo` read them. Kubernetes: SetNewReplicaSetAnnotations.
 """
 
 from moorage.client.protocol import Object
@@ -27,7 +26,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def revision_of(found: Object) -> int | None:
-    """0 if there is none, None if it cannot be read."""
+    """Return the revision annotation: 0 if absent, None if malformed."""
     return _revision(found.view.metadata.annotations.get(REVISION))
 
 
@@ -36,7 +35,7 @@ def next_revision(old: list[Object]) -> int:
 
 
 def number_in(found: Object, annotation: str) -> int | None:
-    """A count that was written down, if it can be read."""
+    """Return a count from an annotation; None if absent or malformed."""
     text = found.view.metadata.annotations.get(annotation, "")
     if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > _INT32_MAX:
         return None
@@ -49,7 +48,7 @@ def copied_annotations(deployment: Object) -> dict[str, str]:
 
 
 def new_annotations(present: dict[str, str], copied: dict[str, str], revision: int) -> dict[str, str]:
-    """The annotations of the newest ReplicaSet. If it was an older one before, it remembers that."""
+    """Return the annotations of the newest ReplicaSet; an earlier revision of it goes to the history."""
     annotations = {**present, **copied}
     before = _revision(present.get(REVISION))
     if before is None or before >= revision:

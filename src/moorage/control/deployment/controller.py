@@ -1,8 +1,7 @@
-"""The Deployment controller: one step at a time from the ReplicaSets there are to those there should be.
+"""Create, resize and delete the ReplicaSets of Deployments. Kubernetes: syncDeployment.
 
-In: one Deployment and its ReplicaSets. Out: a plan: adopt, create, resize, clean up, tell. Every step is worked out
-from what is stored, so that it does not matter who took the last one. Kubernetes: syncDeployment. Differs: a ReplicaSet
-whose new annotations and new size come in the same round is written once.
+Every step is derived from stored objects, so it does not matter who took the last one. Differs: new annotations and a
+new size of a ReplicaSet are written in one update.
 """
 
 from collections.abc import Iterable, Sequence
@@ -71,7 +70,7 @@ _MAX_NAME_LENGTH = 253
 
 
 class DeploymentController(Controller):
-    """See the module."""
+    """Reconciles Deployments."""
 
     name = "deployment-controller"
     watches = (DEPLOYMENT, REPLICA_SET, POD)
@@ -116,7 +115,7 @@ class DeploymentController(Controller):
 
 
 class _Round:
-    """One look at one Deployment: what was decided so far."""
+    """One reconciliation of one Deployment, and what it has decided so far."""
 
     def __init__(self, family: Family, world: World, now: float) -> None:
         self.family, self.world, self.now = family, world, now
@@ -164,7 +163,7 @@ class _Round:
         self._clean_up_if_complete()
 
     def _create(self, size: int) -> None:
-        """A new ReplicaSet, named after its template, so that making it twice is noticed."""
+        """Create a ReplicaSet named after its template, so that creating it twice is refused."""
         deployment, family = self.deployment, self.family
         spec = deployment.raw["spec"]
         template = spec["template"]
@@ -198,7 +197,7 @@ class _Round:
             self._say("True", said.NEW_REPLICA_SET_CREATED, f'Created new replica set "{name}"')
 
     def _keep_new_up_to_date(self) -> None:
-        """Its annotations, which say which revision it is; and the Deployment's, which says the same."""
+        """Update the annotations of the new ReplicaSet and the revision of the Deployment."""
         new = self.family.new
         if new is None:
             return
@@ -211,7 +210,7 @@ class _Round:
             self._say("True", said.FOUND_NEW_REPLICA_SET, f'Found new replica set "{new.name}"')
 
     def _resized(self, replica_sets: Iterable[Object]) -> None:
-        """Their annotations say for which size of the Deployment theirs is."""
+        """Annotate ReplicaSets with the Deployment's size for which theirs was computed."""
         for found in replica_sets:
             present = self.annotations.get(found.uid, found.view.metadata.annotations)
             annotations = {**present, **size_annotations(self.family.bounds)}
@@ -223,7 +222,7 @@ class _Round:
             self._clean_up()
 
     def _clean_up(self) -> None:
-        """The oldest revisions that nobody keeps, if they have no pods."""
+        """Delete the oldest ReplicaSets beyond revisionHistoryLimit that have no pods."""
         limit = self.view.spec.revisionHistoryLimit
         if limit is None or limit == _ALL_HISTORY:
             return
@@ -238,7 +237,7 @@ class _Round:
     # -- saying and writing -------------------------------------------------------------------------------------------
 
     def _say_whether_paused(self) -> None:
-        """So that nobody who resumes is told that there was no progress for too long."""
+        """Set the Progressing condition on pause and resume, which restarts the deadline."""
         if not has_deadline(self.view):
             return
         current = said.find(self.conditions, said.PROGRESSING)
@@ -260,7 +259,7 @@ class _Round:
         return Report(reference_to(self.deployment), NORMAL, "ScalingReplicaSet", text)
 
     def _finish(self, status: Raw, again_after: float | None = None) -> Plan:
-        """Smaller ones first, so that there is room for larger ones; the status last, when all of it is true."""
+        """Return the plan: shrinking ReplicaSets first, to make room; the status last."""
         family = self.family
         changed = [found for found in family.all if family.size(found) != desired_replicas(found)]
         self._resized(changed)
@@ -294,7 +293,7 @@ def _some(update: Update | None) -> tuple[Update, ...]:
 
 
 def _is_collision(deployment: Object, action: Create, world: World) -> bool:
-    """Whether the name is another's, and not that of our own one which we have not seen yet."""
+    """Return whether the name belongs to another ReplicaSet, not to our own that is not in the caches yet."""
     found = world.get(REPLICA_SET, f"{deployment.namespace}/{action.document['metadata']['name']}")
     if found is None:
         return False
@@ -304,7 +303,7 @@ def _is_collision(deployment: Object, action: Create, world: World) -> bool:
 
 
 def _who_waits(pod: Object, world: World) -> Iterable[str]:
-    """The Deployment that starts anew when its last old pod is gone."""
+    """Return the Recreate Deployment that waits for its old pods to be gone."""
     key = owner_key(REPLICA_SET, pod, world)
     replica_set = world.get(REPLICA_SET, key) if key is not None else None
     key = owner_key(DEPLOYMENT, replica_set, world) if replica_set is not None else None

@@ -1,9 +1,10 @@
-"""A Deployment with its ReplicaSets, and what is to become of their sizes.
+"""Sizes of a Deployment's ReplicaSets: rolling update, Recreate, proportional scaling.
 
-In: the Deployment, the ReplicaSets it owns. Out: which is the new one, counts over all of them, and whether somebody
-may grow. Kubernetes: FindNewReplicaSet, FindOldReplicaSets and the counts of deployment_util. Differs: nobody grows
-before all others have shrunk to the size they were told, so that there are never more pods than the surge allows, not
-even for a moment; and of a ReplicaSet that was told to shrink no more are counted as available than will be left.
+Kubernetes: deployment_util, rolling.go, recreate.go, DeploymentController.scale. Differs: no ReplicaSet grows before
+all others have shrunk to their size, so that there are never more pods than the surge allows; a ReplicaSet that is to
+shrink counts as available only what will be left; no step removes more pods than may be unavailable. A ReplicaSet whose
+template lost fields when it was created, because a gate is off, still counts as made of the Deployment's template;
+Kubernetes creates another one, forever.
 """
 
 from collections.abc import Iterable
@@ -20,25 +21,23 @@ from moorage.model.types.workload import Deployment
 
 
 class Bounds(NamedTuple):
-    """`surge` more and `unavailable` fewer than the replicas."""
+    """Replicas, and how many more and how many unavailable pods a rolling update may have."""
 
     replicas: int
     surge: int
     unavailable: int
 
     @property
-    def most(self) -> int:
-        """So many pods may there be at a time."""
+    def max_pods(self) -> int:
         return self.replicas + self.surge
 
     @property
-    def fewest(self) -> int:
-        """So many of them must be available."""
+    def min_available(self) -> int:
         return self.replicas - self.unavailable
 
 
 def size_annotations(bounds: Bounds) -> dict[str, str]:
-    return {DESIRED_REPLICAS: str(bounds.replicas), MAX_REPLICAS: str(bounds.most)}
+    return {DESIRED_REPLICAS: str(bounds.replicas), MAX_REPLICAS: str(bounds.max_pods)}
 
 
 def bounds_of(deployment: Deployment) -> Bounds:
@@ -49,7 +48,7 @@ def bounds_of(deployment: Deployment) -> Bounds:
     surge = scaled(update.maxSurge, replicas, up=True) if update is not None else 0
     unavailable = scaled(update.maxUnavailable, replicas, up=False) if update is not None else 0
     if surge == 0 and unavailable == 0:
-        # Percentages are rounded, and nothing would ever move.
+        # Both may be rounded to 0, and the rollout would never progress.
         unavailable = 1
     return Bounds(replicas, surge, min(unavailable, replicas))
 
@@ -58,7 +57,7 @@ HASH_LABEL = "pod-template-hash"
 
 
 def is_same_template(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
-    """But for the label that says which one it is."""
+    """Compare templates without their pod-template-hash."""
     return (
         one.spec == other.spec
         and _without_hash(one.metadata.labels) == _without_hash(other.metadata.labels)
@@ -70,14 +69,14 @@ def is_same_template(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
 
 
 def is_made_of(replica_set: Object, deployment: Object) -> bool:
-    """Whether it has the Deployment's template; or had, when it was sent, and the API server left something out."""
+    """Return whether a ReplicaSet was created from the Deployment's template, even if fields were dropped then."""
     if is_same_template(replica_set.view.spec.template, deployment.view.spec.template):
         return True
     collisions = deployment.view.status.collisionCount
     named: str = replica_set.view.metadata.labels.get(HASH_LABEL, "")
     if named != template_hash(deployment.raw["spec"]["template"], collisions):
         return False
-    # Named after this template. If its own has that name too, they collide; if not, it is not what was sent.
+    # Named after this template: its own hash is the same if they collide, and another if fields were dropped.
     stored: Raw = replica_set.raw["spec"]["template"]
     metadata: Raw = stored.get("metadata") or {}
     labels = _without_hash(metadata.get("labels") or {})
@@ -91,7 +90,7 @@ def _without_hash(labels: dict[str, str]) -> dict[str, str]:
 
 
 class Family:
-    """See the module. `sizes` starts as what ReplicaSets were told, by UID, and is what they will be told."""
+    """A Deployment and its ReplicaSets. `sizes`: replicas by UID, first as stored, then as they will be written."""
 
     def __init__(self, deployment: Object, replica_sets: Iterable[Object]) -> None:
         self.deployment, self.bounds = deployment, bounds_of(deployment.view)
@@ -106,7 +105,6 @@ class Family:
 
     @property
     def active(self) -> list[Object]:
-        """Those that have pods, or should."""
         return [found for found in self.all if self.size(found) > 0]
 
     @property
@@ -117,7 +115,7 @@ class Family:
         return self.sizes[found.uid]
 
     def resize(self, found: Object, size: int) -> bool:
-        """Whether that is another size than it had."""
+        """Set a size; return whether it differs."""
         changes = self.sizes[found.uid] != size
         self.sizes[found.uid] = size
         return changes
@@ -126,15 +124,15 @@ class Family:
         return sum(map(self.size, replica_sets))
 
     def available(self, replica_sets: Iterable[Object]) -> int:
-        """How many pods will still be available when everybody has shrunk as told."""
+        """Count the pods that stay available once all ReplicaSets have shrunk to their size."""
         return sum(min(found.view.status.availableReplicas, self.size(found)) for found in replica_sets)
 
     def may_grow(self, grows: Object | None) -> bool:
-        """Whether all others have done what they were told, so that there is room."""
+        """Return whether all others have reached their size, so that there is room."""
         return all(is_settled(found) for found in self.all if found is not grows)
 
     def _newest(self) -> Object | None:
-        """The oldest one with the same template, if there are several; or one that was made of it."""
+        """Return the oldest ReplicaSet with the Deployment's template."""
         template = self.deployment.view.spec.template
         for found in self.all:
             if is_same_template(found.view.spec.template, template):
@@ -143,7 +141,7 @@ class Family:
 
 
 def is_settled(replica_set: Object) -> bool:
-    """Whether it has seen its size, and has no more pods than that."""
+    """Return whether the ReplicaSet has observed its size and has no more pods."""
     status = replica_set.view.status
     return bool(
         status.observedGeneration >= replica_set.view.metadata.generation
@@ -156,50 +154,50 @@ def by_age(found: Object) -> tuple[str, str]:
 
 
 def initial_size(family: Family, bounds: Bounds) -> int:
-    """With how many replicas a new ReplicaSet begins, next to those that are there."""
+    """Return the replicas of a new ReplicaSet next to the existing ones."""
     if not family.may_grow(None):
         return 0
-    return max(0, min(bounds.most - family.total(family.all), bounds.replicas))
+    return max(0, min(bounds.max_pods - family.total(family.all), bounds.replicas))
 
 
 # -- a rolling update -------------------------------------------------------------------------------------------------
 
 
 def grow_new(family: Family, new: Object) -> bool:
-    """As far as the surge allows."""
+    """Grow the new ReplicaSet as far as maxSurge allows."""
     size, replicas = family.size(new), family.replicas
     if size >= replicas:
         return family.resize(new, replicas)
-    room = family.bounds.most - family.total(family.all)
+    room = family.bounds.max_pods - family.total(family.all)
     if room <= 0 or not family.may_grow(new):
         return False
     return family.resize(new, size + min(room, replicas - size))
 
 
 def shrink_old(family: Family, new: Object) -> bool:
-    """As far as enough pods stay available: those that are not go first, since nobody misses them."""
+    """Shrink the old ReplicaSets as far as maxUnavailable allows, unavailable pods first."""
     old = family.active_old
     missing_new = family.size(new) - new.view.status.availableReplicas
-    most = family.total(family.all) - family.bounds.fewest - missing_new
-    if not old or most <= 0:
+    max_pods = family.total(family.all) - family.bounds.min_available - missing_new
+    if not old or max_pods <= 0:
         return False
-    cleaned = _shrink_unhealthy(family, old, most)
-    return _shrink_available(family, old, new, most - cleaned) + cleaned > 0
+    cleaned = _shrink_unhealthy(family, old, max_pods)
+    return _shrink_available(family, old, new, max_pods - cleaned) + cleaned > 0
 
 
-def _shrink_unhealthy(family: Family, old: list[Object], most: int) -> int:
+def _shrink_unhealthy(family: Family, old: list[Object], max_pods: int) -> int:
     done = 0
     for found in old:
         size = family.size(found)
-        step = min(most - done, max(0, size - found.view.status.availableReplicas))
+        step = min(max_pods - done, max(0, size - found.view.status.availableReplicas))
         if step > 0:
             family.resize(found, size - step)
             done += step
     return done
 
 
-def _shrink_available(family: Family, old: list[Object], new: Object, most: int) -> int:
-    done, spare = 0, min(most, family.available([*old, new]) - family.bounds.fewest)
+def _shrink_available(family: Family, old: list[Object], new: Object, max_pods: int) -> int:
+    done, spare = 0, min(max_pods, family.available([*old, new]) - family.bounds.min_available)
     for found in old:
         size = family.size(found)
         step = min(size, spare - done)
@@ -210,7 +208,7 @@ def _shrink_available(family: Family, old: list[Object], new: Object, most: int)
 
 
 def stop_old(family: Family) -> bool:
-    """Recreate: all of them, before anything new is started."""
+    """Scale the old ReplicaSets to 0, for Recreate."""
     running = family.active_old
     for found in running:
         family.resize(found, 0)
@@ -218,7 +216,7 @@ def stop_old(family: Family) -> bool:
 
 
 def old_pods_run(family: Family, world: World) -> bool:
-    """Recreate: whether anything of the old is still there; what is being deleted still runs."""
+    """Return whether old pods still run, terminating ones included, for Recreate."""
     if any(found.view.status.replicas > 0 for found in family.old):
         return True
     return any(
@@ -232,13 +230,13 @@ def old_pods_run(family: Family, world: World) -> bool:
 
 
 def is_scaling(family: Family) -> bool:
-    """Whether the replicas are others than when the ReplicaSets were last resized."""
+    """Return whether spec.replicas changed since the ReplicaSets were last resized."""
     desired = (number_in(found, DESIRED_REPLICAS) for found in family.active)
     return any(number is not None and number != family.replicas for number in desired)
 
 
 def scale(family: Family) -> list[Object]:
-    """Change the sizes; those whose annotations have to be written even if their size stays."""
+    """Distribute changed replicas over the ReplicaSets. Return those to annotate even if their size stays."""
     if not family.all:
         return []
     active = family.active
@@ -258,7 +256,7 @@ def scale(family: Family) -> list[Object]:
 
 
 def _scale_proportionally(family: Family, active: list[Object]) -> list[Object]:
-    allowed = family.bounds.most if family.replicas > 0 else 0
+    allowed = family.bounds.max_pods if family.replicas > 0 else 0
     to_add = allowed - family.total(active)
     if to_add > 0:
         if not all(family.may_grow(found) for found in active):
@@ -284,15 +282,15 @@ def _share(family: Family, found: Object, to_add: int, added: int) -> int:
 
 
 def _fraction(family: Family, found: Object) -> int:
-    """By how much it would grow if all grew alike."""
+    """Return how much a ReplicaSet grows if all grow in proportion."""
     size = family.size(found)
     if family.replicas == 0:
         return -size
-    most_before = number_in(found, MAX_REPLICAS) or family.deployment.view.status.replicas
-    if not most_before:
+    max_before = number_in(found, MAX_REPLICAS) or family.deployment.view.status.replicas
+    if not max_before:
         return 0
     # Halves are rounded away from zero.
-    return (2 * size * family.bounds.most + most_before) // (2 * most_before) - size
+    return (2 * size * family.bounds.max_pods + max_before) // (2 * max_before) - size
 
 
 def _is_saturated(family: Family) -> bool:

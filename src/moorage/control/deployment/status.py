@@ -1,8 +1,4 @@
-"""What a Deployment says about itself: counts, whether enough is available, whether it gets on.
-
-In: a family, conditions that were said already in this round, the time. Out: the status; when its deadline is over.
-Kubernetes: calculateStatus and progress.go.
-"""
+"""Status of a Deployment: counts, Available, Progressing. Kubernetes: calculateStatus and progress.go."""
 
 from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Raw
@@ -41,7 +37,7 @@ def without(conditions: list[Raw], kind: str) -> list[Raw]:
 
 
 def with_condition(conditions: list[Raw], new: Raw) -> list[Raw]:
-    """Said again for the same reason, nothing changes; with the same status, the time of transition stays."""
+    """Set a condition. The same status and reason change nothing; the same status keeps its transition time."""
     present = find(conditions, new["type"])
     if present is not None and present.get("status") == new["status"]:
         if present.get("reason") == new["reason"]:
@@ -59,7 +55,7 @@ def has_deadline(deployment: Deployment) -> bool:
 
 
 def counted_status(family: Family, conditions: list[Raw], now: float) -> Raw:
-    """Counts as the ReplicaSets say them, and whether they are enough. Zeros are left out, as the API has it."""
+    """Return counts and the Available condition. Zero counts are omitted."""
     view: Deployment = family.deployment.view
     statuses = [found.view.status for found in family.all]
     available = sum(status.availableReplicas for status in statuses)
@@ -75,7 +71,7 @@ def counted_status(family: Family, conditions: list[Raw], now: float) -> Raw:
     terminating = _terminating(family)
     if terminating is not None:
         status["terminatingReplicas"] = terminating
-    if available >= family.bounds.fewest:
+    if available >= family.bounds.min_available:
         said = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
     else:
         said = ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
@@ -86,7 +82,7 @@ def counted_status(family: Family, conditions: list[Raw], now: float) -> Raw:
 
 
 def rollout_status(family: Family, conditions: list[Raw], now: float) -> Raw:
-    """The same with how the rollout gets on, and what keeps ReplicaSets from it."""
+    """Return the status with Progressing and ReplicaFailure conditions."""
     status = counted_status(family, conditions, now)
     said: list[Raw] = status["conditions"]
     if has_deadline(family.deployment.view):
@@ -106,14 +102,14 @@ def rollout_status(family: Family, conditions: list[Raw], now: float) -> Raw:
 
 
 def is_complete(family: Family, status: Raw) -> bool:
-    """All replicas are new ones and available, and there are no others."""
+    """Return whether all replicas are updated and available and no others exist."""
     counts = (status.get(field, 0) for field in ("updatedReplicas", "replicas", "availableReplicas"))
     generation = family.deployment.view.metadata.generation
     return all(count == family.replicas for count in counts) and status.get("observedGeneration", 0) >= generation
 
 
 def deadline_in(family: Family, status: Raw, now: float) -> float | None:
-    """In how many seconds to look whether there was no progress for too long."""
+    """Return in how many seconds to check the progress deadline."""
     view: Deployment = family.deployment.view
     current = find(status["conditions"], PROGRESSING)
     if view.spec.progressDeadlineSeconds is None or not has_deadline(view) or current is None:
@@ -143,7 +139,7 @@ def _progress(family: Family, status: Raw, said: list[Raw], current: Raw | None,
 
 
 def _got_on(family: Family, status: Raw) -> bool:
-    """Whether there is more of the new or less of the old than was last said."""
+    """Return whether the rollout progressed since the last status."""
     before = family.deployment.view.status
     updated, ready = status.get("updatedReplicas", 0), status.get("readyReplicas", 0)
     return bool(
@@ -165,7 +161,7 @@ def _is_late(family: Family, said: list[Raw], now: float) -> bool:
 
 
 def _failure(family: Family) -> Raw | None:
-    """What the new ReplicaSet complains of, or else any other."""
+    """Return the ReplicaFailure condition of the new ReplicaSet, else of any other."""
     for found in [family.new, *family.all]:
         for said in found.view.status.conditions if found is not None else ():
             if said.type == REPLICA_FAILURE:
@@ -182,7 +178,7 @@ def _failure(family: Family) -> Raw | None:
 
 
 def _terminating(family: Family) -> int | None:
-    """None if a ReplicaSet does not say how many."""
+    """Return the number of terminating pods; None if a ReplicaSet does not report it."""
     total = 0
     for found in family.all:
         status = found.view.status

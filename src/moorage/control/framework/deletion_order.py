@@ -1,9 +1,8 @@
-"""Which pods go first when there are too many.
+"""Order in which surplus pods are deleted. Kubernetes: ActivePodsWithRanks and getPodsToDelete.
 
-In: active pods of one controller, how many share a node with each, the time. Out: the same pods, those that are missed
-least first. Kubernetes: ActivePodsWithRanks and getPodsToDelete. Differs: of two ready pods the one that is not
-available yet goes first, so that scaling down costs no more availability than it must and a rolling update stays within
-its bounds; pods of a ReplicaSet without an owner are told apart by how many of its own share their node.
+Differs: of two ready pods the one that is not available yet goes first, so that scaling down costs no more availability
+than it must and a rolling update stays within its bounds; pods of a ReplicaSet without an owner are ranked by how many
+of its own pods share their node.
 """
 
 import math
@@ -24,7 +23,7 @@ _INT32 = range(-(2**31), 2**31)
 
 
 class _Merits(NamedTuple):
-    """What speaks for a pod. `first` is compared before times are: the smaller goes first."""
+    """Sort key of a pod. `first` is compared before the times: the smaller is deleted first."""
 
     first: tuple[bool, int, bool, bool, int, int]
     ready_since: float | None
@@ -34,7 +33,7 @@ class _Merits(NamedTuple):
 
 
 def deletion_cost(pod: Pod) -> int:
-    """What an annotation says; 0 if it says nothing that can be read."""
+    """Return the pod-deletion-cost annotation; 0 if absent or malformed."""
     text = pod.metadata.annotations.get(DELETION_COST, "")
     if not _COST.match(text) or len(text) > 11:
         return 0
@@ -45,7 +44,7 @@ def deletion_cost(pod: Pod) -> int:
 def pods_to_delete(
     pods: Sequence[Object], related: Iterable[Object], count: int, min_ready_seconds: int, now: float
 ) -> list[Object]:
-    """So many of the pods. `related` are those of the same application, the pods themselves among them."""
+    """Return `count` of the pods, cheapest first. `related`: all pods of the same application, these included."""
     if count >= len(pods):
         return list(pods)
     on_node = Counter(found.view.spec.nodeName for found in related if is_active(found.view))
@@ -85,7 +84,7 @@ def _compare(one: _Merits, other: _Merits, now: float) -> int:
 
 
 def _younger_first(since: float | None, other_since: float | None, one: _Merits, other: _Merits, now: float) -> int:
-    """Of about the same age, anybody: else the youngest would always go, and failures be spread unevenly."""
+    """Compare by age on a logarithmic scale, and by UID for about the same age."""
     if since is None or other_since is None:
         return -1 if since is None else 1
     difference = _rank(since, now) - _rank(other_since, now)
@@ -100,7 +99,7 @@ def _rank(since: float, now: float) -> int:
 
 
 def _restarts(pod: Pod) -> tuple[int, int]:
-    """The most of any container, and the most of any sidecar."""
+    """Return the highest restart counts of containers and of sidecars."""
     status = pod.status
     containers = max((container.restartCount for container in status.containerStatuses), default=0)
     if not status.initContainerStatuses:

@@ -1,20 +1,17 @@
-"""What controllers count, under the names that Kubernetes' work queues have.
-
-In: what runners tell. Out: workqueue_* families, and refusals by controller.
-"""
+"""Work queue metrics under Kubernetes' names (workqueue_*), and refused requests by controller."""
 
 from collections.abc import Callable, Mapping
 
 from moorage.control.framework.work_queue import WorkQueue
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 
-#: Kubernetes' bounds, and some between them, so that a p99 can be told from ten times as much.
+#: Kubernetes' bounds, and some between them for a more exact p99.
 _BUCKETS = (*exponential_buckets(10e-9, 10, 12), 0.0025, 0.005, 0.025, 0.05, 0.25, 0.5, 2.5, 5.0, 25.0, 50.0)
 _NAME = ("name",)
 
 
 class ControllerMetrics:
-    """See the module. `queues` gives the queues by their controllers' names when metrics are read."""
+    """Metrics of all controllers, by the controller's name."""
 
     def __init__(self, metrics: Metrics, clock: Callable[[], float]) -> None:
         self._queues: dict[str, WorkQueue] = {}

@@ -1,7 +1,6 @@
-"""What controllers of pods ask about pods, and which objects a controller owns, adopts and lets go.
+"""Helpers for controllers of pods: times, pod states, owner references, adoption.
 
-In: views. Out: facts about them, references, patches. Kubernetes: pkg/controller's controller_utils,
-controller_ref_manager, pkg/api/v1/pod.
+Kubernetes: pkg/controller's controller_utils and controller_ref_manager, pkg/api/v1/pod.
 """
 
 import time
@@ -28,13 +27,13 @@ _MAX_NAME_LENGTH = 253
 
 
 def time_text(now: float) -> str:
-    """metav1.Time."""
+    """Format a time as metav1.Time."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(now)))
 
 
 @lru_cache(4096)
 def seconds_of(text: str | None) -> float | None:
-    """Seconds since 1970; None for no time."""
+    """Parse a time to seconds since 1970; None if absent or malformed."""
     if not text:
         return None
     try:
@@ -47,7 +46,7 @@ def seconds_of(text: str | None) -> float | None:
 
 
 def ready_condition(pod: Pod) -> PodCondition | None:
-    """The condition that says the pod is ready, if it is."""
+    """Return the Ready condition if it is True."""
     for condition in pod.status.conditions:
         if condition.type == "Ready":
             return condition if condition.status == "True" else None
@@ -55,7 +54,7 @@ def ready_condition(pod: Pod) -> PodCondition | None:
 
 
 def is_active(pod: Pod) -> bool:
-    """Neither over nor about to be."""
+    """Return whether the pod is neither finished nor being deleted."""
     return pod.metadata.deletionTimestamp is None and pod.status.phase not in ("Succeeded", "Failed")
 
 
@@ -64,7 +63,7 @@ def is_terminating(pod: Pod) -> bool:
 
 
 def available_in(pod: Pod, min_ready_seconds: int, now: float) -> float | None:
-    """In how many seconds the pod is available if it stays ready: 0 if it is already, None if it is not ready."""
+    """Return in how many seconds the pod is available: 0 if it is, None if it is not ready."""
     condition = ready_condition(pod)
     if condition is None:
         return None
@@ -78,7 +77,7 @@ def available_in(pod: Pod, min_ready_seconds: int, now: float) -> float | None:
 
 
 def controller_reference(owner: Object) -> Raw:
-    """An owner reference that says: this one controls it."""
+    """Return an owner reference that makes the owner the controller."""
     return {
         "apiVersion": owner.kind.api_version,
         "kind": owner.kind.name,
@@ -90,7 +89,7 @@ def controller_reference(owner: Object) -> Raw:
 
 
 def owner_key(kind: Kind, found: Object, world: World) -> str | None:
-    """The key of the object of a kind that controls the other, if it is still there."""
+    """Return the key of the controller of an object, if it is of this kind and exists with the same UID."""
     owner = controller_of(found.view.metadata)
     if owner is None or owner.kind != kind.name:
         return None
@@ -100,7 +99,7 @@ def owner_key(kind: Kind, found: Object, world: World) -> str | None:
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Whether a controller's selector matches. One that would match everything matches nothing."""
+    """Return whether a controller's selector matches. An empty selector matches nothing."""
     if selector is None or not (selector.matchLabels or selector.matchExpressions):
         return False
     for key, value in selector.matchLabels.items():
@@ -115,7 +114,7 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 
 def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-    """The keys of those who control an object that changed, or did, or might want to."""
+    """Return the keys of the objects of a kind that control, controlled or may adopt a changed object."""
     keys: dict[str, None] = {}
     for found in (old, new):
         key = owner_key(kind, found, world) if found is not None else None
@@ -135,7 +134,7 @@ def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: 
 
 
 class Claimed(NamedTuple):
-    """What a controller owns or is about to own, and the patches that make it so."""
+    """The objects a controller owns or is about to own, and the patches of their owner references."""
 
     objects: list[Object]
     patches: list[Patch]
@@ -150,9 +149,9 @@ def claim(
     only_active_pods: bool = False,
     is_member: Callable[[Object], bool] = lambda found: True,
 ) -> Claimed:
-    """Adopt what the selector matches and nobody controls, let go what it does not match any more.
+    """Adopt orphans that the selector matches, release objects that it no longer matches.
 
-    What is no member for another reason is neither adopted nor kept.
+    Objects for which `is_member` is false are neither adopted nor kept.
     """
     view: Any = owner.view
     is_leaving = view.metadata.deletionTimestamp is not None
@@ -180,7 +179,6 @@ def claim(
 
 
 def _patch_owners(found: Object, reference: Raw) -> Patch:
-    """Only if it is still the same object, which the UID in the patch sees to."""
     patch = {"metadata": {"uid": found.uid, "ownerReferences": [reference]}}
     return Patch(found.kind, found.namespace, found.name, patch)
 
@@ -189,7 +187,7 @@ def _patch_owners(found: Object, reference: Raw) -> Patch:
 
 
 def pod_from_template(owner: Object, template: Raw) -> Raw:
-    """A pod as the template wants it, controlled by its owner, whose name becomes the beginning of the pod's."""
+    """Return a pod made from the template, controlled by `owner`, with a generated name."""
     described = template.get("metadata") or {}
     prefix = f"{owner.name}-"
     metadata: Raw = {"generateName": prefix if len(prefix) <= _MAX_NAME_LENGTH else owner.name}

@@ -1,10 +1,7 @@
-"""What a DaemonSet or a StatefulSet looked like: its ControllerRevisions.
+"""ControllerRevisions of DaemonSets and StatefulSets. Kubernetes: pkg/controller/history, constructHistory, getPatch.
 
-In: the object, the revisions it controls. Out: which of them it looks like now, and what to do so that there is exactly
-one such, with the largest number; which old ones are too many. What is kept is a patch that brings the template back.
-Templates are the same if they mean the same, however they are written: many clients send back a null or an empty object
-where there was nothing. Kubernetes: pkg/controller/history, constructHistory, getPatch. Differs: the hash is of the
-template as JSON, see `deployment.templates`.
+A revision holds a patch that restores the template. Templates are compared by meaning, since many clients send back
+null or an empty object for an absent field. Differs: the hash is of the template as JSON, see `workloads`.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,8 +21,8 @@ REVISION_HASH = "controller-revision-hash"
 _MAX_PREFIX_LENGTH = 223
 
 
-class History(NamedTuple):
-    """`current` is None until it is made. `actions` come before anything else is done."""
+class RevisionHistory(NamedTuple):
+    """An owner's revisions. `current` is None until it is created; `actions` come before anything else."""
 
     current: Object | None
     old: list[Object]
@@ -34,39 +31,37 @@ class History(NamedTuple):
 
 
 def template_patch(owner: Object) -> Raw:
-    """What brings the template back as it is now."""
+    """Return the patch that restores the template as it is now."""
     template = owner.raw["spec"].get("template") or {}
     return {"spec": {"template": {**template, "$patch": "replace"}}}
 
 
 def template_of(revision: Object) -> Raw:
-    """The template that it brings back."""
     template: Raw = ((revision.raw.get("data") or {}).get("spec") or {}).get("template") or {}
     return {name: value for name, value in template.items() if name != "$patch"}
 
 
 def hash_of(revision: Object) -> str:
-    """What a DaemonSet's pods are labelled with; a StatefulSet's have the revision's name."""
+    """Return the hash that a DaemonSet's pods carry; a StatefulSet's carry the revision's name."""
     found: str = revision.view.metadata.labels.get(REVISION_HASH, "")
     return found
 
 
 def by_revision(revision: Object) -> tuple[int, str, str]:
-    """The oldest first."""
     view = revision.view
     return view.revision, view.metadata.creationTimestamp or "", revision.name
 
 
 def history_of(
     owner: Object, world: World, *, hash_label: str = REVISION_HASH, collisions: int | None = None
-) -> History:
-    """The owner's revisions, and what has to be done to them first: adopt, label, number, make.
+) -> RevisionHistory:
+    """Return the owner's revisions and how to fix them: adopt, label, number, create.
 
-    The names of new ones depend on how many were taken already: `collisions`.
+    `collisions` is part of the name of a new revision.
     """
     claimed = claim(owner, owner.view.spec.selector, CONTROLLER_REVISION, world)
     if claimed.patches:
-        return History(None, [], [], list(claimed.patches))
+        return RevisionHistory(None, [], [], list(claimed.patches))
     wanted = template_patch(owner)
     ordered = sorted(claimed.objects, key=by_revision)
     same = [found for found in ordered if found.raw.get("data") == wanted]
@@ -75,39 +70,38 @@ def history_of(
     unlabelled = [found for found in claimed.objects if not found.view.metadata.labels.get(hash_label)]
     actions: list[Action] = [_labelled(found, hash_label) for found in unlabelled]
     if actions:
-        return History(None, old, [], actions)
+        return RevisionHistory(None, old, [], actions)
     number = max((found.view.revision for found in old), default=0) + 1
     if not same:
-        return History(None, old, [], [_new_revision(owner, wanted, number, hash_label, collisions)])
+        return RevisionHistory(None, old, [], [_new_revision(owner, wanted, number, hash_label, collisions)])
     current = same[-1]
     if current.view.revision < number:
         actions.append(Patch(CONTROLLER_REVISION, current.namespace, current.name, {"revision": number}))
-    return History(current, old, same[:-1], actions)
+    return RevisionHistory(current, old, same[:-1], actions)
 
 
 def surplus_history(old: Sequence[Object], limit: int | None, in_use: Collection[str]) -> list[Action]:
-    """Delete the oldest revisions that nobody uses, down to the limit. `in_use` are hashes or names."""
+    """Delete the oldest unused revisions, down to the limit. `in_use` has hashes or names."""
     surplus = len(old) - (10 if limit is None else limit)
     unused = [found for found in old if hash_of(found) not in in_use and found.name not in in_use]
     return [Delete(CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in unused[: max(0, surplus)]]
 
 
 def is_collision(action: Create, world: World) -> bool:
-    """Whether a revision of that name exists and is another one; if it is not seen yet, it may be the same."""
+    """Return whether another revision of that name exists. One not seen yet may be the same."""
     metadata = action.document["metadata"]
     found = world.get(CONTROLLER_REVISION, f"{action.namespace}/{metadata['name']}")
     return found is not None and found.raw.get("data") != action.document["data"]
 
 
 def collided(owner: Object) -> Raw:
-    """The owner's status with one collision more, so that the next name is another one."""
+    """Return the owner's status with collisionCount + 1."""
     status = dict(owner.raw.get("status") or {})
     status["collisionCount"] = (owner.view.status.collisionCount or 0) + 1
     return status
 
 
 def _means(revision: Object, template: PodTemplateSpec) -> bool:
-    """Whether it brings back the same template, written in another way."""
     try:
         return convert_view(template_of(revision), PodTemplateSpec) == template
     except ConversionError:

@@ -1,9 +1,6 @@
-"""Tolerations as one controller reads them: under its own gates, with its own cache of expressions, and with words for
-what fails.
+"""Compile tolerations under one controller's gates, with its own bounded cache of expressions (KEP-5500).
 
-In: gates, and the controller's name. Out: what `match` needs to compile tolerations, counters of the cache, and lines
-in the log: a taint whose value should be compared and cannot, an expression that failed; each once. Kubernetes: the
-documents ask each controller for a bounded cache of its own.
+Taint values that cannot be compared and expressions that fail are logged once each and counted.
 """
 
 from collections.abc import Iterable
@@ -20,13 +17,13 @@ _REMEMBERED = 4096
 
 
 class TolerationReader:
-    """See the module. Names of metrics begin with `metric`; `spoken` is what people call the controller."""
+    """Gates, cache, counters and log of one controller. `metric` is the prefix of the metrics' names."""
 
     def __init__(self, gates: GateSet, metrics: Metrics, component: str, metric: str, spoken: str) -> None:
         self.gates = gates
         self.programs = None
         if gates.enabled(TAINT_TOLERATION_CEL):
-            # CEL is large: it is imported only where expressions count for anything.
+            # CEL is large: import it only if the gate is on.
             from moorage.match.cel import ProgramCache
 
             self.programs = ProgramCache()
@@ -43,7 +40,7 @@ class TolerationReader:
         )
 
     def tell_unreadable(self, tolerations: TolerationSet, taints: Iterable[Taint], node: str, **about: str) -> None:
-        """Say which of a node's taints should be compared and cannot; `about` names who is affected."""
+        """Log which taints of a node cannot be compared; `about` names the affected object."""
         for matcher in tolerations.matchers:
             comparison = comparison_of(matcher.toleration.operator, TOLERATION)
             if comparison is None:
@@ -59,7 +56,7 @@ class TolerationReader:
                     self._log.error("failed to parse taint value as semantic version", **kind)
 
     def evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
-        """An expression failed: for `match` to call."""
+        """Count and log a failed expression: a callback for `match`."""
         self.evaluation_errors += 1
         if self._is_new("expression", expression, taint.key, taint.value, taint.effect):
             message = "A toleration's expression failed: the taint is not tolerated"

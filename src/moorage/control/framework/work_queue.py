@@ -1,9 +1,7 @@
-"""Keys that wait to be worked on, each once however often it is added, and later after each failure.
+"""Work queue of keys: deduplicated, rate limited after failures, never handed out twice at a time.
 
-In: keys, with the time. Out: the next key that is due, which nobody else gets until it is done; what is added
-meanwhile waits. A state machine: it never sleeps, and `next_time` says how long one might. Kubernetes: client-go's
-rate-limiting workqueue with its metrics. Differs: delays have jitter, so that what failed together is not tried
-together.
+A state machine that does no waiting itself: callers pass the time. Kubernetes: client-go's rate-limiting workqueue.
+Differs: delays have jitter, so that keys that failed together are not retried together.
 """
 
 import heapq
@@ -16,12 +14,12 @@ _JITTER = 0.5
 
 
 class WorkQueue:
-    """See the module. Everything counted is plain, for metrics to read."""
+    """The queue; `adds` and `retries` are counters for metrics."""
 
     def __init__(
-        self, random: Callable[[], float], first_delay: float = FIRST_DELAY, most_delay: float = MAX_DELAY
+        self, random: Callable[[], float], first_delay: float = FIRST_DELAY, max_delay: float = MAX_DELAY
     ) -> None:
-        self._random, self._first_delay, self._most_delay = random, first_delay, most_delay
+        self._random, self._first_delay, self._max_delay = random, first_delay, max_delay
         self._ready: deque[str] = deque()
         self._added_at: dict[str, float] = {}
         self._working: dict[str, float] = {}
@@ -34,11 +32,10 @@ class WorkQueue:
         self.retries = 0
 
     def __len__(self) -> int:
-        """How many are ready to be worked on."""
+        """Return how many keys are ready."""
         return len(self._ready)
 
     def add(self, key: str, now: float) -> None:
-        """As soon as possible."""
         if key in self._dirty:
             return
         self.adds += 1
@@ -48,7 +45,7 @@ class WorkQueue:
             self._ready.append(key)
 
     def add_after(self, key: str, seconds: float, now: float) -> None:
-        """When the time has come; the earliest of several counts."""
+        """Add a key after a delay; the earliest of several counts."""
         if seconds <= 0:
             self.add(key, now)
             return
@@ -57,32 +54,31 @@ class WorkQueue:
             self._due_at[key] = due
             heapq.heappush(self._later, (due, next(self._numbers), key))
 
-    def add_failed(self, key: str, now: float, most_delay: float | None = None) -> float:
-        """Again, later each time. Returns the delay.
+    def add_failed(self, key: str, now: float, max_delay: float | None = None) -> float:
+        """Add a key after a delay that grows with each failure, and return the delay.
 
-        With a `most_delay` of its own such a failure, of which the key is innocent, does not make later ones wait for
-        longer than that either.
+        `max_delay` caps this delay, and keeps a failure that is not the key's fault from growing later ones beyond it.
         """
         failures = self._failures.get(key, 0) + 1
         self.retries += 1
-        delay = min(self._most_delay, self._first_delay * 2.0 ** min(failures - 1, 60))
-        if most_delay is None or delay <= most_delay:
+        delay = min(self._max_delay, self._first_delay * 2.0 ** min(failures - 1, 60))
+        if max_delay is None or delay <= max_delay:
             self._failures[key] = failures
         else:
-            delay = most_delay
+            delay = max_delay
         delay *= 1 + _JITTER * self._random()
         self.add_after(key, delay, now)
         return delay
 
     def forget(self, key: str) -> None:
-        """It went well: the next failure is the first again."""
+        """Reset the failures of a key."""
         self._failures.pop(key, None)
 
     def failures(self, key: str) -> int:
         return self._failures.get(key, 0)
 
     def pop(self, now: float) -> str | None:
-        """The next key that is due; `done` must be called with it."""
+        """Return the next key that is due; the caller must call `done` with it."""
         self.take_due(now)
         if not self._ready:
             return None
@@ -92,7 +88,6 @@ class WorkQueue:
         return key
 
     def waited(self, key: str, now: float) -> float:
-        """How long a key that was just popped has waited."""
         return now - self._added_at.pop(key, now)
 
     def done(self, key: str) -> None:
@@ -101,21 +96,19 @@ class WorkQueue:
             self._ready.append(key)
 
     def next_time(self) -> float:
-        """When there is something to do; minus infinity for now, infinity for never."""
+        """Return when a key is ready: minus infinity for now, infinity for never."""
         if self._ready:
             return float("-inf")
         return self._later[0][0] if self._later else float("inf")
 
     def longest_running(self, now: float) -> float:
-        """For how long the oldest key that is worked on has been."""
         return max((now - began for began in self._working.values()), default=0.0)
 
     def next_due(self) -> float | None:
-        """When the next of those that wait for a time is due."""
         return self._later[0][0] if self._later else None
 
     def take_due(self, now: float) -> None:
-        """What has waited for its time is ready."""
+        """Make the keys ready whose delay is over."""
         while self._later and self._later[0][0] <= now:
             due, _, key = heapq.heappop(self._later)
             if self._due_at.get(key) == due:

@@ -11,18 +11,17 @@ from moorage.model.template_identity import telling_part
 
 ROLLING_UPDATE = "RollingUpdate"
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")
-#: No vowels, so that no words come out, and nothing that is easily mistaken.
+#: No vowels, to avoid words, and no characters that look alike.
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def desired_replicas(found: Object) -> int:
-    """How many there should be; one, unless somebody said otherwise."""
     replicas = found.view.spec.replicas
     return 1 if replicas is None else int(replicas)
 
 
 def scaled(value: int | str | None, total: int, *, up: bool) -> int:
-    """A number, or a percentage of the total, rounded up or down; what cannot be read is none."""
+    """Resolve a number or percentage of the total, rounded up or down; 0 if malformed."""
     if value is None or isinstance(value, int):
         return value or 0
     if not _PERCENT.match(value):
@@ -32,7 +31,7 @@ def scaled(value: int | str | None, total: int, *, up: bool) -> int:
 
 
 def update_of_status(found: Object, status: Raw, annotations: Raw | None = None) -> Update | None:
-    """What to write, if anything is new; annotations that are given come in addition to those that are there."""
+    """Return the status update, with additional annotations; None if nothing changes."""
     raw = found.raw
     metadata = raw["metadata"]
     present = metadata.get("annotations") or {}
@@ -46,13 +45,12 @@ def update_of_status(found: Object, status: Raw, annotations: Raw | None = None)
 
 
 def namespace_is_terminating(error: ApiError) -> bool:
-    """Whether nothing can be made there any more: no reason to tell anybody."""
     causes = (error.status.get("details") or {}).get("causes") or ()
     return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
 
 
 def template_hash(template: Raw, collisions: int | None) -> str:
-    """Short, and fit for names and labels. The count of collisions makes another one of the same template."""
+    """Return a short hash for names and labels. Differs: of the template as JSON, not as Go prints it."""
     text = json.dumps(telling_part(template), sort_keys=True, separators=(",", ":"))
     if collisions is not None:
         text += str(collisions)

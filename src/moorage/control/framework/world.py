@@ -1,9 +1,4 @@
-"""What controllers see of the cluster: the caches of all informers, and the ways in which objects are looked up.
-
-In: deltas, from informers. Out: objects by key, by the UID of their controlling owner, by namespace, and pods by
-node. What is here is as old as the last watch event; `runner` sees to it that a controller does not decide on a world
-without its own writes. Kubernetes: listers and indexers.
-"""
+"""The caches of all informers, with their indexes. Kubernetes: listers and indexers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +12,7 @@ _POD = KINDS["v1", "Pod"]
 
 
 class World:
-    """See the module. Objects and their views belong to everybody: nobody changes them."""
+    """Objects by key, controlling owner, namespace, label and node. Objects are shared: never change them."""
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, Object]] = {}
@@ -29,11 +24,11 @@ class World:
         self._pods_by_node: dict[str, dict[str, Object]] = {}
 
     def get(self, kind: Kind, key: str) -> Object | None:
-        """By `namespace/name`, or by name for kinds without a namespace."""
+        """Return an object by `namespace/name`, or by name for cluster-scoped kinds."""
         return self._objects.get(kind, {}).get(key)
 
     def view(self, kind: Kind, key: str) -> Any:
-        """The typed view of an object, or None."""
+        """Return the typed view of an object, or None."""
         found = self.get(kind, key)
         return None if found is None else found.view
 
@@ -44,22 +39,22 @@ class World:
         return len(self._objects.get(kind, {}))
 
     def owned(self, kind: Kind, uid: str) -> list[Object]:
-        """Objects of a kind whose controlling owner has this UID."""
+        """Return the objects of a kind whose controller has this UID."""
         return list(self._by_owner.get((kind, uid), {}).values())
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
-        """Objects of a kind in a namespace that nobody controls: those that might be adopted."""
+        """Return the objects of a kind in a namespace that have no controller."""
         return list(self._orphans.get((kind, namespace), {}).values())
 
     def orphans_for(self, kind: Kind, namespace: str, selector: LabelSelector | None) -> list[Object]:
-        """Those of them that a selector may match, without those that lack its most telling label."""
+        """Return the orphans that a selector may match, by its most selective label."""
         telling = telling_label(selector)
         if telling == ("", ""):
             return self.orphans(kind, namespace)
         return list(self._orphans_by_label.get((kind, namespace, *telling), {}).values())
 
     def selecting(self, kind: Kind, namespace: str, labels: Mapping[str, str]) -> list[Object]:
-        """Workloads of a kind in a namespace whose selector may match these labels."""
+        """Return the workloads of a kind in a namespace whose selector may match these labels."""
         index = self._by_selector
         found = list(index.get((kind, namespace, "", ""), {}).values())
         for key, value in labels.items():
@@ -72,7 +67,6 @@ class World:
         return list(self._by_namespace.get((kind, namespace), {}).values())
 
     def has_any(self, kind: Kind, namespace: str) -> bool:
-        """Whether a namespace has objects of a kind."""
         return (kind, namespace) in self._by_namespace
 
     def pods_on(self, node: str) -> list[Object]:
@@ -119,14 +113,13 @@ class World:
 
 
 def telling_label(selector: LabelSelector | None) -> tuple[str, str]:
-    """A label that whatever is selected has; of several the last, which is the one that Deployments add."""
+    """Return the last of a selector's matchLabels, which is the hash that Deployments add, or empty texts."""
     if selector is None or not selector.matchLabels:
         return "", ""
     return next(reversed(selector.matchLabels.items()))
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
-    """The one owner that controls an object."""
     for owner in metadata.ownerReferences:
         if owner.controller:
             return owner

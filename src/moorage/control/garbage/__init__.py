@@ -1,4 +1,1 @@
-"""Whose owners are gone goes too.
-
-In: all objects and their ownerReferences. Out: deletions, references and finalizers taken away.
-"""
+"""The garbage collector. Kubernetes: pkg/controller/garbagecollector."""

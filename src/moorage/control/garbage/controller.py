@@ -1,14 +1,10 @@
-"""Garbage collection: what nobody owns any more is deleted; owners wait for their dependents, or let them go.
+"""Delete objects whose owners are gone, and finish foreground and orphan deletion.
 
-In: every object of every kind but events. Out: deletions of objects all of whose owners are gone; references to gone
-owners taken out of objects that have others; `foregroundDeletion` taken from owners once no dependent blocks them,
-`orphan` once no dependent names them. Keys are UIDs. Nothing is deleted because an owner has not been heard of: the
-API server is asked. What is deleted is as it was when that was decided, or it is decided again. After a restart
-everything follows from what is there.
-Kubernetes: pkg/controller/garbagecollector. Differs: owners that nobody has seen have no node in the graph; their
-dependents ask about them. A finalizer goes in a step after the last dependent. Circles of objects that wait for each
-other are found when they are closed, and not guessed at before. References to kinds that do not exist keep an object
-without being tried again and again.
+Keys are UIDs. An owner that is not in the caches is looked up at the API server before its dependents are deleted, and
+objects are deleted only if unchanged since the decision. Kubernetes: pkg/controller/garbagecollector. Differs: owners
+that were never seen have no node in the graph; a finalizer is removed in a step after the last dependent; cycles of
+objects that block each other are detected when they close; references to kinds that do not exist keep an object without
+retries.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,9 +18,9 @@ from moorage.control.garbage.graph import (
     FOREGROUND,
     ORPHAN,
     AbsentOwners,
+    ObjectPlace,
     OwnerGraph,
     OwnerState,
-    Place,
     is_in_another_namespace,
     known_state,
     state_by,
@@ -38,7 +34,7 @@ States = Mapping[OwnerReference, OwnerState]
 
 
 class GarbageCollector(Controller):
-    """See the module."""
+    """Deletes dependents, removes references and finalizers."""
 
     name = "garbage-collector-controller"
     workers = 64
@@ -57,7 +53,7 @@ class GarbageCollector(Controller):
         before = old.view.metadata if old is not None and old.uid == new.uid else None
         references = metadata.ownerReferences
         if before is None:
-            self._graph.place_at(new.uid, Place(kind, new.key))
+            self._graph.place_at(new.uid, ObjectPlace(kind, new.key))
         elif (
             before.deletionTimestamp == metadata.deletionTimestamp
             and before.ownerReferences == references
@@ -88,7 +84,7 @@ class GarbageCollector(Controller):
                 return
 
     def _unblocked(self, removed: Iterable[OwnerReference], world: World) -> Iterator[str]:
-        """Owners that wait for their dependents and have none that they wait for."""
+        """Yield the owners in foreground deletion that no dependent blocks any more."""
         for reference in removed:
             if not self._graph.is_blocked(reference.uid):
                 owner = self._graph.find(reference.uid, world)
@@ -141,7 +137,7 @@ class GarbageCollector(Controller):
         for reference, state in known.items():
             if isinstance(state, Question):
                 if state not in answers:
-                    return Plan(again_after=0.0)  # it was there when nobody needed to ask
+                    return Plan(again_after=0.0)  # the owner disappeared from the caches after `questions`
                 state = state_by(answers, state, reference.uid, self._absent)
             states[reference] = state
         return self._collect(item, states, world)
@@ -170,7 +166,7 @@ class GarbageCollector(Controller):
         return Plan((_unblocking(item),)) if self._waits_for_itself(item.uid, world) else NOTHING
 
     def _waits_for_itself(self, uid: str, world: World) -> bool:
-        """Whether somebody that it waits for waits for somebody, and so on, who waits for it."""
+        """Return whether the object is in a cycle of blocking owner references."""
         seen: set[str] = set()
         waiting = [uid]
         while waiting:
@@ -196,13 +192,12 @@ def _delete(item: Object, policy: str) -> Delete:
 
 
 def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
-    """`metadata.uid` is there so that nobody else of the same name is meant."""
     removed = [{"$patch": "delete", "uid": uid} for uid in owners]
     return Patch(item.kind, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": removed}})
 
 
 def _unblocking(item: Object) -> Patch:
-    """Nobody has to wait for it any more."""
+    """Set blockOwnerDeletion to false in all references."""
     blocking = [one.uid for one in item.view.metadata.ownerReferences if one.blockOwnerDeletion]
     changed = [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]
     return Patch(item.kind, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": changed}})

@@ -1,8 +1,7 @@
-"""Who depends on whom: all ownerReferences, found from the owner's side.
+"""Owner references, indexed by owner, and the state of owners. Kubernetes: isDangling, classifyReferences.
 
-In: objects as they come, change and go. Out: where an object with a UID is, which objects name it as their owner, and
-whether any of these are to be gone before it. Owners are known by UID alone, and need not exist. Kubernetes: the graph
-of pkg/controller/garbagecollector.
+Owners are known by UID and need not exist. A namespaced owner is looked for in the dependent's namespace only. Differs:
+the API server is asked only about owners that are not in the caches as the reference says.
 """
 
 from collections import OrderedDict
@@ -17,44 +16,41 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 
 
-class Place(NamedTuple):
-    """Where an object is kept: its kind and its key."""
+class ObjectPlace(NamedTuple):
+    """Where an object is stored: its kind and its key."""
 
     kind: Kind
     key: str
 
 
 class OwnerGraph:
-    """See the module. There is one edge from a dependent to an owner, however many references say so."""
+    """Edges from dependents to owners, one per pair however many references there are."""
 
     def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
-        #: By the owner's UID and the dependent's: whether the dependent is to be gone first.
+        self._places: dict[str, ObjectPlace] = {}
+        #: By the owner's UID and the dependent's: whether the dependent blocks the owner's deletion.
         self._dependents: dict[str, dict[str, bool]] = {}
         self._blocking: dict[str, int] = {}
 
-    def place(self, uid: str) -> Place | None:
+    def place(self, uid: str) -> ObjectPlace | None:
         return self._places.get(uid)
 
     def find(self, uid: str, world: World) -> Object | None:
-        """The object with this UID, if it is there."""
         place = self._places.get(uid)
         found = world.get(*place) if place is not None else None
         return found if found is not None and found.uid == uid else None
 
     def dependents(self, uid: str) -> list[str]:
-        """The UIDs of those that name it as an owner."""
         return list(self._dependents.get(uid, ()))
 
     def blocking(self, uid: str) -> list[str]:
-        """The UIDs of those that are to be gone before it."""
+        """Return the UIDs of dependents that must be gone before the owner."""
         return [dependent for dependent, blocks in self._dependents.get(uid, {}).items() if blocks]
 
     def is_blocked(self, uid: str) -> bool:
-        """Whether somebody wants to be gone before it."""
         return uid in self._blocking
 
-    def place_at(self, uid: str, place: Place) -> None:
+    def place_at(self, uid: str, place: ObjectPlace) -> None:
         self._places[uid] = place
 
     def forget(self, uid: str) -> None:
@@ -63,7 +59,7 @@ class OwnerGraph:
     def link(self, uid: str, owners: Iterable[OwnerReference]) -> None:
         for owner in owners:
             if owner.uid == uid:
-                continue  # nothing waits for itself
+                continue  # an object does not block itself
             known = self._dependents.setdefault(owner.uid, {})
             blocks = bool(owner.blockOwnerDeletion)
             if blocks and not known.get(uid):
@@ -90,7 +86,7 @@ _MAX_ABSENT = 500
 
 
 class OwnerState(Enum):
-    """`UNSEEN`: the API server has it, but no watch has told of it yet. `UNKNOWABLE`: nobody can say."""
+    """State of an owner. `UNSEEN`: not in the caches yet. `UNKNOWABLE`: no such kind."""
 
     SOLID = auto()
     WAITING = auto()
@@ -100,7 +96,7 @@ class OwnerState(Enum):
 
 
 class AbsentOwners:
-    """The owners most recently found to be gone. A UID never comes back, so this is never wrong."""
+    """The owners most recently found to be gone. A UID is never reused."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Question, str], None] = OrderedDict()
@@ -116,7 +112,7 @@ class AbsentOwners:
 
 
 def where_is(reference: OwnerReference, item: Object) -> Question | None:
-    """Where the owner would be; None if there can be no such owner."""
+    """Return the lookup that finds the owner; None if there can be no such owner."""
     kind = KINDS.get((reference.apiVersion, reference.kind))
     if kind is None or (kind.namespaced and not item.kind.namespaced):
         return None
@@ -126,7 +122,7 @@ def where_is(reference: OwnerReference, item: Object) -> Question | None:
 def known_state(
     reference: OwnerReference, item: Object, graph: OwnerGraph, world: World, absent: AbsentOwners
 ) -> OwnerState | Question:
-    """The state of an owner, or what to ask."""
+    """Return the state of an owner, or the question that settles it."""
     where = where_is(reference, item)
     if where is None:
         return OwnerState.UNKNOWABLE
@@ -141,7 +137,7 @@ def known_state(
 
 
 def state_by(answers: Answers, where: Question, uid: str, absent: AbsentOwners) -> OwnerState:
-    """The state of an owner that was asked for."""
+    """Return the state of an owner by the API server's answer."""
     owner = next((found for found in answers.get(where, ()) if found.uid == uid), None)
     if owner is None:
         absent.add(where, uid)
@@ -158,6 +154,6 @@ def waits_for_orphans(metadata: ObjectMeta) -> bool:
 
 
 def is_in_another_namespace(reference: OwnerReference, item: Object, graph: OwnerGraph) -> bool:
-    """Whether the owner exists, but where it cannot own this."""
+    """Return whether the owner exists in a namespace where it cannot own this object."""
     place = graph.place(reference.uid)
     return place is not None and place.kind.namespaced and place.key.rpartition("/")[0] != item.namespace

@@ -1,4 +1,1 @@
-"""Jobs: pods that are meant to end.
-
-`controller` decides, with `situation` for what is the case and `accounting` for what has been counted.
-"""
+"""The Job controller and the TTL-after-finished controller. Kubernetes: pkg/controller/job."""

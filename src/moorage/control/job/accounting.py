@@ -1,10 +1,7 @@
-"""The books of a Job: which pods have ended, written down so that each is counted exactly once.
+"""Count finished pods exactly once. Kubernetes: trackJobStatusAndRemoveFinalizers.
 
-In: the situation, the ending, the time. Out: the status that the Job should have, and the pods that may go once it
-has it. A pod that ended is first named in the status, then loses its finalizer, and is then counted and no longer
-named: wherever that is interrupted, one can see how far it got. Successes of indexed Jobs need no names, since the
-index says it. Kubernetes: trackJobStatusAndRemoveFinalizers. Differs: the two writes of the status are two looks at
-the world, with the same effect.
+The UID of a finished pod is first written to the status, then its finalizer is removed, then it is counted and its UID
+dropped, so that the progress is visible after an interruption. Successes of indexed Jobs need no UIDs.
 """
 
 from collections import Counter
@@ -18,12 +15,12 @@ from moorage.control.job.ending import FAILURE_ANNOUNCED, SUCCESS_ANNOUNCED, End
 from moorage.control.job.pods import is_failed, is_tracked, rule_on, valid_index
 from moorage.control.job.situation import Situation
 
-#: A status does not name more pods than this.
+#: Most UIDs in uncountedTerminatedPods.
 MAX_UNCOUNTED = 500
 
 
 class Books(NamedTuple):
-    """The status; the pods to release after it is written; whether the Job is over with it; rules that were used."""
+    """The new status, the pods to release once it is written, whether the Job is finished, and the rules used."""
 
     status: Raw
     releases: Sequence[Object]
@@ -91,7 +88,7 @@ def keep_books(seen: Situation, ending: Ending | None, start_time: str | None, n
 
 
 def _may_go(seen: Situation, ending: Ending | None, pod: Object, *, has_failed: bool) -> bool:
-    """Whether nothing more is to be learnt from a pod than is written down now."""
+    """Return whether the pod's finalizer is no longer needed."""
     if seen.is_leaving or ending is not None or pod.view.status.phase == "Succeeded":
         return True
     if not has_failed:
@@ -102,7 +99,7 @@ def _may_go(seen: Situation, ending: Ending | None, pod: Object, *, has_failed: 
 
 
 def _set(status: Raw, field: str, value: object) -> None:
-    """Nothing is not written down."""
+    """Set a field, or remove it if the value is empty."""
     if value:
         status[field] = value
     else:
@@ -137,7 +134,7 @@ _SUSPENDED = "Suspended"
 
 
 def tell_suspension(conditions: Sequence[Raw], *, is_suspended: bool, now: float) -> list[Raw] | None:
-    """The new conditions; None if nothing changes. A Job that never rested need not say that it does not."""
+    """Return conditions with Suspended; None if unchanged. A Job never suspended gets no condition."""
     status, reason, message = (
         ("True", "JobSuspended", "Job suspended") if is_suspended else ("False", "JobResumed", "Job resumed")
     )

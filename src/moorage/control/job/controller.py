@@ -1,8 +1,7 @@
-"""Jobs: pods that run until enough of them have succeeded, or too many failed.
+"""Run pods until enough of them succeed or too many fail. Kubernetes: pkg/controller/job.
 
-In: Jobs and pods. Out: pods made, deleted and let go; status and events. Kubernetes: pkg/controller/job. Differs: the
-status tells what the world shows, before anything is made or deleted; another look follows anyway. Changes are not
-collected for a second before they are looked at.
+Differs: the status describes the pods before any are created or deleted, since another reconciliation follows; changes
+are not batched for a second.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +15,7 @@ from moorage.control.framework.workloads import namespace_is_terminating, update
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, keep_books, tell_suspension
 from moorage.control.job.ending import Ending, completed, deadline, ending_of
-from moorage.control.job.metrics import JobMetrics, Outcome
+from moorage.control.job.metrics import JobMetrics, SyncOutcome
 from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
 from moorage.control.job.situation import OWN_NAME, Situation, is_over
 from moorage.control.job.sizing import Failures, Sizing, size
@@ -26,12 +25,12 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.workload import JobStatus
 
 JOB = KINDS["batch/v1", "Job"]
-#: Keys of pods whose Job is gone; Jobs' keys have no colon.
+#: Prefix of the keys of pods whose Job is gone.
 _POD_KEY = "pod:"
 
 
 class JobController(Controller):
-    """See the module. What it remembers is only how long to wait after failures, and what is still to be counted."""
+    """Reconciles Jobs. It remembers backoffs, and what is to be counted once a plan is carried out."""
 
     name = "job-controller"
     watches = (JOB, POD)
@@ -40,7 +39,7 @@ class JobController(Controller):
         super().__init__(context)
         self._metrics = JobMetrics(context.metrics)
         self._failures: dict[str, Failures] = {}
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, SyncOutcome] = {}
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is POD:
@@ -87,7 +86,6 @@ class JobController(Controller):
         return (Report(reference_to(job), WARNING, "FailedCreate", f"Error creating: {error.message}"),)
 
     def done(self, key: str, plan: Plan, now: float) -> None:
-        """Count what was planned, now that it has happened."""
         outcome = self._outcomes.pop(key, None)
         if outcome is not None:
             self._metrics.count(outcome)
@@ -127,7 +125,7 @@ class JobController(Controller):
     def _actions(
         self, seen: Situation, books: Books, ending: Ending | None, sizing: Sizing, *, tells_suspension: bool
     ) -> list[Action]:
-        """The status first: it names the pods that ended, before they are let go."""
+        """Return the actions, the status first: it names finished pods before they lose their finalizer."""
         job, about = seen.job, reference_to(seen.job)
         update = update_of_status(job, books.status)
         actions: list[Action] = [] if update is None else [update]
@@ -142,7 +140,7 @@ class JobController(Controller):
         if ending is not None:
             actions += [_delete(pod, about) for pod in seen.active]
             return actions + [release(pod) for pod in releases]
-        # Pods that are not wanted any more have not failed: they are let go before they are deleted.
+        # Surplus pods have not failed: their finalizer is removed before they are deleted.
         actions += [release(pod) for pod in releases]
         actions += [release(pod) for pod in sizing.surplus if is_tracked(pod.view)]
         actions += [_delete(pod, about) for pod in sizing.surplus]
@@ -173,7 +171,7 @@ def _delete(pod: Object, about: Raw) -> Delete:
     return Delete(POD, pod.namespace, pod.name, pod.uid, report=report)
 
 
-def _outcome(seen: Situation, books: Books, ending: Ending | None, sizing: Sizing) -> Outcome:
+def _outcome(seen: Situation, books: Books, ending: Ending | None, sizing: Sizing) -> SyncOutcome:
     action = "pods_deleted" if sizing.surplus else "pods_created" if sizing.indexes else "tracking"
     reason = "new"
     if seen.spec.podReplacementPolicy == "Failed" and seen.failed:
@@ -184,21 +182,21 @@ def _outcome(seen: Situation, books: Books, ending: Ending | None, sizing: Sizin
     if books.is_over and ending is not None:
         finished = ("succeeded" if ending.succeeds else "failed", ending.reason)
     after = convert_view(books.status, JobStatus)
-    return Outcome(seen.spec, seen.status, after, action, len(sizing.indexes), reason, finished, books.rulings)
+    return SyncOutcome(seen.spec, seen.status, after, action, len(sizing.indexes), reason, finished, books.rulings)
 
 
 # -- pods that nobody counts any more ---------------------------------------------------------------------------------
 
 
 def _release_all(job: Object, world: World) -> Plan:
-    """The Job is over: whatever still has the finalizer does not need it."""
+    """Remove the finalizers of a finished Job's pods."""
     if _is_managed_elsewhere(job):
         return NOTHING
     return Plan(tuple(release(pod) for pod in world.owned(POD, job.uid) if is_tracked(pod.view)))
 
 
 def _release_orphan(key: str, world: World) -> Plan:
-    """A pod whose Job is gone, or that was never any Job's, waits for nobody."""
+    """Remove the finalizer of a pod without a Job."""
     pod = world.get(POD, key)
     if pod is None or not is_tracked(pod.view) or owner_key(JOB, pod, world) is not None:
         return NOTHING
@@ -209,7 +207,7 @@ def _release_orphan(key: str, world: World) -> Plan:
 
 
 def _with_finalizer(patch: Patch) -> Patch:
-    """Who is adopted is counted, and who is let go is not."""
+    """Add the tracking finalizer to adopted pods and remove it from released ones."""
     assert isinstance(patch.patch, dict)
     metadata = patch.patch["metadata"]
     is_adoption = "$patch" not in metadata["ownerReferences"][0]

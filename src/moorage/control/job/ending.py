@@ -1,8 +1,7 @@
-"""Whether a Job has reached its end, and which.
+"""Decide whether and how a Job ends. Kubernetes: syncJob, matchSuccessPolicy.
 
-In: the situation and the time. Out: an `Ending`, which the status announces as SuccessCriteriaMet or FailureTarget
-before its pods are let go, and as Complete or Failed when all of them have been counted. What was announced stays.
-Kubernetes: the middle of syncJob.
+The status announces an `Ending` as SuccessCriteriaMet or FailureTarget before pods are deleted, and as Complete or
+Failed once all are counted.
 """
 
 from typing import NamedTuple
@@ -35,7 +34,7 @@ SUCCESS_ANNOUNCED, FAILURE_ANNOUNCED = "SuccessCriteriaMet", "FailureTarget"
 
 
 class Ending(NamedTuple):
-    """`is_announced`: the status has said so already."""
+    """How the Job ends. `is_announced`: the status says so already."""
 
     succeeds: bool
     reason: str
@@ -44,12 +43,12 @@ class Ending(NamedTuple):
 
 
 def ending_of(seen: Situation, started: float | None, now: float) -> Ending | None:
-    """Apart from having all completions, for which see `completed`."""
+    """Return the ending, except for reached completions (see `completed`)."""
     return _announced(seen) or _failure(seen, started, now) or _enough(seen)
 
 
 def completed(seen: Situation) -> Ending | None:
-    """If nothing is left to do and enough pods, or any pod of those that share a queue, have succeeded."""
+    """Return the ending if no pod is active and enough have succeeded; one is enough for a work queue."""
     enough = 1 if seen.completions is None else seen.completions
     if seen.active or seen.succeeded < enough:
         return None
@@ -57,7 +56,7 @@ def completed(seen: Situation) -> Ending | None:
 
 
 def deadline(seen: Situation, started: float | None) -> float | None:
-    """When the Job has been active for too long."""
+    """Return the time at which activeDeadlineSeconds is over."""
     seconds = seen.spec.activeDeadlineSeconds
     if seconds is None or started is None or seen.is_suspended:
         return None
@@ -89,7 +88,7 @@ def _failure(seen: Situation, started: float | None, now: float) -> Ending | Non
 
 
 def _restarted_too_often(seen: Situation, limit: int) -> bool:
-    """Pods that are restarted in place fail without ending."""
+    """Return whether restarts in place exceed the limit, for restartPolicy OnFailure."""
     if seen.spec.template.spec.restartPolicy != "OnFailure":
         return False
     restarts = 0
@@ -104,8 +103,8 @@ def _failed_indexes(seen: Situation) -> Ending | None:
     failed = seen.failed_indexes
     if failed is None:
         return None
-    most = seen.spec.maxFailedIndexes
-    if most is not None and failed.total > most:
+    max_failed = seen.spec.maxFailedIndexes
+    if max_failed is not None and failed.total > max_failed:
         message = "Job has exceeded the specified maximal number of failed indexes"
         return Ending(False, "MaxFailedIndexesExceeded", message)
     if failed.total and failed.total + seen.succeeded_indexes.total >= (seen.completions or 0):

@@ -1,7 +1,4 @@
-"""Sets of completion indexes, as short as a status can say them: `0-3,5,7,8`.
-
-In: texts, numbers. Out: ordered intervals that do not touch. Kubernetes: orderedIntervals of the Job controller.
-"""
+"""Sets of completion indexes, as a status writes them: `0-3,5,7,8`. Kubernetes: orderedIntervals."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -9,7 +6,7 @@ from typing import NamedTuple
 
 
 class Indexes(NamedTuple):
-    """See the module. Each interval is the first and the last index of it."""
+    """Disjoint intervals in order, each by its first and last index."""
 
     intervals: tuple[tuple[int, int], ...] = ()
 
@@ -28,7 +25,6 @@ class Indexes(NamedTuple):
         return low < len(self.intervals) and self.intervals[low][0] <= index
 
     def plus(self, indexes: Iterable[int]) -> "Indexes":
-        """Together with single indexes, in any order."""
         return self.united(Indexes(tuple((index, index) for index in sorted(set(indexes)))))
 
     def united(self, other: "Indexes") -> "Indexes":
@@ -43,11 +39,11 @@ class Indexes(NamedTuple):
         return Indexes(tuple(merged))
 
     def overlap(self, other: "Indexes") -> int:
-        """How many indexes are in both."""
+        """Count the indexes that are in both."""
         return self.total + other.total - self.united(other).total
 
     def first_missing(self, count: int, below: int) -> list[int]:
-        """The lowest indexes that are not in here: so many of them, all below a bound."""
+        """Return the lowest `count` indexes that are not in the set."""
         found: list[int] = []
         candidate = 0
         for first, last in self.intervals:
@@ -69,7 +65,7 @@ def _interval_text(first: int, last: int) -> str:
 
 
 def parse_indexes(text: str, below: int) -> Indexes:
-    """Only indexes below a bound. What cannot be read is left out."""
+    """Parse indexes below a bound; malformed parts are skipped."""
     intervals: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
         first, dash, last = part.partition("-")

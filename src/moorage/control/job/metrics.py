@@ -1,7 +1,4 @@
-"""What is counted about Jobs, under Kubernetes' names.
-
-In: what was done. Out: metrics. Kubernetes: pkg/controller/job/metrics.
-"""
+"""Metrics of the Job controller. Kubernetes: pkg/controller/job/metrics."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -11,8 +8,8 @@ from moorage.model.types.workload import JobSpec, JobStatus
 from moorage.telemetry.metrics import Metrics
 
 
-class Outcome(NamedTuple):
-    """What one look at a Job came to: to be counted once it is done."""
+class SyncOutcome(NamedTuple):
+    """What one reconciliation did, to be counted once it is carried out."""
 
     spec: JobSpec
     before: JobStatus
@@ -25,7 +22,7 @@ class Outcome(NamedTuple):
 
 
 class JobMetrics:
-    """See the module."""
+    """The metrics."""
 
     def __init__(self, metrics: Metrics) -> None:
         prefix = "job_controller_"
@@ -69,7 +66,7 @@ class JobMetrics:
     def synced(self, mode: str, result: str, action: str) -> None:
         self._syncs.labels(mode, result, action).inc()
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: SyncOutcome) -> None:
         spec, before, after = outcome.spec, outcome.before, outcome.after
         mode = spec.completionMode or "NonIndexed"
         self.synced(mode, "success", outcome.action)

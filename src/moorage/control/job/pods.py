@@ -1,8 +1,7 @@
-"""What a Job asks about its pods: whether they still count, have failed, and when; which index they work on.
+"""Pods of Jobs: finalizer, index, failures, pod failure policy, new pods.
 
-In: views of pods. Out: facts about them. A pod carries a finalizer until the Job's status has taken note of how it
-ended, so that no end is missed and none is counted twice. Kubernetes: pkg/controller/job's tracking, indexed-job and
-backoff utilities.
+A pod has a finalizer until the Job's status has counted it. Kubernetes: pkg/controller/job's tracking, indexed-job and
+backoff utilities, matchPodFailurePolicy.
 """
 
 from typing import Any, NamedTuple
@@ -18,14 +17,14 @@ IGNORE, FAIL_JOB, FAIL_INDEX = "Ignore", "FailJob", "FailIndex"
 
 
 class Ruling(NamedTuple):
-    """`action` of the rule that matched, or none; `message` if the Job is to fail because of it."""
+    """The action of the matching rule, if any; `message` if the Job is to fail because of it."""
 
     action: str = ""
     message: str = ""
 
     @property
     def counts(self) -> bool:
-        """Whether the failure counts towards the limits."""
+        """Return whether the failure counts towards the limits."""
         return self.action != IGNORE
 
 
@@ -79,7 +78,7 @@ def is_tracked(pod: Pod) -> bool:
 
 
 def release(pod: Object) -> Patch:
-    """Take the finalizer away: the pod has been counted, or need not be."""
+    """Remove the finalizer."""
     patch = {"metadata": {"uid": pod.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING]}}
     return Patch(POD, pod.namespace, pod.name, patch)
 
@@ -90,13 +89,13 @@ def completion_index(pod: Pod) -> int | None:
 
 
 def valid_index(pod: Pod, spec: JobSpec) -> int | None:
-    """An index that the Job has."""
+    """Return the pod's index if the Job has it."""
     index = completion_index(pod)
     return index if index is not None and index < (spec.completions or 0) else None
 
 
 def index_failures(pod: Pod) -> int:
-    """How often the index had failed when this pod began."""
+    """Return how often the index had failed when this pod was created."""
     return _count(pod.metadata.annotations.get(INDEX_FAILURES, ""))
 
 
@@ -113,12 +112,12 @@ def _count(text: str) -> int:
 
 
 def replaces_only_failed(spec: JobSpec) -> bool:
-    """Whether a pod that terminates is waited for, instead of being replaced at once."""
+    """Return whether terminating pods are not replaced before they are gone."""
     return spec.podReplacementPolicy == "Failed" or spec.podFailurePolicy is not None
 
 
 def is_failed(pod: Pod, spec: JobSpec) -> bool:
-    """A deleted pod has failed too, if it might never get as far as saying so."""
+    """Return whether a pod failed. A terminating pod counts if it may never report its end."""
     if pod.status.phase == "Failed":
         return True
     if replaces_only_failed(spec):
@@ -127,7 +126,7 @@ def is_failed(pod: Pod, spec: JobSpec) -> bool:
 
 
 def finished_at(pod: Pod) -> float:
-    """When its last container ended; or when it stopped being ready, or was deleted, or at worst when it was made."""
+    """Return when the last container ended, else when it became unready, was deleted or created."""
     ends = _container_ends(pod)
     if ends is not None:
         return ends
@@ -184,7 +183,7 @@ def new_pod(job: Object, index: int | None, last_failed: Object | None) -> Raw:
 
 
 def _failures(job: Object, last_failed: Object | None) -> dict[str, str]:
-    """How often the index has failed so far, and how often that did not count."""
+    """Return annotations with the failures of the index, counted and ignored ones."""
     if last_failed is None:
         return {INDEX_FAILURES: "0"}
     view = last_failed.view

@@ -1,7 +1,6 @@
-"""What is the case with a Job: its pods sorted by how they fare, and how many have ended, counted or not.
+"""A Job and its pods: active, ready, terminating, succeeded, failed, by index.
 
-In: the Job and its pods. Out: a `Situation`, which nobody changes. Kubernetes: syncJobCtx, calculateSucceededIndexes,
-calculateFailedIndexes, getPodsWithDelayedDeletionPerIndex.
+Kubernetes: syncJobCtx, calculateSucceededIndexes, calculateFailedIndexes, getPodsWithDelayedDeletionPerIndex.
 """
 
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ OWN_NAME = "kubernetes.io/job-controller"
 
 
 class Situation:
-    """See the module."""
+    """Everything that one reconciliation needs to know, read only."""
 
     def __init__(self, job: Object, pods: Sequence[Object]) -> None:
         self.job = job
@@ -48,7 +47,7 @@ class Situation:
 
     @cached_property
     def succeeded(self) -> int:
-        """How many completions there are, also those that the status does not have yet."""
+        """Count completions, including those that the status does not have yet."""
         if self.is_indexed:
             return self.succeeded_indexes.total
         known = self.uncounted_succeeded
@@ -59,7 +58,7 @@ class Situation:
 
     @cached_property
     def failed(self) -> int:
-        """How many failures there are that count, also those that the status does not have yet."""
+        """Count failures that matter, including those that the status does not have yet."""
         known, policy = self.uncounted_failed, self.spec.podFailurePolicy
         new = sum(
             self._counts(pod.view)
@@ -81,7 +80,7 @@ class Situation:
 
     @cached_property
     def counted_indexes(self) -> Indexes:
-        """Those that the status says have succeeded."""
+        """Indexes that the status lists as succeeded."""
         return parse_indexes(self.status.completedIndexes, self.completions or 0)
 
     @cached_property
@@ -96,7 +95,7 @@ class Situation:
 
     @cached_property
     def failed_indexes(self) -> Indexes | None:
-        """Those that are not tried again; None if there is no limit for each of them."""
+        """Indexes that are not retried; None without backoffLimitPerIndex."""
         if not self.has_limit_per_index:
             return None
         known = parse_indexes(self.status.failedIndexes or "", self.completions or 0)
@@ -118,10 +117,7 @@ class Situation:
 
     @cached_property
     def last_failed(self) -> dict[int, Object]:
-        """For each index that is to be tried again, the pod that failed last.
-
-        It stays until its successor has been made: that is who learns from it how often the index has failed.
-        """
+        """The pod that failed last, for each index to retry. It is kept until its successor exists."""
         found: dict[int, Object] = {}
         if self.failed_indexes is None:
             return found
@@ -146,7 +142,7 @@ def _by_index(pod: Object) -> int:
 
 
 def is_over(status: JobStatus) -> str:
-    """`Complete` or `Failed`, if the Job is."""
+    """Return `Complete` or `Failed`, or an empty text."""
     for condition in status.conditions:
         if condition.type in ("Complete", "Failed") and condition.status == "True":
             return condition.type

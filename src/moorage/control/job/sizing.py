@@ -1,7 +1,8 @@
-"""Which pods of a Job are to go, and how many, with which indexes, are to be made.
+"""Choose the pods of a Job to delete, or the number and indexes of pods to create.
 
-In: the situation, the time, how long failures make wait. Out: a `Sizing`. Kubernetes: manageJob, activePodsForRemoval,
-firstPendingIndexes.
+Failed pods are replaced after a backoff that grows with the failures since the last success. Kubernetes: manageJob,
+activePodsForRemoval, firstPendingIndexes, backoffStore. Differs: the backoff counts the pods that are still there, so a
+restart does not forget them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,12 +24,12 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.workload import JobSpec
 
 FIRST_SECONDS, MAX_SECONDS = 10.0, 600.0
-#: After so many failures the wait does not get longer.
+#: Failures after which the delay no longer grows.
 _ENOUGH = 8
 
 
 def wait_after(failures: int, last: float, now: float) -> float:
-    """For how long still, after so many failures in a row."""
+    """Return the remaining backoff after so many failures in a row."""
     if failures <= 0:
         return 0.0
     delay = min(MAX_SECONDS, FIRST_SECONDS * 2.0 ** min(failures - 1, _ENOUGH))
@@ -36,20 +37,19 @@ def wait_after(failures: int, last: float, now: float) -> float:
 
 
 def wait_of_index(last_failed: Pod | None, now: float) -> float:
-    """For how long an index whose last pod this was has to wait."""
     if last_failed is None:
         return 0.0
     return wait_after(all_failures(last_failed) + 1, finished_at(last_failed), now)
 
 
 class Failures:
-    """See the module. One for each Job."""
+    """The latest failures of one Job."""
 
     def __init__(self) -> None:
         self._ended: dict[str, float] = {}
 
     def learn(self, pods: Iterable[Pod], spec: JobSpec) -> None:
-        """Look at all pods of the Job. Those that the Job itself took away did not fail."""
+        """Record all pods of the Job. Pods that the controller itself deleted did not fail."""
         last_success = float("-inf")
         for pod in pods:
             metadata = pod.metadata
@@ -61,16 +61,15 @@ class Failures:
         self._ended = {uid: at for at, uid in recent[-_ENOUGH:]}
 
     def wait(self, now: float) -> float:
-        """Before the next pod is made."""
         return wait_after(len(self._ended), max(self._ended.values(), default=0.0), now)
 
 
-#: No more than so many pods are made or deleted before the world is looked at again.
+#: Most pods to create or delete in one plan.
 BURST = 500
 
 
 class Sizing(NamedTuple):
-    """Pods to delete, or indexes of pods to make (None for a pod without one), or how long to wait."""
+    """Pods to delete, or indexes of pods to create (None for a pod without one), or how long to wait."""
 
     surplus: Sequence[Object] = ()
     indexes: Sequence[int | None] = ()
@@ -103,16 +102,16 @@ def size(seen: Situation, failures: Failures, now: float) -> Sizing:
 
 
 def _wanted(seen: Situation) -> int:
-    """As many as may run at a time, and no more than are still needed."""
+    """Return the number of active pods wanted: parallelism, at most the completions that are missing."""
     parallelism = 1 if seen.spec.parallelism is None else seen.spec.parallelism
     if seen.completions is None:
-        # Pods that share a queue know when it is empty: once one says so, the others are left to finish.
+        # Work queue: once one pod has succeeded, the queue is empty and the others may finish.
         return len(seen.active) if seen.succeeded else int(parallelism)
     return max(0, min(int(parallelism), int(seen.completions) - seen.succeeded))
 
 
 def _pending(seen: Situation, count: int) -> list[int]:
-    """The lowest indexes that nobody works on and that have not ended."""
+    """Return the lowest indexes that are not active and not finished."""
     taken = {completion_index(pod.view) for pod in seen.active}
     if replaces_only_failed(seen.spec):
         taken |= {completion_index(pod.view) for pod in seen.pods if is_terminating(pod.view)}
@@ -123,7 +122,7 @@ def _pending(seen: Situation, count: int) -> list[int]:
 
 
 def _surplus(seen: Situation, count: int, now: float) -> list[Object]:
-    """At least so many; of an indexed Job also pods without an index that it has, and all but one of each index."""
+    """Return at least `count` pods to delete; of indexed Jobs also invalid and duplicate indexes."""
     if not seen.is_indexed:
         return pods_to_delete(seen.active, (), count, 0, now) if count else []
     by_index: dict[int, list[Object]] = {}

@@ -1,7 +1,4 @@
-"""Jobs that are over and have been for long enough go.
-
-In: Jobs. Out: deletions. Kubernetes: pkg/controller/ttlafterfinished, a controller of its own.
-"""
+"""Delete finished Jobs after ttlSecondsAfterFinished. Kubernetes: pkg/controller/ttlafterfinished."""
 
 from collections.abc import Iterable
 
@@ -18,7 +15,7 @@ JOB = KINDS["batch/v1", "Job"]
 
 
 class TimeToLiveController(Controller):
-    """See the module."""
+    """Deletes expired Jobs."""
 
     name = "ttl-after-finished-controller"
     watches = (JOB,)
@@ -45,7 +42,7 @@ class TimeToLiveController(Controller):
         if now < expiry:
             return Plan(again_after=expiry - now)
         self._expired[key] = expiry
-        # Only as it was seen here: somebody may just have given it more time.
+        # Only if unchanged: its TTL may just have been extended.
         delete = Delete(JOB, job.namespace, job.name, job.uid, propagation="Foreground", revision=job.revision)
         return Plan((delete,))
 
@@ -56,7 +53,7 @@ class TimeToLiveController(Controller):
 
 
 def _expiry(job: Job) -> float | None:
-    """When the Job is to go; None if it stays, goes already or is not over."""
+    """Return when the Job expires; None if it has no TTL, is not finished or is being deleted."""
     seconds = job.spec.ttlSecondsAfterFinished
     if seconds is None or job.metadata.deletionTimestamp is not None:
         return None

@@ -1,13 +1,9 @@
-"""Who is still heard of, and what follows for their nodes.
+"""Mark silent nodes Unknown, and taint nodes by their conditions. Kubernetes: pkg/controller/nodelifecycle.
 
-In: Nodes, Leases, Pods. Keys: the name of a node, and "" for the pulse, which looks every few seconds who has been
-silent for too long, how the zones are, and whose turn it is to be emptied; then it wakes those nodes. Out, for a node:
-conditions that become Unknown; NoSchedule taints as its conditions say; NoExecute taints when its turn has come; the
-older labels; pods that are not ready any more; events. How long a node has been silent is counted by our own clock
-from when something was heard, as upstream does, so that nodes with a wrong clock are none the worse.
-Kubernetes: pkg/controller/nodelifecycle. Differs: NoExecute taints of a node that is still down are not taken away
-and added again when the controller starts; if the controller itself was stopped or the clock jumped, silence proves
-nothing and is counted anew; no durations of its own, since the work queue's metrics have them.
+Keys: a node's name, and "" for the pulse, which finds silent nodes, updates the zones and grants NoExecute taints every
+few seconds. Silence is measured by the controller's own clock since the last heartbeat. Differs: NoExecute taints of a
+node that is still down survive a restart of the controller; after a pause of the controller or a jump of the clock,
+silence is measured anew; durations are only in the work queue's metrics.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +17,7 @@ from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.control.framework.world import World
 from moorage.control.node_lifecycle import node_facts
 from moorage.control.node_lifecycle.node_facts import FALSE, NO_EXECUTE, NOT_READY, TRUE, UNKNOWN, UNREACHABLE
-from moorage.control.node_lifecycle.zones import DEFAULT_LIMITS, Change, Limits, Zones
+from moorage.control.node_lifecycle.zones import DEFAULT_LIMITS, ClusterChange, Limits, Zones
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
@@ -39,7 +35,7 @@ _SOON = 0.1
 
 
 class NodeLifecycleController(Controller):
-    """See the module."""
+    """Reconciles nodes, and pods on nodes that are down."""
 
     name = "node-lifecycle-controller"
     component = "node-controller"
@@ -48,18 +44,18 @@ class NodeLifecycleController(Controller):
     def __init__(self, context: ControllerContext, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(context)
         self.zones = Zones(limits)
-        self._heard: set[str] = set()  # since the last pulse
+        self._heard: set[str] = set()  # nodes with a heartbeat since the last pulse
         self._heard_at: dict[str, float] = {}
-        self._registered: dict[str, str] = {}  # UIDs of the nodes that were reported
-        self._silent: set[str] = set()  # who was asked to write down that nobody knows
+        self._registered: dict[str, str] = {}  # UIDs of the nodes whose registration was reported
+        self._silent: set[str] = set()  # nodes that are to be marked Unknown
         self._unknown: set[str] = set()  # nodes whose Ready is Unknown
-        self._granted: set[str] = set()  # nodes whose turn it is to get a NoExecute taint
+        self._granted: set[str] = set()  # nodes that may get a NoExecute taint
         self._tainting: set[str] = set()
         self._last_pulse: float | None = None
         self._decides_after = 0.0
         self._add_metrics(context.metrics)
 
-    # -- whom a change concerns ---------------------------------------------------------------------------------------
+    # -- changes ---------------------------------------------------------------------------------------
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is _LEASE:
@@ -75,7 +71,7 @@ class NodeLifecycleController(Controller):
         return self._node_changed(old, new)
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
-        """Pods that come to a node of which nobody hears, or become ready there, are not."""
+        """Wake a node whose Ready is Unknown if one of its pods claims to be ready."""
         if new is None or not self._unknown:
             return ()
         node = new.view.spec.nodeName
@@ -103,7 +99,7 @@ class NodeLifecycleController(Controller):
         )
         return (new.name, PULSE) if old is None else (new.name,)
 
-    # -- the pulse ----------------------------------------------------------------------------------------------------
+    # -- pulse ----------------------------------------------------------------------------------------------------
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         return self._pulse(world, now) if key == PULSE else self._look_at(key, world, now)
@@ -119,15 +115,15 @@ class NodeLifecycleController(Controller):
         if news:
             self._decides_after = now + MONITOR_SECONDS
         if overdue and now < self._decides_after:
-            # How the zones are is known when all that are silent are written down as such: nobody is emptied before.
+            # The state of the zones is known once all silent nodes are marked Unknown.
             return Plan(again_after=_SOON, wakes=tuple(sorted(news)))
         change = self.zones.update(now)
         wakes: list[str] = []
-        if change is Change.ENTERED:
+        if change is ClusterChange.ENTERED:
             _LOG.info("Controller detected that all Nodes are not-Ready. Entering master disruption mode")
             self._granted.clear()
             wakes += (node.name for node in world.all(_NODE))
-        elif change is Change.LEFT:
+        elif change is ClusterChange.LEFT:
             _LOG.info("Controller detected that some Nodes are Ready. Exiting master disruption mode")
             self._heard_at = dict.fromkeys(self._heard_at, now)
         granted = list(self.zones.grants(now))
@@ -140,7 +136,7 @@ class NodeLifecycleController(Controller):
     def _note_heard(self, now: float) -> None:
         last, self._last_pulse = self._last_pulse, now
         if last is not None and not 0 <= now - last < GRACE_SECONDS / 2:
-            # We have not listened, or the clock was set: that somebody was not heard means nothing.
+            # The controller was paused or the clock was set: missing heartbeats prove nothing.
             self._heard_at = dict.fromkeys(self._heard_at, now)
         self._heard_at.update(dict.fromkeys(self._heard, now))
         self._heard.clear()
@@ -173,7 +169,7 @@ class NodeLifecycleController(Controller):
         if name not in self._heard and self._is_silent(node, now):
             changed = node_facts.silent_conditions(node, time_text(now))
             if changed:
-                # What follows from it follows when the node says so.
+                # Taints follow when the change of the node is seen.
                 return Plan((*actions, *_write_silence(found, changed)))
         wanted = self._wanted_taint(node)
         actions += self._change(found, wanted, now)
@@ -183,7 +179,7 @@ class NodeLifecycleController(Controller):
         return Plan(tuple(actions), wakes=wakes)
 
     def _wanted_taint(self, node: Node) -> tuple[str, bool] | None:
-        """The NoExecute taint that the node should have, and whether it may have it now; None for neither taint."""
+        """Return the NoExecute taint to have and whether it is granted; None for neither."""
         name = node.metadata.name
         ready = node_facts.ready_condition(node)
         status = ready.status if ready is not None else TRUE
@@ -201,7 +197,7 @@ class NodeLifecycleController(Controller):
         return key, name in self._granted
 
     def _change(self, found: Object, wanted: tuple[str, bool] | None, now: float) -> list[Action]:
-        """Taints and labels, in one patch, which is refused if the node is not the same any more."""
+        """Return one patch of taints and labels, refused if the node has changed."""
         node: Node = found.view
         text = time_text(now)
         before: list[Raw] = found.raw.get("spec", {}).get("taints") or []
@@ -223,7 +219,6 @@ class NodeLifecycleController(Controller):
         return [Patch(_NODE, "", found.name, patch)]
 
     def done(self, key: str, plan: Plan, now: float) -> None:
-        """It was carried out: nodes that are being emptied are counted."""
         if key in self._tainting:
             self._tainting.discard(key)
             self._evictions.labels(self.zones.zone_of(key)).inc()

@@ -1,7 +1,6 @@
-"""One node: what its conditions say, which taints and labels follow from that, what becomes of it when it is silent.
+"""Conditions, taints and labels of one node.
 
-In: a node's view or document. Out: facts, taints, labels, conditions; nothing is changed. Kubernetes:
-pkg/controller/nodelifecycle (nodeConditionToTaintKeyStatusMap, labelReconcileInfo, tryUpdateNodeHealth).
+Kubernetes: nodeConditionToTaintKeyStatusMap, labelReconcileInfo, tryUpdateNodeHealth.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 READY = "Ready"
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
-#: The taint that says what a condition says, by the condition's type and status.
+#: Taint keys by type and status of a condition.
 _TAINT_OF = {
     (READY, FALSE): NOT_READY,
     (READY, UNKNOWN): UNREACHABLE,
@@ -24,9 +23,9 @@ _TAINT_OF = {
     ("PIDPressure", TRUE): "node.kubernetes.io/pid-pressure",
 }
 _KEPT_FROM_CONDITIONS = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
-#: What a kubelet reports, and nobody knows any more when it does not. The network is the control plane's to judge.
+#: Conditions that the kubelet reports, which become Unknown when it is silent.
 _REPORTED = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
-#: Labels and the older ones that say the same.
+#: Stable labels and their beta equivalents.
 _SAME_LABELS = (
     ("kubernetes.io/os", "beta.kubernetes.io/os"),
     ("kubernetes.io/arch", "beta.kubernetes.io/arch"),
@@ -39,7 +38,7 @@ def ready_condition(node: Node) -> NodeCondition | None:
 
 
 def zone_of(node: Node) -> str:
-    """Region and zone in one; empty if the node has neither."""
+    """Return `region:zone`; empty if the node has neither."""
     labels = node.metadata.labels
     zone = labels.get("failure-domain.beta.kubernetes.io/zone", labels.get("topology.kubernetes.io/zone", ""))
     region = labels.get("failure-domain.beta.kubernetes.io/region", labels.get("topology.kubernetes.io/region", ""))
@@ -51,7 +50,7 @@ def counts_for_disruption(node: Node) -> bool:
 
 
 def wanted_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """The older labels that are missing, or say something else."""
+    """Return the beta labels that are missing or differ from the stable ones."""
     return {
         older: labels[newer] for newer, older in _SAME_LABELS if newer in labels and labels.get(older) != labels[newer]
     }
@@ -62,7 +61,7 @@ def has_taint(node: Node, key: str, effect: str) -> bool:
 
 
 def with_condition_taints(taints: Sequence[Raw], node: Node, now: str) -> list[Raw]:
-    """The taints with those NoSchedule taints, and no others, that conditions and `unschedulable` ask for."""
+    """Return the taints with exactly those NoSchedule taints that the node's state asks for."""
     wanted = dict.fromkeys(
         key for one in node.status.conditions if (key := _TAINT_OF.get((one.type, one.status))) is not None
     )
@@ -79,7 +78,7 @@ def with_condition_taints(taints: Sequence[Raw], node: Node, now: str) -> list[R
 
 
 def with_no_execute(taints: Sequence[Raw], wanted: str | None, now: str) -> list[Raw]:
-    """The taints with this NoExecute taint and not the opposite one; with neither, if none is wanted."""
+    """Return the taints with this NoExecute taint and not the opposite one; with neither for None."""
     kept = [
         taint
         for taint in taints
@@ -91,7 +90,7 @@ def with_no_execute(taints: Sequence[Raw], wanted: str | None, now: str) -> list
 
 
 def silent_conditions(node: Node, now: str) -> list[Raw]:
-    """The conditions of a node that nobody hears of any more, as far as they are others than now."""
+    """Return the conditions to change when a node has gone silent."""
     told = {condition.type: condition for condition in node.status.conditions}
     changed: list[Raw] = []
     for kind in _REPORTED:

@@ -1,9 +1,7 @@
-"""How fast nodes may be emptied: few at a time, more slowly where many are down, not at all if everything is.
+"""Rate limit of NoExecute taints by zone: slower if many nodes of a zone are down, none if all nodes are.
 
-In: nodes with their zones and whether they are ready; nodes that ought to get a NoExecute taint; the time. Out: those
-that may get it now. If every node of every zone is down, it is rather us who are cut off, and nobody is evicted until
-somebody is ready again. Kubernetes: handleDisruption, ComputeZoneState and the RateLimitedTimedQueue of
-pkg/controller/nodelifecycle, with their limits.
+If every node is down, the controller is probably cut off itself. Kubernetes: handleDisruption, ComputeZoneState,
+RateLimitedTimedQueue.
 """
 
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class ZoneState(StrEnum):
-    """How a zone is; a new one is in no state yet."""
+    """Health of a zone."""
 
     INITIAL = "Initial"
     NORMAL = "Normal"
@@ -32,8 +30,8 @@ class ZoneState(StrEnum):
     FULL = "FullDisruption"
 
 
-class Change(StrEnum):
-    """What became of the cluster as a whole."""
+class ClusterChange(StrEnum):
+    """Whether the whole cluster entered or left full disruption."""
 
     NONE = "none"
     ENTERED = "entered"
@@ -55,7 +53,7 @@ class _Pace:
         return True
 
     def wait(self, now: float) -> float | None:
-        """Seconds until there is a token; None for never."""
+        """Return the seconds until there is a token; None for never."""
         if self.rate <= 0:
             return None
         self._fill(now)
@@ -82,12 +80,11 @@ class Zone:
         return sum(not ready for ready in self.ready.values())
 
     def set_rate(self, rate: float, now: float) -> None:
-        """Who was waiting for a token goes on waiting."""
         if rate != self._pace.rate:
             self._pace = _Pace(rate, now, full=self._pace.take(now))
 
     def next_node(self, now: float) -> str | None:
-        """The node that has waited longest, if it may have its taint now."""
+        """Return the node that has waited longest, if it may be tainted now."""
         if not self.waiting or not self._pace.take(now):
             return None
         name = next(iter(self.waiting))
@@ -95,12 +92,11 @@ class Zone:
         return name
 
     def wait(self, now: float) -> float | None:
-        """Seconds until the next node may have its taint."""
         return self._pace.wait(now) if self.waiting else None
 
 
 class Zones:
-    """See the module."""
+    """All zones."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self.limits = limits
@@ -109,7 +105,7 @@ class Zones:
         self._zone_of: dict[str, str] = {}
 
     def track(self, node: str, zone: str, *, ready: bool, counts: bool) -> None:
-        """A node is there, or has changed."""
+        """Add or update a node."""
         before = self._zone_of.get(node)
         if before is not None and before != zone:
             self.forget(node)
@@ -134,7 +130,7 @@ class Zones:
         return self._zone_of.get(node, "")
 
     def want(self, node: str) -> bool:
-        """The node ought to be tainted. Whether that is news."""
+        """Queue a node for its taint. Return whether it is new."""
         zone = self.by_name[self._zone_of[node]]
         if node in zone.waiting:
             return False
@@ -142,41 +138,40 @@ class Zones:
         return True
 
     def drop(self, node: str) -> None:
-        """The node need not be tainted any more."""
         zone = self.by_name.get(self._zone_of.get(node, ""))
         if zone is not None:
             zone.waiting.pop(node, None)
 
-    def update(self, now: float) -> Change:
-        """Look at all zones, and set the pace of each."""
+    def update(self, now: float) -> ClusterChange:
+        """Recompute the state and the rate of each zone."""
         for name in [name for name, zone in self.by_name.items() if not zone.members]:
             del self.by_name[name]
         counted = {name: zone for name, zone in self.by_name.items() if zone.ready}
         states = {name: self._state(zone) for name, zone in counted.items()}
         if not states:
-            return Change.NONE
+            return ClusterChange.NONE
         all_down = all(state is ZoneState.FULL for state in states.values())
         was_all_down, self.is_all_down = self.is_all_down, all_down
         if all_down:
             for zone in self.by_name.values():
                 zone.state = ZoneState.FULL
                 zone.set_rate(0.0, now)
-            return Change.NONE if was_all_down else Change.ENTERED
+            return ClusterChange.NONE if was_all_down else ClusterChange.ENTERED
         for name, state in states.items():
             zone = counted[name]
             if state is not zone.state or was_all_down:
                 zone.state = state
                 zone.set_rate(self._rate(zone), now)
-        return Change.LEFT if was_all_down else Change.NONE
+        return ClusterChange.LEFT if was_all_down else ClusterChange.NONE
 
     def grants(self, now: float) -> Iterator[str]:
-        """The nodes that may have their taints now."""
+        """Yield the nodes that may be tainted now."""
         for zone in self.by_name.values():
             while (name := zone.next_node(now)) is not None:
                 yield name
 
     def wait(self, now: float) -> float | None:
-        """Seconds until the next grant; None if nobody waits, or for nothing."""
+        """Return the seconds until the next grant; None if there will be none."""
         waits = [wait for zone in self.by_name.values() if (wait := zone.wait(now)) is not None]
         return min(waits, default=None)
 

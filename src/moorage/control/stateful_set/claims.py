@@ -1,8 +1,7 @@
-"""Whose claims are: who takes a StatefulSet's claims along when it goes, or when it is scaled down.
+"""Pods and claims of a StatefulSet: documents of new ones, and owner references by retention policy.
 
-In: a claim, its StatefulSet, its pod. Out: the owner references the claim should have, or None if they are as they
-should be. A claim that somebody else controls, or that belonged to another object of the same name, is left alone.
-Kubernetes: isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod, PodClaimIsStale.
+Claims with another controller, or owned by an earlier object of the same name, are left alone. Kubernetes:
+newStatefulSetPod, isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod, PodClaimIsStale.
 """
 
 from typing import NamedTuple
@@ -39,14 +38,14 @@ def numbered_pod(stateful_set: Object, template: Raw, revision: str, ordinal: in
 
 
 def _volumes(stateful_set: Object, given: list[Raw], ordinal: int) -> list[Raw]:
-    """One for each claim, and those of the template that do not have the same name."""
+    """Return a volume for each claim, then the template's volumes with other names."""
     names = claim_names(stateful_set, ordinal)
     made = [{"name": name, "persistentVolumeClaim": {"claimName": claim}} for name, claim in names.items()]
     return made + [volume for volume in given if volume.get("name") not in names]
 
 
 def claim_names(stateful_set: Object, ordinal: int) -> dict[str, str]:
-    """The names of a pod's claims, by those of their templates."""
+    """Return the names of a pod's claims, by the names of their templates."""
     templates = stateful_set.view.spec.volumeClaimTemplates
     return {one.metadata.name: f"{one.metadata.name}-{stateful_set.name}-{ordinal}" for one in templates}
 
@@ -74,7 +73,7 @@ _RETAIN, _DELETE = "Retain", "Delete"
 
 
 class Retention(NamedTuple):
-    """Whether claims go when the set does, and when their pod is scaled away."""
+    """Whether claims are deleted with the set, and when their pod is scaled away."""
 
     when_deleted: bool
     when_scaled: bool
@@ -88,12 +87,12 @@ def retention_of(view: StatefulSet) -> Retention:
 
 
 def is_stale(claim: Object, pod: str) -> bool:
-    """Whether the claim belongs to an earlier pod of that name, with which it will go."""
+    """Return whether the claim is owned by an earlier pod of that name, with which it will be deleted."""
     return any(_is_for(one, "v1", "Pod", pod) for one in _references(claim))
 
 
 def has_other_controller(claim: Object, stateful_set: Object, pod: Object) -> bool:
-    """Whether somebody else decides over the claim. Without a policy nobody minds."""
+    """Return whether another controller owns the claim; irrelevant without a policy."""
     if retention_of(stateful_set.view) == Retention(False, False):
         return False
     for one in _references(claim):
@@ -107,7 +106,7 @@ def has_other_controller(claim: Object, stateful_set: Object, pod: Object) -> bo
 
 
 def wanted_owners(claim: Object, stateful_set: Object, pod: Object) -> list[Raw] | None:
-    """The references that the claim should have; None if it has them, or is not ours to change."""
+    """Return the claim's owner references as they should be; None to leave them."""
     references = _references(claim)
     for one in references:
         owner = _ours(one, stateful_set, pod)
@@ -124,7 +123,7 @@ def wanted_owners(claim: Object, stateful_set: Object, pod: Object) -> list[Raw]
 
 
 def _own(stateful_set: Object, pod: Object) -> list[Raw]:
-    """A pod that was scaled away takes its claims along, if the policy says so; else the set does, or nobody."""
+    """Return the reference to the condemned pod or to the set, as the policy says."""
     retention = retention_of(stateful_set.view)
     is_condemned = ordinal_of(pod) not in wanted_ordinals(stateful_set.view)
     if retention.when_scaled and is_condemned:
@@ -138,7 +137,7 @@ def _references(claim: Object) -> list[Raw]:
 
 
 def _ours(reference: Raw, stateful_set: Object, pod: Object) -> Object | None:
-    """Whom of the two a reference names, whatever its UID."""
+    """Return which of the two a reference names, whatever its UID."""
     for owner in (stateful_set, pod):
         if _is_for(reference, owner.kind.api_version, owner.kind.name, owner.name):
             return owner

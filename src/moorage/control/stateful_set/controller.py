@@ -1,9 +1,7 @@
-"""The StatefulSet controller: one step at a time, from the lowest number to the highest and back.
+"""Create, replace and delete the numbered pods of StatefulSets. Kubernetes: updateStatefulSet.
 
-In: one StatefulSet, its pods, claims and revisions. Out: a plan. Kubernetes: updateStatefulSet. Differs: a pod is made
-in the round after its claims, when they are there; owners of claims are put right whether or not pods are ready; the
-status describes what was found and is written first; `maxUnavailable` counts where the field is there, which the API
-server sees to.
+Differs: a pod is created in the round after its claims; owners of claims are fixed whether or not pods are ready; the
+status describes what was found and is written first; `maxUnavailable` counts wherever the field is set.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +24,7 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD, claim
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
-    History,
+    RevisionHistory,
     collided,
     history_of,
     is_collision,
@@ -69,7 +67,7 @@ _REVISION_HASH = "controller.kubernetes.io/hash"
 
 
 class StatefulSetController(Controller):
-    """See the module."""
+    """Reconciles StatefulSets."""
 
     name = "statefulset-controller"
     watches = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
@@ -130,10 +128,10 @@ class StatefulSetController(Controller):
 
 
 class _Round:
-    """One look at one StatefulSet. `exits` as soon as something has to be waited for, unless all go in parallel."""
+    """One reconciliation of one StatefulSet, and what it has decided so far."""
 
     def __init__(
-        self, found: Object, pods: Sequence[Object], history: History, update: Object, world: World, now: float
+        self, found: Object, pods: Sequence[Object], history: RevisionHistory, update: Object, world: World, now: float
     ) -> None:
         self.found, self.world, self.now = found, world, now
         self.view: StatefulSet = found.view
@@ -180,7 +178,7 @@ class _Round:
     # -- one pod ------------------------------------------------------------------------------------------------------
 
     def _keep(self, ordinal: int, pod: Object) -> bool:
-        """Whether those after it have to wait."""
+        """Repair an existing pod. Return whether the pods after it must wait."""
         phase = pod.view.status.phase
         if phase in ("Failed", "Succeeded"):
             if not is_leaving(pod):
@@ -209,7 +207,7 @@ class _Round:
         return True
 
     def _is_held_back(self, ordinal: int) -> bool:
-        """Whether a pod of that number is still made from the old revision."""
+        """Return whether a new pod with this ordinal is made from the old revision."""
         strategy = self.view.spec.updateStrategy
         start = wanted_ordinals(self.view).start
         if strategy.rollingUpdate is not None:
@@ -217,7 +215,7 @@ class _Round:
         return strategy.type == "RollingUpdate" and ordinal < start + self.view.status.currentReplicas
 
     def _dismiss(self, pod: Object) -> bool:
-        """Delete a pod that is too many; in order, when nothing else is amiss. Whether the others have to wait."""
+        """Delete a condemned pod, in order if all others are healthy. Return whether the others must wait."""
         if is_leaving(pod):
             return True
         is_well = is_running_and_ready(pod) and not is_unavailable(pod, self.view.spec.minReadySeconds, self.now)
@@ -227,7 +225,7 @@ class _Round:
         return True
 
     def _first_unavailable(self) -> Object | None:
-        """The one with the lowest number among those wanted, else among those that are too many."""
+        """Return the unavailable pod with the lowest ordinal, wanted ones before condemned ones."""
         for pod in (*self.replicas.values(), *reversed(self.condemned)):
             if pod is not None and is_unavailable(pod, self.view.spec.minReadySeconds, self.now):
                 return pod
@@ -245,7 +243,7 @@ class _Round:
         return [one for key in keys if (one := self.world.get(CLAIM, key)) is not None]
 
     def _has_claims(self, ordinal: int) -> bool:
-        """Whether all are there; those that are not are made."""
+        """Create missing claims. Return whether all exist."""
         there = {one.name: one for one in self._claims(ordinal)}
         pod, is_complete = pod_name(self.found, ordinal), True
         about = reference_to(self.found)
@@ -263,7 +261,7 @@ class _Round:
         return is_complete
 
     def _fix_claims(self, pod: Object) -> None:
-        """Whether claims go along with somebody is what the policy says now."""
+        """Update the owner references of a pod's claims."""
         for one in self._claims(ordinal_of(pod)):
             owners = wanted_owners(one, self.found, pod)
             if owners is None:
@@ -292,7 +290,7 @@ class _Round:
 
 
 def _who_waits_for(claim: Object, world: World) -> list[str]:
-    """StatefulSets whose pod may need that claim anew."""
+    """Return the StatefulSets whose pods need a deleted claim again."""
     ordinal = parent_and_ordinal(claim.name)[1]
     if ordinal < 0:
         return []

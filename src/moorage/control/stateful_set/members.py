@@ -1,6 +1,6 @@
-"""Pods by their number: which of a StatefulSet's pods is which, and how each of them is.
+"""Ordinals, names and states of a StatefulSet's pods; which to replace; the status.
 
-In: a StatefulSet and its pods. Out: ordinals, names, states. Kubernetes: stateful_set_utils.go.
+Kubernetes: stateful_set_utils.go, updateStatus, completeRollingUpdate, updateStatefulSetAfterInvariantEstablished.
 """
 
 import re
@@ -15,7 +15,7 @@ from moorage.model.types.workload import StatefulSet
 
 
 def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revision: str, now: float) -> list[Object]:
-    """`replicas` has None where a pod is missing, which counts as unavailable."""
+    """Return the outdated pods to delete, highest ordinal first, down to the partition."""
     update = view.spec.updateStrategy.rollingUpdate
     lowest = (update.partition or 0) if update is not None else 0
     if update is not None and update.maxUnavailable is not None:
@@ -31,22 +31,22 @@ def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revisi
 def _several(
     view: StatefulSet, replicas: Sequence[Object | None], revision: str, lowest: int, now: float
 ) -> list[Object]:
-    """As many as may be missing."""
+    """Return as many outdated pods as maxUnavailable allows."""
     update = view.spec.updateStrategy.rollingUpdate
-    most = max(1, scaled(update.maxUnavailable, len(replicas), up=False)) if update is not None else 1
+    max_unavailable = max(1, scaled(update.maxUnavailable, len(replicas), up=False)) if update is not None else 1
     missing = sum(pod is None or is_unavailable(pod, view.spec.minReadySeconds, now) for pod in replicas)
     old = [
         pod
         for pod in reversed(replicas[lowest:])
         if pod is not None and revision_name(pod) != revision and not is_leaving(pod)
     ]
-    return old[: max(0, most - missing)]
+    return old[: max(0, max_unavailable - missing)]
 
 
 def stateful_set_status(
     stateful_set: Object, pods: Sequence[Object], current: str, update: str, now: float
 ) -> tuple[Raw, float | None]:
-    """`current` and `update` are names of revisions. Once all pods are of the newer one, it is the current one."""
+    """Return the status and when it may change by itself. `current` and `update` are revision names."""
     view: StatefulSet = stateful_set.view
     ready = available = of_current = of_update = 0
     again_after: float | None = None
@@ -90,7 +90,7 @@ _LARGEST = 2**31 - 1
 
 
 def parent_and_ordinal(name: str) -> tuple[str, int]:
-    """`web` and 3 for `web-3`; -1 where there is no number."""
+    """Split `web-3` into `web` and 3; -1 without a number."""
     found = _NUMBERED.match(name)
     if found is None:
         return "", -1
@@ -117,7 +117,6 @@ def pod_name(stateful_set: Object, ordinal: int) -> str:
 
 
 def revision_name(pod: Object) -> str:
-    """The name of the revision that it was made from."""
     found: str = pod.view.metadata.labels.get(REVISION_LABEL, "")
     return found
 

@@ -1,12 +1,8 @@
-"""Which pods have to leave their nodes, and what is done about it.
+"""Evict pods that do not tolerate NoExecute taints, at once or after tolerationSeconds.
 
-In: Nodes and Pods. Keys: `namespace/name` of a pod, and the name of a node, whose taints get the time at which they
-were noticed if a pod's time depends on it. Out: the DisruptionTarget condition and then the deletion, an event when
-that is done, another when a pod that was to go may stay. What a restart needs is in the objects (`timers`); what is
-remembered is who waits and since when, for the event that says they need not wait any more, and so that another value
-of the same taint does not begin their time anew. Kubernetes: pkg/controller/tainteviction. Differs: timers survive a
-restart; a deadline follows the taints and tolerations there are, each taint with its own, where upstream keeps the
-first it had; a pod that is being deleted already is left alone.
+Keys: a pod, and a node, whose taints get a `timeAdded` if a pod's deadline depends on it. What a restart needs is in
+the objects (`timers`). Kubernetes: pkg/controller/tainteviction. Differs: timers survive a restart; deadlines follow
+the current taints and tolerations, one for each taint; a pod that is being deleted is left alone.
 """
 
 from collections.abc import Collection, Iterable
@@ -33,7 +29,7 @@ Tolerations = tuple[Toleration, ...]
 
 
 class EvictionDecider:
-    """See the module."""
+    """Decides when a pod must leave, once per distinct taints and tolerations."""
 
     def __init__(self, gates: GateSet, metrics: Metrics) -> None:
         name = "taint-eviction-controller"
@@ -42,7 +38,7 @@ class EvictionDecider:
         self._decided: dict[tuple[Taints, Tolerations], tuple[Eviction, TolerationSet]] = {}
 
     def decide(self, taints: Taints, pod: Object, node: str) -> Eviction:
-        """When the pod has to go. `taints` are the node's NoExecute taints."""
+        """Return when the pod must leave. `taints` are the node's NoExecute taints."""
         view: Pod = pod.view
         case = (taints, tuple(view.spec.tolerations))
         decided = self._decided.get(case)
@@ -81,14 +77,14 @@ _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 24
 
 
 class _Waiting(NamedTuple):
-    """A pod whose time runs, and since when, by the keys of taints."""
+    """A pod with a running timer, and when it began for each taint key."""
 
     pod: Object
     begun: dict[str, float]
 
 
 class TaintEvictionController(Controller):
-    """See the module."""
+    """Reconciles pods on tainted nodes."""
 
     name = "taint-eviction-controller"
     workers = 64
@@ -99,10 +95,10 @@ class TaintEvictionController(Controller):
         metrics = context.metrics
         self._judge = EvictionDecider(context.gates, metrics)
         self._tainted: dict[str, Taints] = {}
-        self._noticed: dict[str, float] = {}  # when a node's taints were seen as they are
-        self._changed: dict[str, dict[str, str]] = {}  # by node and key: a timeAdded from before the value changed
+        self._noticed: dict[str, float] = {}  # when a node's current taints were seen
+        self._changed: dict[str, dict[str, str]] = {}  # by node and taint key: a timeAdded of an earlier value
         self._waiting: dict[str, _Waiting] = {}
-        self._evicted: dict[str, float] = {}  # pods that are being deleted, and since when they should be gone
+        self._evicted: dict[str, float] = {}  # pods being deleted, and when they were due
         self._deletions = metrics.counter(
             "taint_eviction_controller_pod_deletions_total",
             "Total number of Pods deleted by TaintEvictionController since its start.",
@@ -137,11 +133,11 @@ class TaintEvictionController(Controller):
             self._tainted[new.name] = taints
         else:
             self._tainted.pop(new.name, None)
-        # The node first: it is noted when its taints were noticed before its pods are asked to leave.
+        # The node first, so that timeAdded is written before its pods are reconciled.
         return (new.name, *(pod.key for pod in world.pods_on(new.name)))
 
     def _note_changes(self, name: str, before: Taints, taints: Taints) -> None:
-        """Whoever edits a taint in place leaves the time there that belongs to the value it had."""
+        """Remember timeAdded values that belong to an earlier value of an edited taint."""
         known = {taint.key: taint for taint in before}
         changed = self._changed.pop(name, {})
         for taint in taints:
@@ -178,7 +174,7 @@ class TaintEvictionController(Controller):
         return self._reconcile_node(key, world, now)
 
     def _reconcile_node(self, name: str, world: World, now: float) -> Plan:
-        """Write down when its taints were noticed, if the time of a pod on it depends on that."""
+        """Write timeAdded where the deadline of a pod on the node depends on it."""
         node = world.get(_NODE, name)
         taints = self._tainted.get(name)
         if node is None or taints is None:
@@ -187,7 +183,7 @@ class TaintEvictionController(Controller):
         self._noticed[name] = now
         changed = self._changed.get(name, {})
         if noticed_text(now) in changed.values():
-            # It changed in the very second that is written there.
+            # The taint changed in the second that its timeAdded has.
             self._changed[name] = {key: time for key, time in changed.items() if time != noticed_text(now)}
             return Plan(wakes=(name, *(pod.key for pod in world.pods_on(name))))
         if all(added_at(taint, now) is not None and taint.key not in changed for taint in taints):
@@ -218,7 +214,7 @@ class TaintEvictionController(Controller):
         due, begun = countdown(taints, eviction, pod, now, begun=known, changed=changed)
         self._waiting[key] = _Waiting(found, begun)
         if due is None:
-            # The node's key writes down when the taint was noticed, and that change brings us here again.
+            # The node's key writes timeAdded, and that change brings this pod here again.
             return Plan(wakes=(node,))
         if due > now:
             return Plan(again_after=due - now)
@@ -226,12 +222,11 @@ class TaintEvictionController(Controller):
         return Plan(tuple(self._evict(found, due, now)))
 
     def _cancel(self, key: str) -> list[Action]:
-        """The pod need not go any more, or somebody else sees to it."""
         waited = self._waiting.pop(key, None)
         return [] if waited is None else [_report(waited.pod, f"Cancelling deletion of Pod {key}")]
 
     def _evict(self, found: Object, since: float, now: float) -> list[Action]:
-        """Say why on the pod, then delete it."""
+        """Set the DisruptionTarget condition, then delete the pod."""
         pod: Pod = found.view
         self._evicted.setdefault(found.key, since)
         actions: list[Action] = []
@@ -246,14 +241,12 @@ class TaintEvictionController(Controller):
         return actions
 
     def done(self, key: str, plan: Plan, now: float) -> None:
-        """It was carried out: what was deleted is counted."""
         if isinstance(plan.actions[-1], Delete):
             self._deletions.inc()
             self._latency.observe(max(0.0, now - self._evicted.get(key, now)))
 
 
 def no_execute(node: Node) -> Taints:
-    """The taints that make pods leave."""
     taints = node.spec.taints
     return tuple(taint for taint in taints if taint.effect == NO_EXECUTE) if taints else ()
 
@@ -272,9 +265,9 @@ def _report(found: Object, message: str) -> Report:
 
 
 def _write_down(node: Object, changed: Collection[str], now: float) -> Patch:
-    """The time at which each NoExecute taint that has none was noticed; refused if the taints are others by now.
+    """Set timeAdded of NoExecute taints, refused if the taints have changed.
 
-    `changed`: keys of taints that have one, but it is not theirs.
+    `changed`: keys of taints whose timeAdded belongs to an earlier value.
     """
     operations: list[Raw] = []
     view: Node = node.view

@@ -1,14 +1,10 @@
-"""Since when a pod's time runs, derived from objects alone, so that a controller that starts over knows it.
+"""When a pod's tolerated time is over, derived from objects alone, so that a restarted controller knows it.
 
-In: a taint, a pod, the time. Out: the moment at which the pod's tolerated time is over; the taints whose time nobody
-has written down. A pod's time begins when the taint was added (`timeAdded`) or when the pod was put on the node,
-whichever is later. Each taint has its own deadline, and the first one counts. A taint that gets another value is
-noticed anew, but the time of a pod that runs because of its key goes on: else a value that changes often would keep
-everybody for ever.
-Kubernetes: pkg/controller/tainteviction begins when it notices a taint, keeps that in memory, and begins again when it
-is restarted; `kubectl taint` writes no `timeAdded`. Differs: the controller writes down when it noticed, as
-`timeAdded`, rounded up to a whole second, if a pod's time depends on it. A time in the future (a clock has gone back)
-is no time: the taint is noticed anew.
+The time begins with the taint (`timeAdded`) or with the pod's binding, whichever is later; the earliest deadline of all
+taints counts. A taint with a new value is new, but a pod's timer for its key goes on, else a value that changes often
+would keep the pod forever. Kubernetes: the controller starts timers when it sees a taint and again after a restart;
+`kubectl taint` writes no `timeAdded`. Differs: the controller writes `timeAdded`, rounded up to a second, where a
+deadline depends on it. A time in the future is ignored.
 """
 
 import math
@@ -26,13 +22,13 @@ _LONGEST = (2**63 - 1) // 10**9
 
 
 def added_at(taint: Taint, now: float) -> float | None:
-    """When the taint was added, as far as anybody knows."""
+    """Return when the taint was added, if known."""
     added = seconds_of(taint.timeAdded)
     return added if added is not None and added <= now + TOLERATED_SKEW else None
 
 
 def placed_at(pod: Pod, now: float) -> float:
-    """When the pod was put on its node; minus infinity if there is no believing what it says."""
+    """Return when the pod was bound; minus infinity if unknown."""
     placed = None
     for condition in pod.status.conditions:
         if condition.type == "PodScheduled" and condition.status == "True":
@@ -43,7 +39,7 @@ def placed_at(pod: Pod, now: float) -> float:
 
 
 class Countdown(NamedTuple):
-    """When a pod's time is over, None while a time that counts is not written down; since when each taint counts."""
+    """The deadline, None while a timeAdded is missing; and when the timer of each taint began."""
 
     due: float | None
     begun: dict[str, float]
@@ -58,10 +54,10 @@ def countdown(
     begun: Mapping[str, float],
     changed: Collection[str],
 ) -> Countdown:
-    """When the time that the pod tolerates these taints is over.
+    """Return when the time that the pod tolerates these taints is over.
 
-    `eviction.used` has the toleration for each of the taints; `begun` is what was said before of this pod, by key;
-    `changed` are keys whose `timeAdded` is that of an earlier value.
+    `eviction.used`: the toleration for each taint; `begun`: earlier timers of this pod by taint key; `changed`: keys
+    whose `timeAdded` belongs to an earlier value.
     """
     placed = placed_at(pod, now)
     begins: dict[str, float] = {}
@@ -81,5 +77,5 @@ def countdown(
 
 
 def noticed_text(now: float) -> str:
-    """The time to write down: rounded up, so that nobody has to leave before time."""
+    """Format a time, rounded up, so that no pod is evicted too early."""
     return time_text(math.ceil(now))

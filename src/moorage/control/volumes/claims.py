@@ -1,11 +1,8 @@
-"""One claim: bound to a volume, waiting for one, or to one that is gone.
+"""Reconcile one claim: bind, provision, expand, or wait. Kubernetes: syncClaim.
 
-In: the claim and what there is. Out: what to write, and what to say about it. A claim that names a volume gets that
-one or none. Any other gets a volume that names it, or the smallest free one that will do, or one is made for it. If
-its class waits for the first consumer, the scheduler chooses: it makes a volume name the claim, or the claim name a
-node. One that is bound and asks for more grows. Kubernetes: syncClaim of pkg/controller/volume/persistentvolume.
-Differs: events are told when there is something new to tell, and not every 15 seconds; nothing is said about CSI
-migration.
+A claim that names a volume gets that one or none. Any other gets a volume that names it, else the smallest free one
+that matches, else a new one. With WaitForFirstConsumer the scheduler chooses: it makes a volume name the claim, or the
+claim name a node. Differs: events are reported when they are new, not every 15 seconds; no CSI migration.
 """
 
 from collections.abc import Sequence
@@ -43,7 +40,7 @@ _TWO_CLAIMS = "Two claims are bound to the same volume, this one is bound incorr
 
 
 class ClaimSync:
-    """See the module."""
+    """Plans for claims."""
 
     def __init__(self, shelf: VolumeIndex, uses: PodUses, provisioner: Provisioner) -> None:
         self._shelf, self._uses, self._provisioner = shelf, uses, provisioner
@@ -51,7 +48,7 @@ class ClaimSync:
         self._given_class: set[str] = set()
 
     def questions(self, claim: Object, world: World) -> Sequence[Question]:
-        """Before a claim is given up for lost: a volume may be there that nobody has told of yet."""
+        """Look up a volume that is not in the caches before its claim is declared Lost."""
         view: PersistentVolumeClaim = claim.view
         name = view.spec.volumeName
         if BIND_COMPLETED in view.metadata.annotations and name and view.status.phase != LOST:
@@ -74,7 +71,7 @@ class ClaimSync:
         return Plan(actions, wakes=self._waiting_too(returned, "", world))
 
     def gave_class(self, key: str) -> bool:
-        """Whether what was planned last for a claim was the default class; asked once."""
+        """Return, once, whether the last plan for a claim set the default class."""
         is_given = key in self._given_class
         self._given_class.discard(key)
         return is_given
@@ -114,7 +111,7 @@ class ClaimSync:
         return Saying(NORMAL, "WaitForPodScheduled", f"waiting for {whom} to be scheduled")
 
     def _waiting_too(self, returned: str, taken: str, world: World) -> tuple[str, ...]:
-        """Who may have been turned away from a volume because of this claim, which then did not take it."""
+        """Return the claims that may take the volume which this claim has given back."""
         found = world.get(VOLUME, returned) if returned and returned != taken else None
         return tuple(self._shelf.waiting_for(found.view)) if found is not None else ()
 

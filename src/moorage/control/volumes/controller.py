@@ -1,9 +1,7 @@
-"""persistentvolume-binder-controller: claims and volumes bound to each other, and what becomes of them afterwards.
+"""Bind claims and volumes. Kubernetes: pkg/controller/volume/persistentvolume.
 
-In: volumes, claims, classes, nodes and pods. Keys: a claim as `namespace/name`, a volume as its name. Out: what
-`claims` and `volumes` say. Kubernetes: pkg/controller/volume/persistentvolume. Differs: looks at those whom a change
-concerns and not at everything every 15 seconds; where a volume can be reached from is no matter here, as there: the
-scheduler looks at that, and the kubelet.
+Keys: a claim as `namespace/name`, a volume by its name. Node affinity of volumes is left to the scheduler and the
+kubelet. Differs: reconciles what a change concerns, not everything every 15 seconds.
 """
 
 from collections import Counter
@@ -37,7 +35,7 @@ _Counts = Mapping[tuple[str, ...], float]
 
 
 class PersistentVolumeBinder(Controller):
-    """See the module. What it remembers follows from objects, but for what it said last about a claim."""
+    """Reconciles claims and volumes. Its memory can be rebuilt from objects, but for the last event."""
 
     name = "persistentvolume-binder-controller"
     component = "persistentvolume-controller"
@@ -123,7 +121,7 @@ class PersistentVolumeBinder(Controller):
         return [*keys, *self._shelf.waiting("")] if is_default(storage_class) else keys
 
     def _pod_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        """Those who wait for a pod say for which one."""
+        """Return unbound claims, whose event names the pod they wait for."""
         waiting = []
         for key in self._uses.changed(old, new):
             claim = world.view(CLAIM, key)
@@ -190,7 +188,7 @@ class PersistentVolumeBinder(Controller):
 
 
 def _plugin(volume: PersistentVolume) -> str:
-    """What serves a volume, as metrics name it."""
+    """Return the name of the volume's plugin for metrics."""
     if volume.spec.csi is not None:
         return f"kubernetes.io/csi:{volume.spec.csi.driver}"
     return next((name for source, name in _PLUGINS.items() if getattr(volume.spec, source) is not None), "N/A")

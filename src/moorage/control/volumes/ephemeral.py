@@ -1,8 +1,6 @@
-"""ephemeral-volume-controller: claims for the ephemeral volumes of pods.
+"""Create claims for the ephemeral volumes of pods. Kubernetes: pkg/controller/volume/ephemeral.
 
-In: pods and claims. Keys: pods. Out: a claim for each ephemeral volume, made of its template, owned by the pod and gone
-with it. A claim of that name that is somebody else's is left alone, and the pod is told. Kubernetes:
-pkg/controller/volume/ephemeral.
+A claim of that name with another owner is left alone and reported.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +21,7 @@ _POD = KINDS["v1", "Pod"]
 
 
 class EphemeralVolumes(Controller):
-    """See the module."""
+    """Reconciles pods with ephemeral volumes."""
 
     name = "ephemeral-volume-controller"
     component = "ephemeral_volume"
@@ -40,7 +38,7 @@ class EphemeralVolumes(Controller):
             return (new.key,) if new is not None and old is None and _is_concerned(new) else ()
         if old is None or new is not None:
             return ()
-        owner = controller_of(old.view.metadata)  # it needs another one
+        owner = controller_of(old.view.metadata)  # the pod needs another claim
         return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == _POD.name else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:

@@ -1,8 +1,4 @@
-"""Which pods use a claim.
-
-In: changes of pods. Out: pods by the claims that they name, those of ephemeral volumes among them. Kubernetes:
-pkg/controller/volume/common, the index of pods by claim.
-"""
+"""Index of pods by the claims they use. Kubernetes: pkg/controller/volume/common."""
 
 from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
@@ -12,13 +8,13 @@ from moorage.model.types.storage import PersistentVolumeClaim
 
 
 class PodUses:
-    """See the module."""
+    """Pods by claim, including the claims of ephemeral volumes."""
 
     def __init__(self) -> None:
         self._pods: dict[str, dict[str, Object]] = {}
 
     def changed(self, old: Object | None, new: Object | None) -> list[str]:
-        """The keys of the claims of the pod, before and now."""
+        """Record a pod and return the keys of its claims, before and now."""
         before = claim_keys(old) if old is not None else []
         after = claim_keys(new) if new is not None else []
         if not before and not after:
@@ -39,13 +35,12 @@ class PodUses:
 
 
 def claim_keys(found: Object) -> list[str]:
-    """The claims that a pod names, as keys."""
     pod: Pod = found.view
     return [f"{found.namespace}/{use.name}" for use in claims_of(pod)] if pod.spec.volumes else []
 
 
 def is_over(pod: Pod) -> bool:
-    """Whether its containers have stopped for good, or were never started and never will be."""
+    """Return whether the pod's containers have stopped for good or will never start."""
     if pod.status.phase in ("Succeeded", "Failed"):
         return True
     statuses = (*pod.status.initContainerStatuses, *pod.status.containerStatuses)
@@ -55,7 +50,7 @@ def is_over(pod: Pod) -> bool:
 
 
 def keeps(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Whether the pod has a node and needs the claim: one without will not get any, once the claim is to go."""
+    """Return whether a pod with a node uses the claim. A pod without one cannot get one any more."""
     if not pod.spec.nodeName:
         return False
     owner = controller_of(claim.metadata)
@@ -68,5 +63,5 @@ def keeps(pod: Pod, claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_shut_down(pod: Pod) -> bool:
-    """Its kubelet is done with it, or it was deleted by force."""
+    """Return whether the kubelet has finished with the pod, or it was force deleted."""
     return pod.metadata.deletionTimestamp is not None and pod.metadata.deletionGracePeriodSeconds == 0

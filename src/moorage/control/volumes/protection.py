@@ -1,10 +1,8 @@
-"""Claims and volumes that are in use are not deleted: a finalizer keeps them until nobody needs them.
+"""Finalizers that keep claims and volumes while they are in use.
 
-`persistentvolumeclaim-protection-controller`: in, claims and pods; keys are namespaces, so that pods are listed once
-for all claims that are to go. The finalizer goes when no pod that has a node uses the claim, by what the API server
-says and not only by what was heard. `persistentvolume-protection-controller`: in, volumes; keys are their names. The
-finalizer goes when the volume is not bound. Both add it to what has none, because it was there before them.
-Kubernetes: pkg/controller/volume/pvcprotection and pvprotection.
+Claims: keys are namespaces, so that pods are listed once for all deleted claims; the finalizer is removed when no pod
+with a node uses the claim, by the API server's own list. Volumes: the finalizer is removed when the volume is not
+Bound. Both add missing finalizers. Kubernetes: pkg/controller/volume/pvcprotection and pvprotection.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +21,7 @@ CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.
 
 
 class ClaimProtection(Controller):
-    """See the module."""
+    """Protects claims that pods use."""
 
     name = "persistentvolumeclaim-protection-controller"
     watches = (CLAIM, _POD)
@@ -44,7 +42,7 @@ class ClaimProtection(Controller):
     def _pod_changed(
         self, old: Object | None, new: Object | None, claims: Sequence[str], world: World
     ) -> Iterable[str]:
-        """A pod that runs keeps its claims: only others can make a difference."""
+        """Return the namespace if the pod may have been the last to use a deleted claim."""
         is_new = old is None or new is None or old.uid != new.uid
         if new is not None and not is_new and new.view.spec.nodeName and not is_over(new.view):
             return ()
@@ -58,7 +56,7 @@ class ClaimProtection(Controller):
         return (Question(_POD, key),) if any(self._unused(key, world)) else ()
 
     def _unused(self, namespace: str, world: World) -> Iterable[Object]:
-        """Claims that are to go and that nobody who was heard of needs."""
+        """Yield deleted claims that no cached pod uses."""
         for claim in world.in_namespace(CLAIM, namespace):
             if _is_to_go(claim.view.metadata, CLAIM_FINALIZER) and not any(
                 keeps(pod.view, claim.view) for pod in self._uses.of(claim.key)
@@ -86,7 +84,7 @@ class ClaimProtection(Controller):
 
 
 class VolumeProtection(Controller):
-    """See the module."""
+    """Protects bound volumes."""
 
     name = "persistentvolume-protection-controller"
     watches = (VOLUME,)
@@ -122,7 +120,7 @@ def _with(found: Object, finalizer: str) -> Patch:
 
 
 def _without(found: Object, finalizer: str) -> Patch:
-    """If nobody has written since: a volume may have been bound."""
+    """Remove a finalizer, if the object is unchanged: a volume may have been bound."""
     gone = {"$deleteFromPrimitiveList/finalizers": [finalizer], "resourceVersion": str(found.revision)}
     return _patch(found, gone)
 

@@ -1,13 +1,10 @@
-"""Volumes that are made for a claim because its class says so.
+"""Provision volumes for claims, and expand them. Kubernetes: provisionClaim, pkg/controller/volume/expand.
 
-In: a claim, its class, the node that the scheduler chose for its first pod. Out: a PersistentVolume that names the
-claim; or a note for whoever else provisions, or why nobody does. Classes with the provisioner `moorage.dev/simulated`
-are served here: there is nothing behind such a volume but the object. With `all_provisioners`, every other one is
-simulated too, so that manifests written for real clusters work where there is no real storage. A volume made for a
-node can be reached from where the class's allowedTopologies and the node's labels agree, or without allowedTopologies
-from the node's zone; one that waits for nobody, from all of the allowed topologies. What a claim selects by labels is
-not made: a new volume has none. Kubernetes: provisionClaim of pkg/controller/volume/persistentvolume, and the external
-provisioners of CSI. Differs: what is provisioned is there at once.
+Classes with the provisioner `moorage.dev/simulated` are served here: such a volume is an object only. With
+`all_provisioners` all others are simulated too, so that manifests for real clusters work. A volume made for a node is
+reachable where allowedTopologies and the node's labels agree, or else from the node's zone; one without a node from all
+allowed topologies. Claims with a selector get no volume: a new one has no labels. Differs: provisioning and expansion
+take no time.
 """
 
 import re
@@ -38,7 +35,7 @@ _MAX_DRIVER_NAME_LENGTH = 63
 
 
 class Saying(NamedTuple):
-    """An event about a claim, told once for as long as nothing else is to be said of it."""
+    """An event about a claim, reported once until another follows."""
 
     type: str
     reason: str
@@ -46,28 +43,28 @@ class Saying(NamedTuple):
 
 
 class Provisioning(NamedTuple):
-    """What to do for a claim, and what to say about it, if anything."""
+    """Actions for a claim, and the event to report, if any."""
 
     actions: tuple[Action, ...] = ()
     says: Saying | None = None
 
 
 class Provisioner:
-    """See the module."""
+    """Creates volumes for claims."""
 
     def __init__(self, all_provisioners: bool) -> None:
         self._all = all_provisioners
 
     def is_ours(self, provisioner: str) -> bool:
-        """Whether volumes of this provisioner are made and deleted here."""
+        """Return whether volumes of this provisioner are created and deleted here."""
         return provisioner == SIMULATED or (self._all and provisioner != _NOBODY)
 
     def deletes(self, volume: PersistentVolume) -> bool:
-        """Whether there is nothing behind a volume that somebody else would have to delete first."""
+        """Return whether no other component has to delete the storage of a volume first."""
         return self._all or self.is_ours(volume.metadata.annotations.get(PROVISIONED_BY, ""))
 
     def provision(self, claim: Object, world: World) -> Provisioning:
-        """For a claim with a class and no volume that would do."""
+        """Provision a volume for a claim with a class and no matching volume."""
         name = claim_class(claim.view)
         storage_class: StorageClass | None = world.view(STORAGE_CLASS, name)
         if storage_class is None:
@@ -113,14 +110,14 @@ def _failed(message: str) -> Provisioning:
 
 
 def _elsewhere(claim: Object, message: str) -> Provisioning:
-    """Not on this node: the scheduler shall choose another one."""
+    """Unset the selected node, so that the scheduler chooses another."""
     annotations = {key: value for key, value in claim.view.metadata.annotations.items() if key != SELECTED_NODE}
     update = Update(CLAIM, changed(claim, annotations=annotations))
     return Provisioning((update, Report(reference_to(claim), WARNING, PROVISIONING_FAILED, message)))
 
 
 def _tell(claim: Object, provisioner: str) -> tuple[Action, ...]:
-    """Provisioners start when a claim names them."""
+    """Name the provisioner in the claim's annotations."""
     annotations = claim.view.metadata.annotations
     if annotations.get(_PROVISIONER) == annotations.get(_OLD_PROVISIONER) == provisioner:
         return ()
@@ -129,7 +126,7 @@ def _tell(claim: Object, provisioner: str) -> tuple[Action, ...]:
 
 
 def _reach(storage_class: StorageClass, labels: dict[str, str] | None) -> list[Raw] | None:
-    """From where the volume can be reached, as terms of a node selector, none for everywhere; None if from nowhere."""
+    """Return node selector terms from which the volume is reachable: empty for everywhere, None for nowhere."""
     allowed = storage_class.allowedTopologies
     if labels is None:
         return [_term({one.key: list(one.values) for one in term.matchLabelExpressions}) for term in allowed]
@@ -174,7 +171,7 @@ def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[R
 
 
 def _driver(provisioner: str) -> str:
-    """CSI drivers are called as their provisioners are; where that is no name for a driver, it is ours."""
+    """Return the CSI driver named after the provisioner; our own if that is not a valid name."""
     is_name = len(provisioner) <= _MAX_DRIVER_NAME_LENGTH and _DRIVER_NAME.fullmatch(provisioner)
     return provisioner if is_name else _DRIVER
 
@@ -183,7 +180,7 @@ _SOMEBODY_ELSE = Saying(NORMAL, "ExternalExpanding", "waiting for an external co
 
 
 def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provisioning:
-    """The volume before the claim, so that a crash in between leaves a claim that asks again."""
+    """Resize the volume, then the claim's status, so that a crash in between repeats the resize."""
     view: PersistentVolumeClaim = claim.view
     wanted, has = view.spec.resources.requests.get(_STORAGE), view.status.capacity.get(_STORAGE)
     if view.status.phase != BOUND or wanted is None or has is None or not has < wanted:

@@ -1,10 +1,7 @@
-"""The volumes and claims there are, found by what they want of each other.
+"""Index of volumes and claims by what they want of each other. Kubernetes: persistentvolume/index.go.
 
-In: changes of volumes and claims. Out: the best volume for a claim, the claims that a volume may serve, the volumes
-that name a claim, the claims that name a volume; and which volumes have been chosen for a claim but do not say so
-yet: several claims are looked at at a time, and two of them had better not try to take the same volume (the API server
-would refuse one of them). All of it follows from the objects; nothing is lost by forgetting it. Kubernetes:
-pkg/controller/volume/persistentvolume/index.go.
+It also knows which volume was chosen for which claim before the objects say so, since claims are reconciled
+concurrently. All of it can be rebuilt from the objects.
 """
 
 from bisect import bisect_left, insort
@@ -20,11 +17,11 @@ _Preference = tuple[int, int, str]
 
 
 class VolumeIndex:
-    """See the module."""
+    """Free volumes by class, unbound claims by class, and volumes and claims that name each other."""
 
     def __init__(self) -> None:
-        self._free: dict[str, list[_Preference]] = {}  # by class, in the order in which they are taken
-        self._naming_claim: dict[str, set[str]] = {}  # volumes by the key of the claim that they name
+        self._free: dict[str, list[_Preference]] = {}  # by class, smallest first
+        self._naming_claim: dict[str, set[str]] = {}  # volumes by the claim that they name
         self._naming_volume: dict[str, set[str]] = {}  # claims by the volume that they name
         self._waiting: dict[str, dict[str, ClaimMatcher]] = {}  # claims without a volume, by class
         self._chosen: dict[str, str] = {}  # volume → claim
@@ -68,11 +65,11 @@ class VolumeIndex:
         return sorted(self._naming_volume.get(volume, ()))
 
     def waiting(self, storage_class: str) -> list[str]:
-        """Claims of a class that have no volume, the oldest of those that are known first."""
+        """Return the unbound claims of a class."""
         return list(self._waiting.get(storage_class, ()))
 
     def waiting_for(self, volume: PersistentVolume) -> list[str]:
-        """Claims without a volume that this one would do for."""
+        """Return the unbound claims that this volume matches."""
         if not is_free(volume):
             return []
         waiting = self._waiting.get(volume_class(volume), {})
@@ -81,7 +78,7 @@ class VolumeIndex:
     # -- which is taken -----------------------------------------------------------------------------------------------
 
     def best(self, key: str, claim: PersistentVolumeClaim, world: World, *, delayed: bool) -> Object | None:
-        """A volume that names the claim; otherwise, if it need not wait for a pod, the first that will do."""
+        """Return a volume that names the claim; else, if not delayed, the smallest that matches."""
         matcher = self._waiting.get(claim_class(claim), {}).get(key) or ClaimMatcher(claim)
         for name in self.volumes_naming(key):
             found = world.get(VOLUME, name)
@@ -96,18 +93,18 @@ class VolumeIndex:
         return None
 
     def choose(self, volume: str, claim: str) -> None:
-        """The claim is about to take the volume."""
+        """Reserve a volume for a claim that is about to be bound to it."""
         self._chosen[volume], self._choice[claim] = claim, volume
 
     def give_back(self, claim: str) -> str:
-        """The volume that the claim did not take after all, if it did not."""
+        """Release the reservation of a claim and return the volume, if any."""
         volume = self._choice.pop(claim, "")
         self._chosen.pop(volume, None)
         return volume
 
 
 def is_free(volume: PersistentVolume) -> bool:
-    """Whether it is nobody's."""
+    """Return whether the volume has no claimRef, is Available and is not being deleted."""
     return (
         volume.spec.claimRef is None
         and volume.status.phase == "Available"
@@ -116,7 +113,7 @@ def is_free(volume: PersistentVolume) -> bool:
 
 
 def claim_of(volume: PersistentVolume) -> str:
-    """The key of the claim that the volume names; empty if it names none."""
+    """Return the key of the claim that the volume names; empty if none."""
     reference = volume.spec.claimRef
     return "" if reference is None else f"{reference.namespace}/{reference.name}"
 

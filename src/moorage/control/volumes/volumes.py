@@ -1,11 +1,7 @@
-"""One volume: nobody's, somebody's, or left behind.
+"""Reconcile one volume: bind, release, reclaim. Kubernetes: syncVolume and reclaimVolume.
 
-In: the volume and what there is. Out: what to write. A volume whose claim is gone is released and then reclaimed as
-its policy says: kept, deleted (the object: whatever else there was is simulated), or recycled where storage is
-simulated and the volume is of a kind that Kubernetes recycles; what cannot be done makes it Failed.
-Kubernetes: syncVolume and reclaimVolume of pkg/controller/volume/persistentvolume. Differs: a volume is deleted in the
-step after the one that releases it, if it has not changed in between; one that is to go before its claim has taken it
-is let go, and not kept for ever.
+Differs: a volume is deleted in the step after its release, if unchanged; one that is deleted before its claim has taken
+it is released.
 """
 
 from collections.abc import Sequence
@@ -43,20 +39,20 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.types.storage import PersistentVolume
 
 _NO_PLUGIN = "no deletable volume plugin matched"
-#: Of the volume controller and of external provisioners.
+#: Finalizers of the volume controller and of external provisioners.
 _FINALIZERS = ("kubernetes.io/pv-controller", "external-provisioner.volume.kubernetes.io/finalizer")
 _RETAIN, _DELETE, _RECYCLE = "Retain", "Delete", "Recycle"
 
 
 class VolumeSync:
-    """See the module."""
+    """Plans for volumes."""
 
     def __init__(self, provisioner: Provisioner) -> None:
         self._provisioner = provisioner
-        self._mismatched: dict[str, str] = {}  # volume → the claim that was told
+        self._mismatched: dict[str, str] = {}  # volume → claim whose mismatch was reported
 
     def questions(self, volume: Object, world: World) -> Sequence[Question]:
-        """Before a volume is released: its claim may be there, and nobody has told of it yet."""
+        """Look up a claim that is not in the caches before its volume is released."""
         view: PersistentVolume = volume.view
         reference = view.spec.claimRef
         if reference is None or not reference.uid:
@@ -95,13 +91,13 @@ class VolumeSync:
         return Plan(unbind(volume))
 
     def _forsaken(self, view: PersistentVolume) -> list[str]:
-        """Finalizers of those who would delete what is behind a volume that is to go, where there is nothing."""
+        """Return the provisioners' finalizers of a deleted volume that has no real storage."""
         if view.metadata.deletionTimestamp is None or view.status.phase == BOUND or not self._provisioner.deletes(view):
             return []
         return [one for one in view.metadata.finalizers if one in _FINALIZERS]
 
     def _unfinished(self, volume: Object, claim: Object, key: str) -> Plan:
-        """The claim is to take the volume; it does so by itself, if it can. It cannot take one that is to go."""
+        """Wake the claim that is to take the volume; release a volume that is being deleted."""
         if volume.view.metadata.deletionTimestamp is not None:
             return Plan(unbind(volume), wakes=(key,))
         if same_mode(volume.view, claim.view):
@@ -139,7 +135,7 @@ class VolumeSync:
             is_leaving = view.metadata.deletionTimestamp is not None
             return () if is_leaving else (Delete(VOLUME, "", volume.name, volume.uid, revision=volume.revision),)
         if view.spec.csi is not None or not _is_in_tree(view.metadata.annotations.get(PROVISIONED_BY, "")):
-            return ()  # somebody else deletes it
+            return ()  # an external provisioner deletes it
         text = f"error getting deleter volume plugin for volume {go_quote(volume.name)}: {_NO_PLUGIN}"
         return _fail(volume, "VolumeFailedDelete", text)
 

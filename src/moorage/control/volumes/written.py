@@ -1,9 +1,7 @@
-"""What is written into volumes and claims when they are bound to each other, and when they are not any more.
+"""Actions that bind and unbind volumes and claims. Kubernetes: bind, unbindVolume, updateClaimStatus.
 
-In: a volume and a claim as they are. Out: actions, and none for what is written already. What decides whom a volume
-belongs to is written only if nobody has written since, the volume before the claim: two claims that want one volume
-cannot both have it, and a crash in between leaves a volume that names its claim, which finds it again. Kubernetes:
-bind, unbindVolume, updateClaimStatus of pkg/controller/volume/persistentvolume.
+The volume is written before the claim, and only if unchanged: two claims cannot both get it, and after a crash in
+between the claim finds the volume that names it.
 """
 
 from typing import Any
@@ -25,7 +23,7 @@ _STORAGE = "storage"
 
 
 def bind(volume: Object, claim: Object) -> tuple[Action, ...]:
-    """Each names the other, and both are Bound."""
+    """Return what makes volume and claim name each other and both Bound; nothing if they are."""
     found = [*_bind_volume(volume, claim)]
     if volume.view.status.phase != BOUND:
         found.append(_phase(volume, BOUND))
@@ -35,7 +33,7 @@ def bind(volume: Object, claim: Object) -> tuple[Action, ...]:
 
 
 def unbind(volume: Object) -> tuple[Action, ...]:
-    """The volume belongs to nobody; if somebody else had said whom it is for, it is still set aside for them."""
+    """Make a volume Available. A claimRef that was not set by the controller is kept without its UID."""
     spec = dict(volume.raw["spec"])
     annotations = dict(volume.view.metadata.annotations)
     if BOUND_BY_CONTROLLER in annotations:
@@ -46,12 +44,11 @@ def unbind(volume: Object) -> tuple[Action, ...]:
 
 
 def volume_phase(volume: Object, phase: str, message: str = "") -> tuple[Action, ...]:
-    """Nothing if it is in this phase already."""
     return () if volume.view.status.phase == phase else (_phase(volume, phase, message, volume.revision),)
 
 
 def claim_status(claim: Object, phase: str, volume: Object | None = None) -> tuple[Action, ...]:
-    """What a claim's status says of its volume; nothing if it says so already."""
+    """Return the patch of a claim's phase, capacity and access modes; nothing if they are so."""
     status = claim.view.status
     wanted: Raw = {} if status.phase == phase else {"phase": phase}
     if volume is None:
@@ -74,7 +71,7 @@ def claim_status(claim: Object, phase: str, volume: Object | None = None) -> tup
 
 
 def changed(found: Object, *, annotations: dict[str, str] | None = None, spec: Raw | None = None) -> Raw:
-    """The object with other annotations and another spec, to be written if nobody has written since."""
+    """Return the object with other annotations and spec, to be written if unchanged."""
     metadata: dict[str, Any] = {**found.raw["metadata"], "resourceVersion": str(found.revision)}
     if annotations is not None:
         metadata["annotations"] = annotations

@@ -25,7 +25,7 @@ def test_surge_is_rounded_up_and_unavailability_down(
 ) -> None:
     bounds = bounds_of(seen(deployment("d", replicas, strategy=rolling(surge, unavailable))).view)
     assert bounds == Bounds(replicas, *expected)
-    assert (bounds.most, bounds.fewest) == (replicas + expected[0], replicas - expected[1])
+    assert (bounds.max_pods, bounds.min_available) == (replicas + expected[0], replicas - expected[1])
 
 
 def test_recreate_has_neither() -> None:
