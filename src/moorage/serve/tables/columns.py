@@ -1,13 +1,16 @@
-"""What a table is made of: column definitions, and a function that makes the cells of one object.
+"""Build tables from columns: what each column is called, and how its cell is read from an object.
 
-In: names, types and descriptions, as each kind's table lists them. Out: the `columnDefinitions` of a Table.
 A priority above 0 means `-o wide`: the server always sends such columns, the client shows them or not.
-Kubernetes: metav1.TableColumnDefinition.
+Kubernetes: metav1.TableColumnDefinition, metav1.FormatLabelSelector, labels.FormatLabels.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from moorage.match.label_selector import compile_label_selector
+from moorage.match.requirement import SelectorError
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.meta import LabelSelector
 from moorage.serve.tables.ages import Ages
 
 Raw = dict[str, Any]
@@ -15,9 +18,10 @@ Cells = list[Any]
 
 NONE, UNSET = "<none>", "<unset>"
 WIDE = 1
+INTEGER, BOOLEAN = "integer", "boolean"
 
 
-class TableFacts(NamedTuple):
+class Table(NamedTuple):
     """The table of a kind. `conditions` says of a row what clients may hide or grey out, such as finished pods."""
 
     columns: tuple[Raw, ...]
@@ -25,15 +29,51 @@ class TableFacts(NamedTuple):
     conditions: Callable[[Raw], list[Raw] | None] | None = None
 
 
-def column(name: str, kind: str, description: str, priority: int = 0, form: str = "") -> Raw:
-    return {"name": name, "type": kind, "format": form, "description": description, "priority": priority}
+class Row:
+    """One object, as the cells of its row see it."""
+
+    __slots__ = ("ages", "raw", "spec", "status")
+
+    def __init__(self, raw: Raw, ages: Ages) -> None:
+        self.raw, self.ages = raw, ages
+        self.spec, self.status = part(raw, "spec"), part(raw, "status")
 
 
-NAME = column("Name", "string", "The name, unique for the kind and, where there is one, the namespace.", form="name")
-AGE = column("Age", "string", "How long ago the server accepted the object.")
-CONTAINERS = column("Containers", "string", "The names of the containers in the pod template.", WIDE)
-IMAGES = column("Images", "string", "The images of the containers in the pod template.", WIDE)
-SELECTOR = column("Selector", "string", "The labels of the pods that belong to it.", WIDE)
+Cell = Callable[[Row], Any]
+
+
+class Column(NamedTuple):
+    """A column and the cell of an object, unless the table makes all cells at once."""
+
+    name: str
+    description: str
+    cell: Cell = lambda _: None
+    type: str = "string"
+    priority: int = 0
+    format: str = ""
+
+
+def wide(name: str, description: str, cell: Cell = lambda _: None) -> Column:
+    return Column(name, description, cell, priority=WIDE)
+
+
+def table(*columns: Column) -> Table:
+    cells = [column.cell for column in columns]
+
+    def cells_of(raw: Raw, ages: Ages) -> Cells:
+        row = Row(raw, ages)
+        return [cell(row) for cell in cells]
+
+    return Table(definitions(columns), cells_of)
+
+
+def definitions(columns: Iterable[Column]) -> tuple[Raw, ...]:
+    """The TableColumnDefinitions of columns."""
+    shown = ("name", "type", "format", "description", "priority")
+    return tuple({name: getattr(column, name) for name in shown} for column in columns)
+
+
+# Cells.
 
 
 def name_of(raw: Raw) -> str:
@@ -50,6 +90,20 @@ def part(raw: Raw, name: str) -> Raw:
     return raw.get(name) or {}
 
 
+def field(path: str, default: Any = "", *, empty_counts: bool = False) -> Cell:
+    """Make a cell that shows a field such as `spec.nodeName`, or the default if it is absent or does not count."""
+    *holders, name = path.split(".")
+
+    def cell(row: Row) -> Any:
+        holder = row.raw
+        for step in holders:
+            holder = part(holder, step)
+        value = holder.get(name)
+        return value if value or (empty_counts and value is not None) else default
+
+    return cell
+
+
 def condition_status(raw: Raw, kind: str) -> str | None:
     """The status of the first condition of this type; None if there is none."""
     for condition in part(raw, "status").get("conditions") or ():
@@ -57,3 +111,23 @@ def condition_status(raw: Raw, kind: str) -> str | None:
             status = condition.get("status")
             return status if isinstance(status, str) else ""
     return None
+
+
+def selector_cell(selector: Any, *, nothing: str = NONE, unreadable: str = "<error>") -> str:
+    """The canonical text of a label selector, `app=web,tier in (a,b)`; `nothing` if there is none or it is empty."""
+    if selector is None:
+        return nothing
+    try:
+        return str(compile_label_selector(convert_view(selector, LabelSelector))) or nothing
+    except (ConversionError, SelectorError):
+        return unreadable
+
+
+def labels_cell(labels: Any) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
+
+
+_UNIQUE = "The name, unique for the kind and, where there is one, the namespace."
+NAME = Column("Name", _UNIQUE, lambda row: name_of(row.raw), format="name")
+AGE = Column("Age", "How long ago the server accepted the object.", lambda row: age_of(row.raw, row.ages))
+NAME_AND_AGE = table(NAME, AGE)

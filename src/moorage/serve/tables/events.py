@@ -1,14 +1,13 @@
-"""The tables of events, of which there are two spellings: core/v1 and events.k8s.io/v1.
+"""The tables of events, whose fields have other names in core/v1 than in events.k8s.io/v1.
 
-In: raw Events of either. Out: the same cells. Kubernetes: printEvent, which sees both after
-conversion.
+Kubernetes: printEvent, which sees both after conversion.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from moorage.serve.tables.ages import Ages
-from moorage.serve.tables.columns import WIDE, Cells, Raw, TableFacts, column, name_of, part
+from moorage.serve.tables.columns import Cells, Column, Raw, Table, definitions, name_of, part, wide
 
 
 class _Spelling(NamedTuple):
@@ -75,17 +74,17 @@ def _cells_of(spelling: _Spelling) -> Callable[[Raw, Ages], Cells]:
 
 
 _COLUMNS = (
-    column("Last Seen", "string", "How long ago this happened last."),
-    column("Type", "string", "Whether this is as it should be (Normal) or not (Warning)."),
-    column("Reason", "string", "What happened, in a word for programs."),
-    column("Object", "string", "What it happened to."),
-    column("Subobject", "string", "The part of the object that it happened to.", WIDE),
-    column("Source", "string", "Who says so.", WIDE),
-    column("Message", "string", "What happened, in words for people."),
-    column("First Seen", "string", "How long ago this happened for the first time.", WIDE),
-    column("Count", "string", "How often it has happened.", WIDE),
-    column("Name", "string", "The name of the event.", WIDE, "name"),
+    Column("Last Seen", "How long ago this happened last."),
+    Column("Type", "Whether this is as it should be (Normal) or not (Warning)."),
+    Column("Reason", "What happened, in a word for programs."),
+    Column("Object", "What it happened to."),
+    wide("Subobject", "The part of the object that it happened to."),
+    wide("Source", "Who says so."),
+    Column("Message", "What happened, in words for people."),
+    wide("First Seen", "How long ago this happened for the first time."),
+    wide("Count", "How often it has happened."),
+    wide("Name", "The name of the event.")._replace(format="name"),
 )
 
-CORE_EVENTS = TableFacts(_COLUMNS, _cells_of(_CORE))
-EVENTS = TableFacts(_COLUMNS, _cells_of(_EVENTS))
+CORE_EVENTS = Table(definitions(_COLUMNS), _cells_of(_CORE))
+EVENTS = Table(definitions(_COLUMNS), _cells_of(_EVENTS))

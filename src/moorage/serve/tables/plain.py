@@ -1,74 +1,110 @@
-"""The tables of kinds with little to show: namespaces, configuration, services, leases, priorities, budgets.
+"""The tables of nodes, and of kinds with little to show: namespaces, configuration, services, leases, priorities.
 
-In: raw objects. Out: cells. Kubernetes: printNamespace and its neighbours; a kind without a table of its own gets name
-and age.
+Kubernetes: printNode, printNamespace and their neighbours.
 """
 
-from moorage.serve.tables.ages import Ages
+from moorage.serve.tables.ages import UNKNOWN
 from moorage.serve.tables.columns import (
     AGE,
+    BOOLEAN,
+    INTEGER,
     NAME,
     NONE,
-    WIDE,
-    Cells,
+    Cell,
+    Column,
     Raw,
-    TableFacts,
-    age_of,
-    column,
-    name_of,
+    Row,
+    condition_status,
+    field,
+    labels_cell,
     part,
-)
-from moorage.serve.tables.selector_cells import labels_cell
-
-
-def _name_and_age(raw: Raw, ages: Ages) -> Cells:
-    return [name_of(raw), age_of(raw, ages)]
-
-
-#: Also what ServiceAccounts have.
-NAME_AND_AGE = TableFacts((NAME, AGE), _name_and_age)
-
-
-def _namespace_cells(raw: Raw, ages: Ages) -> Cells:
-    return [name_of(raw), part(raw, "status").get("phase") or "", age_of(raw, ages)]
-
-
-NAMESPACES = TableFacts(
-    (NAME, column("Status", "string", "Whether the namespace is in use or going away."), AGE), _namespace_cells
+    table,
+    wide,
 )
 
-
-def _config_map_cells(raw: Raw, ages: Ages) -> Cells:
-    return [name_of(raw), len(part(raw, "data")) + len(part(raw, "binaryData")), age_of(raw, ages)]
-
-
-CONFIG_MAPS = TableFacts((NAME, column("Data", "string", "How many entries there are."), AGE), _config_map_cells)
+_ROLE_PREFIX = "node-role.kubernetes.io/"
+_ROLE_LABEL = "kubernetes.io/role"
 
 
-def _secret_cells(raw: Raw, ages: Ages) -> Cells:
-    return [name_of(raw), raw.get("type") or "Opaque", len(part(raw, "data")), age_of(raw, ages)]
+def _node_status(row: Row) -> str:
+    ready = condition_status(row.raw, "Ready")
+    text = "Unknown" if ready is None else "Ready" if ready == "True" else "NotReady"
+    return f"{text},SchedulingDisabled" if row.spec.get("unschedulable") else text
 
 
-SECRETS = TableFacts(
-    (
-        NAME,
-        column("Type", "string", "What the secret is for."),
-        column("Data", "string", "How many entries there are."),
-        AGE,
+def _node_roles(row: Row) -> str:
+    roles = set()
+    for label, value in part(row.raw["metadata"], "labels").items():
+        if label.startswith(_ROLE_PREFIX):
+            roles.add(label.removeprefix(_ROLE_PREFIX))
+        elif label == _ROLE_LABEL:
+            roles.add(value)
+    return ",".join(sorted(roles - {""})) or NONE
+
+
+def _address(kind: str) -> Cell:
+    def cell(row: Row) -> str:
+        for address in row.status.get("addresses") or ():
+            if address.get("type") == kind:
+                return str(address.get("address", ""))
+        return NONE
+
+    return cell
+
+
+def _kernel(row: Row) -> str:
+    info = part(row.status, "nodeInfo")
+    kernel, architecture = info.get("kernelVersion") or UNKNOWN, info.get("architecture")
+    return f"{kernel} ({architecture})" if architecture else kernel
+
+
+NODES = table(
+    NAME,
+    Column("Status", "Whether the node is ready, and whether new pods may be scheduled on it.", _node_status),
+    Column("Roles", "The roles that its labels give the node.", _node_roles),
+    AGE,
+    Column("Version", "The version of the node's kubelet.", field("status.nodeInfo.kubeletVersion")),
+    wide("Internal-IP", "The node's first address inside the cluster.", _address("InternalIP")),
+    wide("External-IP", "The node's first address for the outside.", _address("ExternalIP")),
+    wide("OS-Image", "The operating system that the node reports.", field("status.nodeInfo.osImage", UNKNOWN)),
+    wide("Kernel-Version", "The kernel that the node reports, and its architecture.", _kernel),
+    wide(
+        "Container-Runtime",
+        "The container runtime that the node reports.",
+        field("status.nodeInfo.containerRuntimeVersion", UNKNOWN),
     ),
-    _secret_cells,
+)
+NAMESPACES = table(NAME, Column("Status", "Whether the namespace is in use or going away.", field("status.phase")), AGE)
+
+
+def _entries(row: Row, name: str) -> int:
+    return len(part(row.raw, name))
+
+
+CONFIG_MAPS = table(
+    NAME,
+    Column(
+        "Data", "How many entries there are.", lambda row: len(part(row.raw, "data")) + len(part(row.raw, "binaryData"))
+    ),
+    AGE,
+)
+SECRETS = table(
+    NAME,
+    Column("Type", "What the secret is for.", field("type", "Opaque")),
+    Column("Data", "How many entries there are.", lambda row: _entries(row, "data")),
+    AGE,
 )
 
 
-def _external_ips(spec: Raw, status: Raw) -> str:
-    kind, listed = spec.get("type") or "ClusterIP", list(spec.get("externalIPs") or ())
+def _external_ips(row: Row) -> str:
+    kind, listed = row.spec.get("type") or "ClusterIP", list(row.spec.get("externalIPs") or ())
     if kind == "ExternalName":
-        return str(spec.get("externalName") or "")
+        return str(row.spec.get("externalName") or "")
     if kind == "LoadBalancer":
-        ingress = part(status, "loadBalancer").get("ingress") or ()
+        ingress = part(row.status, "loadBalancer").get("ingress") or ()
         found = sorted({point.get("ip") or point.get("hostname") or "" for point in ingress} - {""})
         return ",".join([*found, *listed]) or "<pending>"
-    return ",".join(listed) or NONE if kind in ("ClusterIP", "NodePort") else "<unknown>"
+    return ",".join(listed) or NONE if kind in ("ClusterIP", "NodePort") else UNKNOWN
 
 
 def _port(port: Raw) -> str:
@@ -77,81 +113,42 @@ def _port(port: Raw) -> str:
     return f"{number}/{port.get('protocol') or 'TCP'}"
 
 
-def _service_cells(raw: Raw, ages: Ages) -> Cells:
-    spec = part(raw, "spec")
-    return [
-        name_of(raw),
-        spec.get("type") or "ClusterIP",
-        (spec.get("clusterIPs") or [spec.get("clusterIP") or NONE])[0],
-        _external_ips(spec, part(raw, "status")),
-        ",".join(map(_port, spec.get("ports") or ())) or NONE,
-        age_of(raw, ages),
-        labels_cell(spec.get("selector")),
-    ]
-
-
-SERVICES = TableFacts(
-    (
-        NAME,
-        column("Type", "string", "How the service can be reached."),
-        column("Cluster-IP", "string", "Its address inside the cluster."),
-        column("External-IP", "string", "Its addresses for the outside."),
-        column("Port(s)", "string", "The ports it is reached at."),
-        AGE,
-        column("Selector", "string", "The labels of the pods behind it.", WIDE),
+SERVICES = table(
+    NAME,
+    Column("Type", "How the service can be reached.", field("spec.type", "ClusterIP")),
+    Column(
+        "Cluster-IP",
+        "Its address inside the cluster.",
+        lambda row: (row.spec.get("clusterIPs") or [row.spec.get("clusterIP") or NONE])[0],
     ),
-    _service_cells,
+    Column("External-IP", "Its addresses for the outside.", _external_ips),
+    Column(
+        "Port(s)", "The ports it is reached at.", lambda row: ",".join(map(_port, row.spec.get("ports") or ())) or NONE
+    ),
+    AGE,
+    wide("Selector", "The labels of the pods behind it.", lambda row: labels_cell(row.spec.get("selector"))),
+)
+LEASES = table(NAME, Column("Holder", "Who holds the lease.", field("spec.holderIdentity")), AGE)
+PRIORITY_CLASSES = table(
+    NAME,
+    Column("Value", "The priority that pods of this class get.", field("value", 0), INTEGER),
+    Column("Global-Default", "Whether pods without a class get this one.", field("globalDefault", False), BOOLEAN),
+    AGE,
+    Column("PreemptionPolicy", "Whether its pods may evict pods of lower priority.", field("preemptionPolicy")),
 )
 
 
-def _lease_cells(raw: Raw, ages: Ages) -> Cells:
-    return [name_of(raw), part(raw, "spec").get("holderIdentity") or "", age_of(raw, ages)]
+def _budget(name: str) -> Cell:
+    value = field(f"spec.{name}", "N/A", empty_counts=True)
+    return lambda row: str(value(row))
 
 
-LEASES = TableFacts((NAME, column("Holder", "string", "Who holds the lease."), AGE), _lease_cells)
-
-
-def _priority_class_cells(raw: Raw, ages: Ages) -> Cells:
-    return [
-        name_of(raw),
-        raw.get("value") or 0,
-        bool(raw.get("globalDefault")),
-        age_of(raw, ages),
-        raw.get("preemptionPolicy") or "",
-    ]
-
-
-PRIORITY_CLASSES = TableFacts(
-    (
-        NAME,
-        column("Value", "integer", "The priority that pods of this class get."),
-        column("Global-Default", "boolean", "Whether pods without a class get this one."),
-        AGE,
-        column("PreemptionPolicy", "string", "Whether its pods may evict pods of lower priority."),
+POD_DISRUPTION_BUDGETS = table(
+    NAME,
+    Column("Min Available", "How many pods must stay.", _budget("minAvailable")),
+    Column("Max Unavailable", "How many pods may be gone.", _budget("maxUnavailable")),
+    Column(
+        "Allowed Disruptions", "How many pods may be evicted now.", field("status.disruptionsAllowed", 0), "integer"
     ),
-    _priority_class_cells,
-)
-
-
-def _budget_cells(raw: Raw, ages: Ages) -> Cells:
-    spec = part(raw, "spec")
-    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
-    return [
-        name_of(raw),
-        "N/A" if least is None else str(least),
-        "N/A" if most is None else str(most),
-        part(raw, "status").get("disruptionsAllowed") or 0,
-        age_of(raw, ages),
-    ]
-
-
-POD_DISRUPTION_BUDGETS = TableFacts(
-    (
-        NAME,
-        column("Min Available", "string", "How many pods must stay."),
-        column("Max Unavailable", "string", "How many pods may be gone."),
-        column("Allowed Disruptions", "integer", "How many pods may be evicted now."),
-        AGE,
-    ),
-    _budget_cells,
+    AGE,
 )

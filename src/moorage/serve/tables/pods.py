@@ -1,6 +1,5 @@
-"""The table of pods: what `kubectl get pods` says of each.
+"""The table of pods. STATUS is the phase unless a container, an init container or a deletion decides it.
 
-In: raw pods. Out: cells; STATUS is the phase unless a container, an init container or a deletion has more to say.
 Kubernetes: printPod in pkg/printers/internalversion.
 """
 
@@ -11,14 +10,15 @@ from moorage.serve.tables.columns import (
     AGE,
     NAME,
     NONE,
-    WIDE,
     Cells,
+    Column,
     Raw,
-    TableFacts,
+    Table,
     age_of,
-    column,
     condition_status,
+    definitions,
     name_of,
+    wide,
 )
 
 _TERMINAL = frozenset({"Succeeded", "Failed"})
@@ -27,14 +27,14 @@ _GATED = "SchedulingGated"
 
 _COLUMNS = (
     NAME,
-    column("Ready", "string", "How many of the containers are ready, of how many."),
-    column("Status", "string", "What the containers taken together are doing."),
-    column("Restarts", "string", "How often containers were restarted, and how long ago the last time was."),
+    Column("Ready", "How many of the containers are ready, of how many."),
+    Column("Status", "What the containers taken together are doing."),
+    Column("Restarts", "How often containers were restarted, and how long ago the last time was."),
     AGE,
-    column("IP", "string", "The pod's first address.", WIDE),
-    column("Node", "string", "The node that the pod is bound to.", WIDE),
-    column("Nominated Node", "string", "The node on which pods were preempted for this one.", WIDE),
-    column("Readiness Gates", "string", "How many of the additional conditions for readiness hold.", WIDE),
+    wide("IP", "The pod's first address."),
+    wide("Node", "The node that the pod is bound to."),
+    wide("Nominated Node", "The node on which pods were preempted for this one."),
+    wide("Readiness Gates", "How many of the additional conditions for readiness hold."),
 )
 
 _SUCCEEDED = [
@@ -168,4 +168,4 @@ def pod_conditions(raw: Raw) -> list[Raw] | None:
     return _FINISHED.get((raw.get("status") or {}).get("phase", ""))
 
 
-PODS = TableFacts(_COLUMNS, pod_cells, pod_conditions)
+PODS = Table(definitions(_COLUMNS), pod_cells, pod_conditions)

@@ -1,8 +1,7 @@
-"""Objects → Tables and PartialObjectMetadata, the two other shapes in which clients may ask for objects.
+"""Render objects as Tables and PartialObjectMetadata, the two other forms in which clients may ask for objects.
 
-In: raw objects of one kind, the moment, the metadata of the list. Out: documents of meta.k8s.io/v1. They share parts
-with the objects: nothing is copied, so they are to be encoded and dropped. An object that is stranger than any that
-admission lets in still gets a row, with what can be said of it.
+The documents share parts with the objects: they are to be encoded and dropped. An object that admission would refuse
+still gets a row.
 Kubernetes: apiserver's endpoints/handlers/response.go.
 """
 
@@ -11,7 +10,7 @@ from typing import Any, Literal
 
 from moorage.model.kinds import Kind
 from moorage.serve.tables.ages import UNKNOWN, Ages
-from moorage.serve.tables.columns import Cells, Raw, TableFacts
+from moorage.serve.tables.columns import Cells, Raw, Table
 from moorage.serve.tables.registry import table_of
 
 META_API_VERSION = "meta.k8s.io/v1"
@@ -31,7 +30,7 @@ def table_cells(kind: Kind, raw: Raw, now: float) -> Cells:
     return _cells(table_of(kind), raw, Ages(now))
 
 
-def _cells(table: TableFacts, raw: Raw, ages: Ages) -> Cells:
+def _cells(table: Table, raw: Raw, ages: Ages) -> Cells:
     try:
         return table.cells(raw, ages)
     except _ODD:
@@ -75,7 +74,7 @@ def render_table(
     }
 
 
-def _conditions(table: TableFacts, raw: Raw) -> list[Raw] | None:
+def _conditions(table: Table, raw: Raw) -> list[Raw] | None:
     try:
         return table.conditions(raw) if table.conditions is not None else None
     except _ODD:

@@ -1,276 +1,189 @@
-"""The tables of what makes pods: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs.
+"""The tables of kinds that create pods: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs.
 
-In: raw workloads. Out: cells. Kubernetes: printDeployment and its neighbours.
+Kubernetes: printDeployment and its neighbours.
 """
 
-from typing import Any
-
-from moorage.serve.tables.ages import Ages, human_duration, moment
+from moorage.serve.tables.ages import human_duration, moment
 from moorage.serve.tables.columns import (
     AGE,
-    CONTAINERS,
-    IMAGES,
+    BOOLEAN,
+    INTEGER,
     NAME,
     NONE,
-    SELECTOR,
     UNSET,
-    Cells,
+    Column,
     Raw,
-    TableFacts,
-    age_of,
-    column,
+    Row,
     condition_status,
-    name_of,
+    field,
+    labels_cell,
     part,
+    selector_cell,
+    table,
+    wide,
 )
-from moorage.serve.tables.selector_cells import labels_cell, selector_cell
 
 
 def _pod_spec(spec: Raw) -> Raw:
     return part(part(spec, "template"), "spec")
 
 
-def _containers(spec: Raw) -> tuple[str, str]:
-    """Names and images of the template's containers."""
-    containers = _pod_spec(spec).get("containers") or ()
-    return ",".join(c.get("name", "") for c in containers), ",".join(c.get("image", "") for c in containers)
+def _job_of(row: Row) -> Raw:
+    """The spec with the pod template: that of the jobs, for a CronJob."""
+    return part(part(row.spec, "jobTemplate"), "spec") if "jobTemplate" in row.spec else row.spec
 
 
-def _number(holder: Raw, name: str) -> int:
-    return holder.get(name) or 0
+def _containers(row: Row, name: str) -> str:
+    return ",".join(container.get(name, "") for container in _pod_spec(_job_of(row)).get("containers") or ())
 
 
-def _desired(spec: Raw) -> Any:
-    return spec.get("replicas", 1)
+def _ready(row: Row) -> str:
+    return f"{row.status.get('readyReplicas') or 0}/{row.spec.get('replicas', 1)}"
 
 
-def _deployment_cells(raw: Raw, ages: Ages) -> Cells:
-    spec, status = part(raw, "spec"), part(raw, "status")
-    return [
-        name_of(raw),
-        f"{_number(status, 'readyReplicas')}/{_desired(spec)}",
-        _number(status, "updatedReplicas"),
-        _number(status, "availableReplicas"),
-        age_of(raw, ages),
-        *_containers(spec),
-        selector_cell(spec.get("selector"), nothing="", unreadable="<invalid>"),
-    ]
+CONTAINERS = wide(
+    "Containers", "The names of the containers in the pod template.", lambda row: _containers(row, "name")
+)
+IMAGES = wide("Images", "The images of the containers in the pod template.", lambda row: _containers(row, "image"))
+SELECTOR = wide(
+    "Selector", "The labels of the pods that belong to it.", lambda row: selector_cell(_job_of(row).get("selector"))
+)
+READY = Column("Ready", "How many pods are ready, of how many that are wanted.", _ready)
 
-
-DEPLOYMENTS = TableFacts(
-    (
-        NAME,
-        column("Ready", "string", "How many pods are ready, of how many that are wanted."),
-        column("Up-to-date", "string", "How many pods are of the newest template."),
-        column("Available", "string", "How many pods have been ready for long enough."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
+DEPLOYMENTS = table(
+    NAME,
+    READY,
+    Column("Up-to-date", "How many pods are of the newest template.", field("status.updatedReplicas", 0)),
+    Column("Available", "How many pods have been ready for long enough.", field("status.availableReplicas", 0)),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR._replace(
+        cell=lambda row: selector_cell(row.spec.get("selector"), nothing="", unreadable="<invalid>"),
     ),
-    _deployment_cells,
 )
+REPLICA_SETS = table(
+    NAME,
+    Column("Desired", "How many pods are wanted.", lambda row: row.spec.get("replicas", 1), INTEGER),
+    Column("Current", "How many pods there are.", field("status.replicas", 0), INTEGER),
+    Column("Ready", "How many pods are ready.", field("status.readyReplicas", 0), INTEGER),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+)
+STATEFUL_SETS = table(NAME, READY, AGE, CONTAINERS, IMAGES)
 
 
-def _replica_set_cells(raw: Raw, ages: Ages) -> Cells:
-    spec, status = part(raw, "spec"), part(raw, "status")
-    return [
-        name_of(raw),
-        _desired(spec),
-        _number(status, "replicas"),
-        _number(status, "readyReplicas"),
-        age_of(raw, ages),
-        *_containers(spec),
-        selector_cell(spec.get("selector")),
-    ]
+def _nodes(name: str, description: str, count: str) -> Column:
+    return Column(name, description, field(f"status.{count}", 0), INTEGER)
 
 
-REPLICA_SETS = TableFacts(
-    (
-        NAME,
-        column("Desired", "integer", "How many pods are wanted."),
-        column("Current", "integer", "How many pods there are."),
-        column("Ready", "integer", "How many pods are ready."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
+DAEMON_SETS = table(
+    NAME,
+    _nodes("Desired", "How many nodes should run a pod of it.", "desiredNumberScheduled"),
+    _nodes("Current", "How many of those nodes do.", "currentNumberScheduled"),
+    _nodes("Ready", "On how many of those nodes the pod is ready.", "numberReady"),
+    _nodes("Up-to-date", "On how many of those nodes the pod is of the newest template.", "updatedNumberScheduled"),
+    _nodes("Available", "On how many of those nodes the pod has been ready for long enough.", "numberAvailable"),
+    Column(
+        "Node Selector",
+        "The labels that the template asks nodes for.",
+        lambda row: labels_cell(_pod_spec(row.spec).get("nodeSelector")),
     ),
-    _replica_set_cells,
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
 )
 
 
-def _stateful_set_cells(raw: Raw, ages: Ages) -> Cells:
-    spec = part(raw, "spec")
-    ready = f"{_number(part(raw, 'status'), 'readyReplicas')}/{_desired(spec)}"
-    return [name_of(raw), ready, age_of(raw, ages), *_containers(spec)]
-
-
-STATEFUL_SETS = TableFacts(
-    (NAME, column("Ready", "string", "How many pods are ready, of how many that are wanted."), AGE, CONTAINERS, IMAGES),
-    _stateful_set_cells,
-)
-
-_DAEMON_COUNTS = (
-    "desiredNumberScheduled",
-    "currentNumberScheduled",
-    "numberReady",
-    "updatedNumberScheduled",
-    "numberAvailable",
-)
-
-
-def _daemon_set_cells(raw: Raw, ages: Ages) -> Cells:
-    spec, status = part(raw, "spec"), part(raw, "status")
-    return [
-        name_of(raw),
-        *(_number(status, count) for count in _DAEMON_COUNTS),
-        labels_cell(_pod_spec(spec).get("nodeSelector")),
-        age_of(raw, ages),
-        *_containers(spec),
-        selector_cell(spec.get("selector")),
-    ]
-
-
-DAEMON_SETS = TableFacts(
-    (
-        NAME,
-        column("Desired", "integer", "How many nodes should run a pod of it."),
-        column("Current", "integer", "How many of those nodes do."),
-        column("Ready", "integer", "On how many of those nodes the pod is ready."),
-        column("Up-to-date", "integer", "On how many of those nodes the pod is of the newest template."),
-        column("Available", "integer", "On how many of those nodes the pod has been ready for long enough."),
-        column("Node Selector", "string", "The labels that the template asks nodes for."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
-    _daemon_set_cells,
-)
-
-
-def _job_status(raw: Raw) -> str:
-    for condition, said in (("Complete", "Complete"), ("Failed", "Failed")):
-        if condition_status(raw, condition) == "True":
-            return said
-    if raw["metadata"].get("deletionTimestamp"):
+def _job_status(row: Row) -> str:
+    for condition in ("Complete", "Failed"):
+        if condition_status(row.raw, condition) == "True":
+            return condition
+    if row.raw["metadata"].get("deletionTimestamp"):
         return "Terminating"
     for condition in ("Suspended", "FailureTarget", "SuccessCriteriaMet"):
-        if condition_status(raw, condition) == "True":
+        if condition_status(row.raw, condition) == "True":
             return condition
     return "Running"
 
 
-def _completions(spec: Raw, status: Raw) -> str:
-    succeeded, completions, parallelism = _number(status, "succeeded"), spec.get("completions"), spec.get("parallelism")
+def _completions(row: Row) -> str:
+    succeeded = row.status.get("succeeded") or 0
+    completions, parallelism = row.spec.get("completions"), row.spec.get("parallelism")
     if completions is not None:
         return f"{succeeded}/{completions}"
     return f"{succeeded}/1 of {parallelism}" if (parallelism or 0) > 1 else f"{succeeded}/1"
 
 
-def _job_duration(status: Raw, now: float) -> str:
-    started = moment(status.get("startTime"))
+def _job_duration(row: Row) -> str:
+    started = moment(row.status.get("startTime"))
     if started is None:
         return ""
-    ended = moment(status.get("completionTime"))
-    return human_duration((now if ended is None else ended) - started)
+    ended = moment(row.status.get("completionTime"))
+    return human_duration((row.ages.now if ended is None else ended) - started)
 
 
-def _job_cells(raw: Raw, ages: Ages) -> Cells:
-    spec, status = part(raw, "spec"), part(raw, "status")
-    return [
-        name_of(raw),
-        _job_status(raw),
-        _completions(spec, status),
-        _job_duration(status, ages.now),
-        age_of(raw, ages),
-        *_containers(spec),
-        selector_cell(spec.get("selector")),
-    ]
-
-
-JOBS = TableFacts(
-    (
-        NAME,
-        column("Status", "string", "Whether the job runs, or how it ended."),
-        column("Completions", "string", "How many pods have succeeded, of how many that must."),
-        column("Duration", "string", "How long the job took, or has taken so far."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
-    _job_cells,
+JOBS = table(
+    NAME,
+    Column("Status", "Whether the job runs, or how it ended.", _job_status),
+    Column("Completions", "How many pods have succeeded, of how many that must.", _completions),
+    Column("Duration", "How long the job took, or has taken so far.", _job_duration),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
 )
 
 
-def _cron_job_cells(raw: Raw, ages: Ages) -> Cells:
-    spec, status = part(raw, "spec"), part(raw, "status")
-    job = part(part(spec, "jobTemplate"), "spec")
-    suspended, last, zone = spec.get("suspend"), status.get("lastScheduleTime"), spec.get("timeZone")
-    return [
-        name_of(raw),
-        spec.get("schedule", ""),
-        NONE if zone is None else zone,
-        UNSET if suspended is None else str(bool(suspended)),
-        len(status.get("active") or ()),
-        NONE if last is None else ages.since(last),
-        age_of(raw, ages),
-        *_containers(job),
-        selector_cell(job.get("selector")),
-    ]
+_zone = field("spec.timeZone", NONE, empty_counts=True)
 
 
-CRON_JOBS = TableFacts(
-    (
-        NAME,
-        column("Schedule", "string", "When jobs are made, in cron's notation."),
-        column("Timezone", "string", "The time zone in which the schedule is meant."),
-        column("Suspend", "boolean", "Whether no jobs are made for now."),
-        column("Active", "integer", "How many of its jobs are running."),
-        column("Last Schedule", "string", "How long ago the last job was made."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
-    _cron_job_cells,
+def _suspended(row: Row) -> str:
+    suspended = row.spec.get("suspend")
+    return UNSET if suspended is None else str(bool(suspended))
+
+
+def _last_schedule(row: Row) -> str:
+    last = row.status.get("lastScheduleTime")
+    return NONE if last is None else row.ages.since(last)
+
+
+CRON_JOBS = table(
+    NAME,
+    Column("Schedule", "When jobs are made, in cron's notation.", lambda row: row.spec.get("schedule", "")),
+    Column("Timezone", "The time zone in which the schedule is meant.", _zone),
+    Column("Suspend", "Whether no jobs are made for now.", _suspended, BOOLEAN),
+    Column("Active", "How many of its jobs are running.", lambda row: len(row.status.get("active") or ()), INTEGER),
+    Column("Last Schedule", "How long ago the last job was made.", _last_schedule),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+)
+SCALES = table(
+    NAME._replace(format=""),
+    Column("Desired", "How many pods are wanted.", field("spec.replicas", 0), INTEGER),
+    Column("Available", "How many pods there are.", field("status.replicas", 0), INTEGER),
+    AGE,
 )
 
 
-def _scale_cells(raw: Raw, ages: Ages) -> Cells:
-    spec, status = part(raw, "spec"), part(raw, "status")
-    return [name_of(raw), _number(spec, "replicas"), _number(status, "replicas"), age_of(raw, ages)]
+def _controller(row: Row) -> str:
+    owners = row.raw["metadata"].get("ownerReferences") or ()
+    owner = next((owner for owner in owners if owner.get("controller")), None)
+    if owner is None:
+        return NONE
+    group = str(owner.get("apiVersion") or "").rpartition("/")[0]
+    kind = str(owner.get("kind") or "").lower()
+    return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
 
 
-SCALES = TableFacts(
-    (
-        column("Name", "string", NAME["description"]),
-        column("Desired", "integer", "How many pods are wanted."),
-        column("Available", "integer", "How many pods there are."),
-        AGE,
-    ),
-    _scale_cells,
-)
-
-
-def _controller_revision_cells(raw: Raw, ages: Ages) -> Cells:
-    owner = next((owner for owner in raw["metadata"].get("ownerReferences") or () if owner.get("controller")), None)
-    controller = NONE
-    if owner is not None:
-        group = str(owner.get("apiVersion") or "").rpartition("/")[0]
-        kind = str(owner.get("kind") or "").lower()
-        controller = f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
-    return [name_of(raw), controller, _number(raw, "revision"), age_of(raw, ages)]
-
-
-CONTROLLER_REVISIONS = TableFacts(
-    (
-        NAME,
-        column("Controller", "string", "Whose revision it is."),
-        column("Revision", "string", "Its number: the newest has the largest."),
-        AGE,
-    ),
-    _controller_revision_cells,
+CONTROLLER_REVISIONS = table(
+    NAME,
+    Column("Controller", "Whose revision it is.", _controller),
+    Column("Revision", "Its number: the newest has the largest.", field("revision", 0)),
+    AGE,
 )
