@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.serve.protobuf.published import published_numbers
 
 from moorage.admit.registry import REGISTRY
 from moorage.admit.subresources.status_update import STATUS_RULES
@@ -15,7 +16,7 @@ from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.descriptions import describe_type
-from moorage.serve.protobuf.field_numbers import FIELD_NUMBERS
+from moorage.serve.protobuf.field_numbers import UNNUMBERED, field_numbers
 from moorage.serve.resources.discovery_table import GROUP_ORDER, RESOURCES
 from moorage.serve.resources.event_versions import REPORTED_EVENT
 from moorage.serve.resources.subresources import SUBRESOURCES
@@ -23,9 +24,7 @@ from moorage.serve.tables.registry import TABLES
 
 API_PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 
-
-#: KEP-5500: no release of Kubernetes has given it a number yet.
-UNRELEASED = {"Toleration.expression"}
+PUBLISHED = published_numbers()
 
 
 def _structs(view: type[View]) -> Iterator[StructShape]:
@@ -44,22 +43,33 @@ def _structs(view: type[View]) -> Iterator[StructShape]:
             waiting.append(shape)
 
 
-def _numbered(name: str) -> set[str]:
-    """The fields of a message that have a number, those of embedded groups included."""
-    fields = set()
-    for word in FIELD_NUMBERS.get(name, "").split():
-        field = word.rpartition("=")[2]
-        fields |= _numbered(field[1:]) if field.startswith("^") else {field}
-    return fields
-
-
-def _unnumbered(view: type[View]) -> list[str]:
-    """Fields without a protobuf number; apiVersion and kind are not part of the message."""
-    missing = []
+def unpublished_numbers(view: type[View]) -> list[str]:
+    """Fields whose protobuf number is not the published one; apiVersion and kind are not part of the message."""
+    wrong = []
     for struct in _structs(view):
         message = "events.Event" if struct.view is REPORTED_EVENT.view else struct.go_name
-        missing += [f"{message}.{name}" for name in struct.known - _numbered(message) - {"apiVersion", "kind"}]
-    return sorted(set(missing) - UNRELEASED)
+        ours = dict(_numbers(struct.view, message))
+        names = {name: number for name, number in ours.items() if not name.startswith("^")}
+        grouped = [name[1:] for name in ours if name.startswith("^")]
+        published = PUBLISHED.get(message, {})
+        wrong += [f"{message}.{name}" for name, number in names.items() if published.get(name) != number]
+        groups = {field: number for field, number in published.items() if field not in struct.known}
+        wrong += [f"{message}.^{name}" for name in grouped if ours[f"^{name}"] not in groups.values()]
+        named = set(names).union(*(_group(struct.view, name, wrong) for name in grouped))
+        metadata = {"apiVersion", "kind"} if issubclass(struct.view, TypeMeta) else set()
+        wrong += [f"{message}.{name}" for name in struct.known - named - metadata]
+    return sorted(set(wrong) - UNNUMBERED)
+
+
+def _numbers(view: type[View], message: str) -> list[tuple[str, int]]:
+    return [(name, number) for number, name in field_numbers(view, message)]
+
+
+def _group(view: type[View], message: str, wrong: list[str]) -> set[str]:
+    """The fields of a group; those with a wrong number are added to the list."""
+    found = dict(_numbers(view, message))
+    wrong += [f"{message}.{name}" for name, number in found.items() if PUBLISHED[message].get(name) != number]
+    return set(found)
 
 
 def missing_rows(kind: Kind) -> list[str]:
@@ -73,7 +83,7 @@ def missing_rows(kind: Kind) -> list[str]:
             sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
         ),
         "table (serve/tables/registry.py)": (kind.api_version, kind.name) in TABLES,
-        "field numbers (serve/protobuf/field_numbers.py)": not _unnumbered(kind.view),
+        "field numbers (serve/protobuf/field_numbers.py)": not unpublished_numbers(kind.view),
         "merge schema": "metadata" in struct_type(kind.view).fields,
         "OpenAPI name": definition_name(kind.view) == f"{kind.openapi_package}.{kind.name}",
         "OpenAPI description (serve/openapi/descriptions)": "of the Kubernetes API" not in describe_type(kind.name),
@@ -115,7 +125,7 @@ def test_a_kind_without_rows_is_found() -> None:
         "OpenAPI description",
         "documentation",
     ]
-    assert _unnumbered(Boat) == ["Boat.metadata", "Boat.spec", "BoatSpec.sails"]
+    assert unpublished_numbers(Boat) == ["Boat.metadata", "Boat.spec", "BoatSpec.sails"]
 
 
 def test_no_table_has_a_row_without_a_kind() -> None:

@@ -1,167 +1,109 @@
-"""Which fields a document must have: what `kubectl explain` marks as required and old clients check themselves.
+"""List the fields that a document must have, for `kubectl explain` and for old clients that check them.
 
-In: the name of a Go type, or of its definition where two types share a name. Out: its required fields.
-The server's own answer is that of `moorage.admit`; this is for clients only. Kubernetes: the fields of k8s.io/api
-without `omitempty`.
+Each line has required fields, then the types that require exactly these; where two types share a name, it is that of
+the definition. What the server itself requires is up to `moorage.admit`. Kubernetes: the fields of k8s.io/api without
+`omitempty`.
 """
 
 from typing import Final
 
+_ROWS = """
+Port: DaemonEndpoint
+action: ContainerRestartRule PodFailurePolicyRule
+address type: NodeAddress
+allowed: SubjectAccessReviewStatus
+apiVersion kind name uid: OwnerReference
+architecture bootID containerRuntimeVersion kernelVersion kubeProxyVersion kubeletVersion machineID operatingSystem
+  osImage systemUUID: NodeSystemInfo
+attached: VolumeAttachmentStatus
+attacher nodeName source: VolumeAttachmentSpec
+audience: TokenRequest
+claimName: PersistentVolumeClaimVolumeSource
+conditionType: PodReadinessGate
+containerName requestName resourceName: ContainerExtendedResourceRequest
+containerPort: ContainerPort
+containers: PodSpec
+currentNumberScheduled desiredNumberScheduled numberMisscheduled numberReady: DaemonSetStatus
+devicePath name: AttachedVolume VolumeDevice
+diskName diskURI: AzureDiskVolumeSource
+driver: CSIVolumeSource FlexPersistentVolumeSource FlexVolumeSource
+driver volumeHandle: CSIPersistentVolumeSource
+drivers: CSINodeSpec
+effect key: Taint
+endpoints path: GlusterfsPersistentVolumeSource GlusterfsVolumeSource
+eventTime: io.k8s.api.events.v1.Event
+exitCode: ContainerStateTerminated
+fieldPath: ObjectFieldSelector
+gateway secretRef system: ScaleIOPersistentVolumeSource ScaleIOVolumeSource
+gid uid: LinuxContainerUser
+image imageID name ready restartCount: ContainerStatus
+image monitors: RBDPersistentVolumeSource RBDVolumeSource
+imageRef: ImageVolumeStatus
+incomplete nonResourceRules resourceRules: SubjectRulesReviewStatus
+involvedObject metadata: io.k8s.api.core.v1.Event
+ip: HostAlias HostIP PodIP
+iqn lun targetPortal: ISCSIPersistentVolumeSource ISCSIVolumeSource
+jobTemplate schedule: CronJobSpec
+key: ConfigMapKeySelector SecretKeySelector
+key operator: LabelSelectorRequirement NodeSelectorRequirement
+key path: KeyToPath
+key path volumeName: FileKeySelector
+key values: TopologySelectorLabelRequirement
+keyType signerName: PodCertificateProjection
+kind name: TypedLocalObjectReference TypedObjectReference
+kubeletConfigKey name namespace: ConfigMapNodeConfigSource
+lastTransitionTime message reason status type: Condition
+maxSkew topologyKey whenUnsatisfiable: TopologySpreadConstraint
+monitors: CephFSPersistentVolumeSource CephFSVolumeSource
+mountPath name: VolumeMount VolumeMountStatus
+name: Container EnvVar EphemeralContainer PodOS PodResourceClaim PodResourceClaimStatus PodSchedulingGate
+  ResourceClaim ResourceStatus Volume
+name nodeID: CSINodeDriver
+name value: HTTPHeader Sysctl
+nodeSelectorTerms: NodeSelector
+operator: ContainerRestartRuleOnExitCodes
+operator values: PodFailurePolicyOnExitCodesRequirement
+path: ClusterTrustBundleProjection DownwardAPIVolumeFile HostPathVolumeSource LocalVolumeSource
+  ServiceAccountTokenProjection
+path server: NFSVolumeSource
+pdID: PhotonPersistentDiskVolumeSource
+pdName: GCEPersistentDiskVolumeSource
+podAffinityTerm weight: WeightedPodAffinityTerm
+port: GRPCAction HTTPGetAction ServicePort TCPSocketAction
+port protocol: PortStatus
+preference weight: PreferredSchedulingTerm
+provisioner: StorageClass
+registry volume: QuobyteVolumeSource
+replicas: ReplicaSetStatus ScaleStatus StatefulSetStatus
+repository: GitRepoVolumeSource
+requestMappings resourceClaimName: PodExtendedResourceClaimStatus
+resource: ResourceFieldSelector
+resourceClaimName resources: NodeAllocatableResourceClaimStatus
+resourceID: ResourceHealth
+resourceName restartPolicy: ContainerResizePolicy
+revision: ControllerRevision
+rules: PodFailurePolicy SuccessPolicy
+seconds: SleepAction
+secretName shareName: AzureFilePersistentVolumeSource AzureFileVolumeSource
+selector: ReplicaSetSpec
+selector template: DaemonSetSpec DeploymentSpec StatefulSetSpec
+spec: CSIDriver CSINode CronJob PersistentVolumeClaimTemplate SelfSubjectAccessReview SelfSubjectRulesReview
+  VolumeAttachment
+status: ModifyVolumeStatus
+status type: DaemonSetCondition DeploymentCondition JobCondition NamespaceCondition NodeCondition
+  PersistentVolumeClaimCondition PodCondition ReplicaSetCondition StatefulSetCondition
+storageClassName: CSIStorageCapacity
+target: Binding
+template: JobSpec
+topologyKey: PodAffinityTerm
+type: AppArmorProfile PodFailurePolicyOnPodConditionsPattern SeccompProfile
+verbs: NonResourceRule ResourceRule
+volumeID: AWSElasticBlockStoreVolumeSource CinderPersistentVolumeSource CinderVolumeSource PortworxVolumeSource
+volumePath: VsphereVirtualDiskVolumeSource
+"""
+
 REQUIRED_FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "AWSElasticBlockStoreVolumeSource": ("volumeID",),
-    "AppArmorProfile": ("type",),
-    "AttachedVolume": ("devicePath", "name"),
-    "AzureDiskVolumeSource": ("diskName", "diskURI"),
-    "AzureFilePersistentVolumeSource": ("secretName", "shareName"),
-    "AzureFileVolumeSource": ("secretName", "shareName"),
-    "Binding": ("target",),
-    "CSIDriver": ("spec",),
-    "CSINode": ("spec",),
-    "CSINodeDriver": ("name", "nodeID"),
-    "CSINodeSpec": ("drivers",),
-    "CSIPersistentVolumeSource": ("driver", "volumeHandle"),
-    "CSIStorageCapacity": ("storageClassName",),
-    "CSIVolumeSource": ("driver",),
-    "CephFSPersistentVolumeSource": ("monitors",),
-    "CephFSVolumeSource": ("monitors",),
-    "CinderPersistentVolumeSource": ("volumeID",),
-    "CinderVolumeSource": ("volumeID",),
-    "ClusterTrustBundleProjection": ("path",),
-    "Condition": ("lastTransitionTime", "message", "reason", "status", "type"),
-    "ConfigMapKeySelector": ("key",),
-    "ConfigMapNodeConfigSource": ("kubeletConfigKey", "name", "namespace"),
-    "Container": ("name",),
-    "ContainerExtendedResourceRequest": ("containerName", "requestName", "resourceName"),
-    "ContainerPort": ("containerPort",),
-    "ContainerResizePolicy": ("resourceName", "restartPolicy"),
-    "ContainerRestartRule": ("action",),
-    "ContainerRestartRuleOnExitCodes": ("operator",),
-    "ContainerStateTerminated": ("exitCode",),
-    "ContainerStatus": ("image", "imageID", "name", "ready", "restartCount"),
-    "ControllerRevision": ("revision",),
-    "CronJob": ("spec",),
-    "CronJobSpec": ("jobTemplate", "schedule"),
-    "DaemonEndpoint": ("Port",),
-    "DaemonSetCondition": ("status", "type"),
-    "DaemonSetSpec": ("selector", "template"),
-    "DaemonSetStatus": ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"),
-    "DeploymentCondition": ("status", "type"),
-    "DeploymentSpec": ("selector", "template"),
-    "DownwardAPIVolumeFile": ("path",),
-    "EnvVar": ("name",),
-    "EphemeralContainer": ("name",),
-    "FileKeySelector": ("key", "path", "volumeName"),
-    "FlexPersistentVolumeSource": ("driver",),
-    "FlexVolumeSource": ("driver",),
-    "GCEPersistentDiskVolumeSource": ("pdName",),
-    "GRPCAction": ("port",),
-    "GitRepoVolumeSource": ("repository",),
-    "GlusterfsPersistentVolumeSource": ("endpoints", "path"),
-    "GlusterfsVolumeSource": ("endpoints", "path"),
-    "HTTPGetAction": ("port",),
-    "HTTPHeader": ("name", "value"),
-    "HostAlias": ("ip",),
-    "HostIP": ("ip",),
-    "HostPathVolumeSource": ("path",),
-    "ISCSIPersistentVolumeSource": ("iqn", "lun", "targetPortal"),
-    "ISCSIVolumeSource": ("iqn", "lun", "targetPortal"),
-    "ImageVolumeStatus": ("imageRef",),
-    "JobCondition": ("status", "type"),
-    "JobSpec": ("template",),
-    "KeyToPath": ("key", "path"),
-    "LabelSelectorRequirement": ("key", "operator"),
-    "LinuxContainerUser": ("gid", "uid"),
-    "LocalVolumeSource": ("path",),
-    "ModifyVolumeStatus": ("status",),
-    "NFSVolumeSource": ("path", "server"),
-    "NamespaceCondition": ("status", "type"),
-    "NodeAddress": ("address", "type"),
-    "NodeAllocatableResourceClaimStatus": ("resourceClaimName", "resources"),
-    "NodeCondition": ("status", "type"),
-    "NodeSelector": ("nodeSelectorTerms",),
-    "NodeSelectorRequirement": ("key", "operator"),
-    "NodeSystemInfo": (
-        "architecture",
-        "bootID",
-        "containerRuntimeVersion",
-        "kernelVersion",
-        "kubeProxyVersion",
-        "kubeletVersion",
-        "machineID",
-        "operatingSystem",
-        "osImage",
-        "systemUUID",
-    ),
-    "NonResourceRule": ("verbs",),
-    "ObjectFieldSelector": ("fieldPath",),
-    "OwnerReference": ("apiVersion", "kind", "name", "uid"),
-    "PersistentVolumeClaimCondition": ("status", "type"),
-    "PersistentVolumeClaimTemplate": ("spec",),
-    "PersistentVolumeClaimVolumeSource": ("claimName",),
-    "PhotonPersistentDiskVolumeSource": ("pdID",),
-    "PodAffinityTerm": ("topologyKey",),
-    "PodCertificateProjection": ("keyType", "signerName"),
-    "PodCondition": ("status", "type"),
-    "PodExtendedResourceClaimStatus": ("requestMappings", "resourceClaimName"),
-    "PodFailurePolicy": ("rules",),
-    "PodFailurePolicyOnExitCodesRequirement": ("operator", "values"),
-    "PodFailurePolicyOnPodConditionsPattern": ("type",),
-    "PodFailurePolicyRule": ("action",),
-    "PodIP": ("ip",),
-    "PodOS": ("name",),
-    "PodReadinessGate": ("conditionType",),
-    "PodResourceClaim": ("name",),
-    "PodResourceClaimStatus": ("name",),
-    "PodSchedulingGate": ("name",),
-    "PodSpec": ("containers",),
-    "PortStatus": ("port", "protocol"),
-    "PortworxVolumeSource": ("volumeID",),
-    "PreferredSchedulingTerm": ("preference", "weight"),
-    "QuobyteVolumeSource": ("registry", "volume"),
-    "RBDPersistentVolumeSource": ("image", "monitors"),
-    "RBDVolumeSource": ("image", "monitors"),
-    "ReplicaSetCondition": ("status", "type"),
-    "ReplicaSetSpec": ("selector",),
-    "ReplicaSetStatus": ("replicas",),
-    "ResourceClaim": ("name",),
-    "ResourceFieldSelector": ("resource",),
-    "ResourceHealth": ("resourceID",),
-    "ResourceRule": ("verbs",),
-    "ResourceStatus": ("name",),
-    "ScaleIOPersistentVolumeSource": ("gateway", "secretRef", "system"),
-    "ScaleIOVolumeSource": ("gateway", "secretRef", "system"),
-    "ScaleStatus": ("replicas",),
-    "SeccompProfile": ("type",),
-    "SecretKeySelector": ("key",),
-    "SelfSubjectAccessReview": ("spec",),
-    "SelfSubjectRulesReview": ("spec",),
-    "ServiceAccountTokenProjection": ("path",),
-    "ServicePort": ("port",),
-    "SleepAction": ("seconds",),
-    "StatefulSetCondition": ("status", "type"),
-    "StatefulSetSpec": ("selector", "template"),
-    "StatefulSetStatus": ("replicas",),
-    "StorageClass": ("provisioner",),
-    "SubjectAccessReviewStatus": ("allowed",),
-    "SubjectRulesReviewStatus": ("incomplete", "nonResourceRules", "resourceRules"),
-    "SuccessPolicy": ("rules",),
-    "Sysctl": ("name", "value"),
-    "TCPSocketAction": ("port",),
-    "Taint": ("effect", "key"),
-    "TokenRequest": ("audience",),
-    "TopologySelectorLabelRequirement": ("key", "values"),
-    "TopologySpreadConstraint": ("maxSkew", "topologyKey", "whenUnsatisfiable"),
-    "TypedLocalObjectReference": ("kind", "name"),
-    "TypedObjectReference": ("kind", "name"),
-    "Volume": ("name",),
-    "VolumeAttachment": ("spec",),
-    "VolumeAttachmentSpec": ("attacher", "nodeName", "source"),
-    "VolumeAttachmentStatus": ("attached",),
-    "VolumeDevice": ("devicePath", "name"),
-    "VolumeMount": ("mountPath", "name"),
-    "VolumeMountStatus": ("mountPath", "name"),
-    "VsphereVirtualDiskVolumeSource": ("volumePath",),
-    "WeightedPodAffinityTerm": ("podAffinityTerm", "weight"),
-    "io.k8s.api.core.v1.Event": ("involvedObject", "metadata"),
-    "io.k8s.api.events.v1.Event": ("eventTime",),
+    type_name: tuple(fields.split())
+    for fields, _, types in (row.partition(": ") for row in _ROWS.strip().replace("\n  ", " ").splitlines())
+    for type_name in types.split()
 }

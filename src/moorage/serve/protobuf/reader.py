@@ -1,9 +1,8 @@
-"""A protobuf body → the raw document that the same object would be in JSON.
+"""Read protobuf bodies into the documents that the same objects would be in JSON.
 
-In: bytes with Kubernetes' magic in front. Out: a document with apiVersion and kind. The views know every field's type,
-so only its number is needed here. Go writes fields without pointers even if they are empty; JSON leaves them out, and
-so does this. Kubernetes: the protobuf serializer. Differs: fields that no view has are not known by number, and are
-dropped.
+The views know every field's type, so only its number is needed here. Go writes fields without pointers even if they
+are empty; JSON leaves them out, and so does this. Kubernetes: the protobuf serializer. Differs: fields that no view has
+are dropped.
 """
 
 import base64
@@ -28,7 +27,7 @@ from moorage.model.schema.shapes import (
     struct_shape,
 )
 from moorage.model.types.view import View
-from moorage.serve.protobuf.field_numbers import FIELD_NUMBERS
+from moorage.serve.protobuf.field_numbers import field_numbers
 from moorage.serve.protobuf.wire import WireError, as_bytes, as_double, as_signed, as_text, read_fields
 
 Raw = dict[str, Any]
@@ -47,24 +46,24 @@ class _Numbered(NamedTuple):
     group: str = ""
 
 
-def read_object(body: bytes, facts: Kind) -> Raw:
+def read_object(body: bytes, kind: Kind) -> Raw:
     """The document in a body. Raises WireError."""
     if not body.startswith(_MAGIC):
         raise WireError("the body does not begin as Kubernetes' protobuf does")
-    api_version = kind = ""
+    api_version = name = ""
     message = b""
     for number, value in read_fields(body[len(_MAGIC) :]):
         if number == 1:
             named = dict(read_fields(as_bytes(value)))
-            api_version, kind = as_text(named.get(1, b"")), as_text(named.get(2, b""))
+            api_version, name = as_text(named.get(1, b"")), as_text(named.get(2, b""))
         elif number == 2:
             message = as_bytes(value)
-    raw = _read_struct(message, _fields_of(facts.view, _table_name(facts)), 0)
-    return {"apiVersion": api_version, "kind": kind} | raw
+    raw = _read_struct(message, _fields_of(kind.view, _table_name(kind)), 0)
+    return {"apiVersion": api_version, "kind": name} | raw
 
 
-def _table_name(facts: Kind) -> str:
-    return "events.Event" if facts.group == "events.k8s.io" else facts.name
+def _table_name(kind: Kind) -> str:
+    return "events.Event" if kind.group == "events.k8s.io" else kind.name
 
 
 @cache
@@ -72,10 +71,7 @@ def _fields_of(view: type[View], name: str) -> dict[int, _Numbered]:
     shape = struct_shape(view)
     defaults = dict(zip(reversed(view.__struct_fields__), reversed(view.__struct_defaults__), strict=False))
     fields: dict[int, _Numbered] = {}
-    number = 0
-    for word in FIELD_NUMBERS.get(name, "").split():
-        given, _, field = word.rpartition("=")
-        number = int(given) if given else number + 1
+    for number, field in field_numbers(view, name):
         if field.startswith("^"):
             fields[number] = _Numbered("", shape, False, field[1:])
         else:
