@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING, cast
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
-from moorage.lint.excerpts import excerpt_of
-from moorage.lint.facts.expression_facts import AskedExpressions
+from moorage.lint.excerpts import RecentLines, excerpt_of
 from moorage.lint.facts.facts import ComparedValues
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, Place, Severity
 from moorage.lint.hints import gate_needed
-from moorage.lint.recent_lines import RecentLines
 from moorage.lint.report.form import Outcome
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
     conversion_complaints,
     decode_complaint,
+    errors_of_existing,
+    exists_already,
     field_complaints,
     kind_complaint,
+    rejections,
+    warnings_given,
 )
-from moorage.lint.rules.eviction import check_seconds
-from moorage.lint.rules.expressions import check_expressions
+from moorage.lint.rules.expressions import AskedExpressions, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
-from moorage.lint.rules.rejection import errors_of_existing, exists_already, rejections, warnings_given
 from moorage.lint.rules.rollout import check_rollout
 from moorage.lint.rules.spread import Domains
-from moorage.lint.rules.tolerations import check_never_matches, check_redundant
+from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.rules.versions import check_versions
 from moorage.lint.subject import Complaint, PodPart, Subject, identity, pod_part_of
 from moorage.model.kinds import kind_of

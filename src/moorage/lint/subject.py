@@ -13,11 +13,14 @@ from moorage.lint.excerpts import excerpt_of
 from moorage.lint.finding import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.lint.excerpts import RecentLines
     from moorage.lint.finding import Excerpt
-    from moorage.lint.recent_lines import RecentLines
     from moorage.model.kinds import Kind
     from moorage.model.text.documents import Document
     from moorage.model.types.meta import ObjectMeta
+    from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
     from moorage.model.types.pod import PodSpec
 
 #: Labels that the controllers of a kind put on the pods they make, beside those of the template.
@@ -109,3 +112,33 @@ def pod_part_of(kind: str, view: Any) -> PodPart | None:
         return PodPart(view.metadata, view.spec, "")
     template = view.spec.jobTemplate.spec.template if kind == "CronJob" else view.spec.template
     return PodPart(template.metadata, template.spec, _TEMPLATE_PATHS.get(kind, "spec.template."))
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def node_requirements(subject: Subject) -> Iterator[tuple[str, NodeSelectorRequirement]]:
+    if subject.kind == "PersistentVolume":
+        affinity = subject.view.spec.nodeAffinity
+        if affinity is not None and affinity.required is not None:
+            yield from _of_selector(affinity.required, "spec.nodeAffinity.required")
+        return
+    pods = subject.pods
+    if pods is None or pods.spec.affinity is None or pods.spec.affinity.nodeAffinity is None:
+        return
+    node_affinity, path = pods.spec.affinity.nodeAffinity, f"{pods.spec_path}.affinity.nodeAffinity"
+    if node_affinity.requiredDuringSchedulingIgnoredDuringExecution is not None:
+        yield from _of_selector(node_affinity.requiredDuringSchedulingIgnoredDuringExecution, f"{path}.{_REQUIRED}")
+    for index, preferred in enumerate(node_affinity.preferredDuringSchedulingIgnoredDuringExecution):
+        yield from _of_term(preferred.preference, f"{path}.{_PREFERRED}[{index}].preference")
+
+
+def _of_selector(selector: NodeSelector, path: str) -> Iterator[tuple[str, NodeSelectorRequirement]]:
+    for index, term in enumerate(selector.nodeSelectorTerms):
+        yield from _of_term(term, f"{path}.nodeSelectorTerms[{index}]")
+
+
+def _of_term(term: NodeSelectorTerm, path: str) -> Iterator[tuple[str, NodeSelectorRequirement]]:
+    for index, requirement in enumerate(term.matchExpressions):
+        yield f"{path}.matchExpressions[{index}]", requirement

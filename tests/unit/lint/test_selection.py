@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.lint.catalogue import BY_NAME
-from moorage.lint.selection import SelectionError, selected_rules
+from moorage.lint.catalogue import BY_NAME, SelectionError, selected_rules
 
 ALL = frozenset(BY_NAME)
 CEL = frozenset(name for name in BY_NAME if name.startswith("cel-"))

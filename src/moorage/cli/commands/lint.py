@@ -80,7 +80,7 @@ def command(
     \b
     Exit code: 0 nothing found, 1 something found, 2 wrong usage or input that could not be read.
     """
-    from moorage.lint.selection import SelectionError, selected_rules
+    from moorage.lint.catalogue import SelectionError, selected_rules
 
     paths = paths or piped_input("lint")
     try:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.facts.node_requirements import node_requirements
-from moorage.lint.facts.prereleases import base_of, is_distribution_build, same_base
-from moorage.lint.subject import Complaint
+from moorage.lint.rules.versions import base_of, is_distribution_build, same_base
+from moorage.lint.subject import Complaint, node_requirements
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, comparison_of
 from moorage.match.semver import SemverError, Version, parse_tolerant
@@ -193,7 +192,7 @@ def _and_others(count: int) -> str:
 
 
 def _advice(value: str, wanted: str) -> str:
-    from moorage.lint.facts.canonical import canonical_number, nearest_version
+    from moorage.lint.hints import canonical_number, nearest_version
 
     better = canonical_number(value) if wanted == "number" else nearest_version(value)
     return f'write "{better}"' if better else f"give it a value that is a {wanted}"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.facts.node_requirements import node_requirements
 from moorage.lint.rules.label_keys import affinity_terms
+from moorage.lint.subject import node_requirements
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,

@@ -1,9 +1,7 @@
-"""CEL tolerations that compile, and still are not what was meant.
+"""Find CEL tolerations that compile but do not do what was meant.
 
-In: a pod's tolerations with an expression. Out: `cel-constant`, `cel-tolerates-everything`, `cel-ignores-key`,
-`cel-always-fails`, `cel-expensive`, and `toleration-never-matches` where an expression can be seen to be false.
-How: the syntax tree tells what the expression reads; a few dozen taints, made from the constants in the expression and
-from taints every cluster has, tell what it answers. Each distinct expression is looked at once.
+The syntax tree tells which fields an expression reads; a few dozen taints, made from its constants and from taints
+that every cluster has, tell what it answers. `AskedExpressions` also evaluates them on the taints of the input.
 Kubernetes: checks type and cost, nothing else.
 """
 
@@ -16,13 +14,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from moorage.lint.facts.facts import NodeValue, PlacedComplaint, placed
 from moorage.lint.subject import Complaint, PodPart
+from moorage.match.semver import SemverError, parse_tolerant
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from moorage.lint.finding import Place
+    from moorage.lint.subject import Subject
     from moorage.match.cel.parse.syntax import Node
     from moorage.match.cel.program import Program
 
@@ -30,7 +32,7 @@ COST_LIMIT = 1_000_000
 _NEAR_THE_LIMIT = COST_LIMIT // 4
 _LONGEST = 10 * 1024
 
-#: Taints that every cluster has or gets one day, and some that nobody has.
+#: Taints that every cluster has or gets one day, and one that no cluster has.
 _COMMON_KEYS = (
     "node-role.kubernetes.io/control-plane",
     "node.kubernetes.io/not-ready",
@@ -42,11 +44,14 @@ _COMMON_KEYS = (
 _COMMON_VALUES = ("", "true", "950", "5.15.0", "gpu", "10.0.0.1", "1Gi", "1h", "a.b-c_d", "2026-01-01", "a-b-c-d")
 _EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 _MAX_TEXTS = 6
-#: An expensive expression is not asked about every taint, and then nothing is said about all of them.
+#: Bounds on evaluating one expression; when one is exceeded, no conclusion is drawn about all taints.
 _MAX_COST = 200_000
-_MAX_SECONDS_LENGTH = 0.5
+_MAX_SECONDS = 0.5
 #: Failures that another value need not cause: a text with more parts has an element there.
 _DEPENDS_ON_THE_VALUE = ("index", "no such key", "out of range")
+#: Bounds on evaluating the expressions of all pods on the taints of all nodes.
+_MAX_EXPRESSIONS = 200
+_MAX_ASKING_SECONDS = 2.0
 
 
 class _Verdict(msgspec.Struct, frozen=True):
@@ -64,7 +69,7 @@ def check_expressions(pods: PodPart) -> Iterator[Complaint]:
 
 
 def readable_program(expression: str) -> Program | None:
-    """The compiled expression, if it compiles and is about the taint's key."""
+    """Return the compiled expression if it compiles and reads the taint's key."""
     from moorage.lint.facts.expression_reading import fields_read
 
     compiled = _compiled(expression)
@@ -72,7 +77,7 @@ def readable_program(expression: str) -> Program | None:
 
 
 def _compiled(expression: str) -> tuple[Program, Node] | None:
-    """The program and its syntax tree, None if the API server refuses the expression: the rejection says why."""
+    """Return the program and its syntax tree, None if the API server refuses the expression."""
     # Few pods have expressions: CEL is imported when the first one occurs.
     from moorage.match.cel import compile_expression, taint_environment
     from moorage.match.cel.parse.parser import parse
@@ -161,7 +166,7 @@ def _everything(why: str) -> _Verdict:
 
 
 def evaluated(program: Program, taint: Taint) -> tuple[bool, str | None, int]:
-    """The answer, or the failure in its words; and the cost."""
+    """Return the answer, the failure message if there is one, and the cost."""
     from moorage.match.cel.values import CelError
 
     try:
@@ -172,7 +177,7 @@ def evaluated(program: Program, taint: Taint) -> tuple[bool, str | None, int]:
 
 
 class _Answers:
-    """What a program says about taints that tell most expressions apart; asking ends once it has said yes and no."""
+    """A program's answers to taints that tell most expressions apart; stops once both true and false occurred."""
 
     def __init__(self, program: Program, texts: list[str]) -> None:
         self.tried = 0
@@ -182,7 +187,7 @@ class _Answers:
         trues = spent = 0
         #: Key and effect, and whether every value so far made it fail.
         hopeless: dict[tuple[str, str], bool] = {}
-        until = time.monotonic() + _MAX_SECONDS_LENGTH
+        until = time.monotonic() + _MAX_SECONDS
         for taint in _taints_around(texts):
             answer, failure, cost = evaluated(program, taint)
             self.tried += 1
@@ -207,7 +212,6 @@ class _Answers:
 
 
 def _taints_around(texts: list[str]) -> Iterator[Taint]:
-    """Common taints first, then combinations with the constants of the expression."""
     known = texts[:_MAX_TEXTS]
     keys = [text for text in known if not label_key_errors(text)]
     keys += [longer for text in known if not label_key_errors(longer := f"{text}x")]
@@ -223,3 +227,46 @@ def _shown(taint: Taint) -> str:
 
 def _shortened(expression: str) -> str:
     return expression if len(expression) <= 80 and "\n" not in expression else "…"
+
+
+class AskedExpressions:
+    """The distinct expressions of the input, each with the first place that has it.
+
+    Expressions that do not read the key are left out: they are not about any taint in particular.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[str, Place] = {}
+
+    def add(self, subject: Subject) -> None:
+        if subject.pods is None:
+            return
+        for index, toleration in enumerate(subject.pods.spec.tolerations):
+            text = toleration.expression
+            if text and text not in self._places and len(self._places) < _MAX_EXPRESSIONS:
+                self._places[text] = subject.place(f"{subject.pods.spec_path}.tolerations[{index}].expression")
+
+    def complaints(self, taints: Iterable[tuple[str, NodeValue]]) -> Iterator[PlacedComplaint]:
+        """Evaluate every expression on every taint; of several that fail for one taint, name the first."""
+        asked = [(program, place) for text, place in self._places.items() if (program := readable_program(text))]
+        until = time.monotonic() + _MAX_ASKING_SECONDS
+        for key, fact in taints if asked else ():
+            for program, place in asked:
+                if time.monotonic() > until:
+                    return
+                _, failure, _ = evaluated(program, Taint(key, fact.value, fact.effect))
+                if failure is not None:
+                    message = f"the expression of {place.described} fails for this taint, and so never matches"
+                    advice = _advice(fact.value, program.source)
+                    yield placed("taint-not-comparable", fact, f"{message}: {failure}", advice)
+                    break
+
+
+def _advice(value: str, expression: str) -> str:
+    if "semver(" in expression:
+        try:
+            parse_tolerant(value)
+        except SemverError:
+            return "give it a value that is a version"
+        return "semver(taint.value) is strict; semver(taint.value, true) also reads v1.2 and 1.2"
+    return "give it a value the expression can read"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from moorage.lint.hints import hint_for
-from moorage.lint.rules.rejection import written_path
+from moorage.lint.rules.decoding import written_path
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PodPart, Subject
 
 if TYPE_CHECKING:

@@ -183,3 +183,27 @@ def _shown(toleration: Toleration) -> str:
 def _joined(parts: Iterator[str]) -> str:
     *most, last = parts
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def check_seconds(pods: PodPart) -> Iterator[Complaint]:
+    for index, toleration in enumerate(pods.spec.tolerations):
+        seconds = toleration.tolerationSeconds
+        if seconds is None:
+            continue
+        if toleration.expression:
+            if "taint.value" not in toleration.expression:
+                continue  # `taint.key.startsWith('node.kubernetes.io/')` for 300 s is what tolerationSeconds is for
+            holds = "the expression holds"
+        elif (compared := comparison_of(toleration.operator, TOLERATION)) and toleration.effect in ("", "NoExecute"):
+            holds = f"{toleration.key} {compared.symbol} {toleration.value} holds"
+        else:
+            continue
+        when = "at once" if seconds <= 0 else f"{seconds} s after the taint is seen"
+        yield Complaint(
+            "toleration-seconds-evicts",
+            f"{pods.spec_path}.tolerations[{index}].tolerationSeconds",
+            f"the pod is evicted {when}, although {holds}: tolerationSeconds limits how long a matching NoExecute "
+            "taint is tolerated; it is no grace period for when the threshold stops holding",
+            "remove tolerationSeconds: the pod then stays as long as the toleration matches, and is evicted at once "
+            "when it no longer does; for a grace period use terminationGracePeriodSeconds",
+        )

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.lint.facts.node_requirements import node_requirements
-from moorage.lint.facts.prereleases import base_of, is_distribution_build
-from moorage.lint.subject import Complaint, Subject
+from moorage.lint.subject import Complaint, Subject, node_requirements
 from moorage.match.comparison import VERSION
 from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
 from moorage.match.semver import SemverError, parse_tolerant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from moorage.match.semver import Version
 
 
 def check_versions(subject: Subject) -> Iterator[Complaint]:
@@ -50,3 +50,53 @@ def _check(operator: str, value: str, path: str) -> Iterator[Complaint]:
 def _compares_versions(operator: str, place: OperatorPlace) -> bool:
     comparison = comparison_of(operator, place)
     return comparison is not None and comparison.kind is VERSION
+
+
+_WORDS = frozenset(
+    {
+        "a",
+        "alpha",
+        "b",
+        "beta",
+        "c",
+        "canary",
+        "cr",
+        "dev",
+        "ea",
+        "experimental",
+        "m",
+        "milestone",
+        "next",
+        "nightly",
+        "pre",
+        "preview",
+        "prerelease",
+        "rc",
+        "snapshot",
+        "test",
+        "unstable",
+    }
+)
+
+
+def is_distribution_build(version: Version) -> bool:
+    """Whether the version parses as a pre-release though it does not look like one."""
+    if not version.pre:
+        return False
+    first = version.pre[0]
+    if isinstance(first, int):
+        return first != 0  # `-0` is how people write "and its pre-releases"
+    letters = first.lower()
+    for end, character in enumerate(letters):
+        if not "a" <= character <= "z":
+            letters = letters[:end]
+            break
+    return letters not in _WORDS
+
+
+def base_of(version: Version) -> str:
+    return f"{version.major}.{version.minor}.{version.patch}"
+
+
+def same_base(one: Version, other: Version) -> bool:
+    return (one.major, one.minor, one.patch) == (other.major, other.minor, other.patch)

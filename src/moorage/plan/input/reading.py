@@ -19,8 +19,7 @@ from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSe
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request
-from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint
-from moorage.lint.rules.rejection import written_path
+from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, written_path
 from moorage.lint.sources import STDIN, Source, reason_of
 from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
