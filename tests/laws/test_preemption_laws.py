@@ -19,15 +19,15 @@ from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
-from moorage.schedule.preemption.preemption import DefaultPreemption, Outcome
+from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
 from moorage.schedule.preemption.victim_table import VictimTable
 from moorage.schedule.preemption.victims import Selection, select_victims
 
 GATES = gates_from({"AllAlpha": True})
-Preempt = Callable[[Candidates, DisruptionBudgets], Outcome]
+Preempt = Callable[[Candidates, DisruptionBudgets], PreemptionResult]
 
 
-def _preempt(candidates: Candidates, budgets: DisruptionBudgets) -> Outcome:
+def _preempt(candidates: Candidates, budgets: DisruptionBudgets) -> PreemptionResult:
     return DefaultPreemption(candidates.cluster, budgets).preempt(candidates)
 
 
@@ -97,23 +97,23 @@ def test_victims() -> None:
     law_victims(_preempt)
 
 
-def _evict_everybody(candidates: Candidates, budgets: DisruptionBudgets) -> Outcome:
+def _evict_everybody(candidates: Candidates, budgets: DisruptionBudgets) -> PreemptionResult:
     """Broken: does not let anybody come back."""
     outcome = _preempt(candidates, budgets)
     if outcome.selection is None:
         return outcome
     slot = outcome.selection.slot
     there = candidates.cluster.pods_on[slot].values()
-    return Outcome(Selection(slot, tuple(r for r in there if r.priority < candidates.shape.priority), 0))
+    return PreemptionResult(Selection(slot, tuple(r for r in there if r.priority < candidates.shape.priority), 0))
 
 
-def _evict_anybody(candidates: Candidates, budgets: DisruptionBudgets) -> Outcome:
+def _evict_anybody(candidates: Candidates, budgets: DisruptionBudgets) -> PreemptionResult:
     """Broken: does not look at priorities."""
     outcome = _preempt(candidates, budgets)
     if outcome.selection is None:
         return outcome
     slot = outcome.selection.slot
-    return Outcome(Selection(slot, tuple(candidates.cluster.pods_on[slot].values()), 0))
+    return PreemptionResult(Selection(slot, tuple(candidates.cluster.pods_on[slot].values()), 0))
 
 
 def test_victims_that_could_be_spared_are_noticed() -> None:

@@ -1,9 +1,4 @@
-"""The cluster: nodes, the pods on them, and the counts that follow both.
-
-In: events (a node or namespace appeared, changed, went; a pod was placed on or left a node). Out: columns for the
-plugins of `moorage.schedule`, and `as_if_gone`, the same cluster without some of its pods for as long as a block runs,
-which is how preemption and what-if look ahead. Nothing is ever rebuilt per pod.
-"""
+"""The cluster: nodes, the pods on them, and the counts that follow both; nothing is rebuilt per pod."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +20,7 @@ from moorage.model.types.pod import Pod
 
 
 class PodRecord:
-    """A pod as the cluster knows it: who it is, its claims, its shape, and its slot (-1 while it has no node)."""
+    """A pod as the cluster knows it: its key, claims, shape, and slot (-1 while it has no node)."""
 
     __slots__ = ("claims", "key", "pod", "shape", "slot")
 
@@ -64,7 +59,7 @@ class Cluster:
 
     @property
     def non_zero_cpu(self) -> NDArray[np.int64]:
-        """CPU asked for per slot, with a default for containers that ask for none; scoring reads it."""
+        """Return the CPU requested per slot, with a default for containers without a request; for scoring."""
         return self.non_zero_cpu_array.values
 
     @property
@@ -74,9 +69,9 @@ class Cluster:
     # -- shapes -------------------------------------------------------------------------------------------------
 
     def shape_of(self, pod: Pod, node_name: str = "", by_name: bool = False) -> Shape:
-        """The pod's shape, made on first sight. `node_name` is for a pod without a node that asks for one by name.
+        """Return the pod's shape, made on first sight. `node_name` is a node that the pod asks for by name.
 
-        With `by_name`, the shape is of no pod with other claims, so that explanations name the right ones.
+        With `by_name`, pods with other claims have another shape, so that explanations name the right ones.
         """
         claims = self._facts(pod, by_name) if pod.spec.volumes else ()
         key = shape_key(pod, node_name, tuple(map(facts_key, claims)))
@@ -107,17 +102,14 @@ class Cluster:
         return shape
 
     def retire_shapes(self, kept: Collection[Shape]) -> None:
-        """Forget shapes of which there is no pod on any node, but for those that somebody else still holds.
-
-        Whoever forms a shape with the labels of one pod alone, as StatefulSets do, would fill the memory otherwise.
-        """
+        """Forget shapes without pods, except those in `kept`: StatefulSets make one per pod."""
         retired = {shape for shape in self.shapes if not shape.slots}.difference(kept)
         self.shapes = [shape for shape in self.shapes if shape not in retired]
         self._shape_of = {key: shape for key, shape in self._shape_of.items() if shape not in retired}
         self._classes.forget(retired)
 
     def refresh(self, record: PodRecord) -> Shape:
-        """The shape of a pod without a node, which is another one if something became of its claims."""
+        """Return the shape of a pod without a node, which changes with its claims."""
         if record.claims and record.slot < 0:
             shape = record.shape
             if tuple(map(facts_key, self._facts(record.pod))) != shape.claims_key:
@@ -140,7 +132,7 @@ class Cluster:
         self.nodes.update(node)
 
     def remove_node(self, name: str) -> list[PodRecord]:
-        """Take a node out; returns the pods that were on it, which are on no node now."""
+        """Remove a node; return the pods that were on it."""
         slot = self.nodes.slot_of[name]
         stranded = list(self.pods_on[slot].values())
         for record in stranded:
@@ -150,7 +142,7 @@ class Cluster:
         return stranded
 
     def set_namespace(self, name: str, labels: Mapping[str, str]) -> None:
-        """Note a namespace's labels, which namespaceSelectors read; counts that depend on them are made anew."""
+        """Set a namespace's labels, and count again what namespaceSelectors select."""
         if self.namespaces.get(name) == labels:
             return
         self.namespaces[name] = labels
@@ -160,14 +152,12 @@ class Cluster:
     # -- pods ---------------------------------------------------------------------------------------------------
 
     def add_pod(self, record: PodRecord, slot: int) -> None:
-        """The pod is on the node from now on."""
         record.slot = slot
         self.pods[record.key] = record
         self.pods_on[slot][record.key] = record
         self._count(record, slot, 1)
 
     def remove_pod(self, record: PodRecord) -> None:
-        """The pod is no longer on its node."""
         slot = record.slot
         del self.pods_on[slot][record.key]
         del self.pods[record.key]
@@ -212,7 +202,7 @@ class Cluster:
 
     @contextmanager
     def as_if_gone(self, records: Iterable[PodRecord]) -> Iterator[None]:
-        """The cluster without these pods, inside the block; whatever the block removes or adds must be undone by it."""
+        """Take these pods off their nodes inside the block, which must undo its own changes."""
         gone = [(record, record.slot) for record in records]
         for record, _ in gone:
             self.remove_pod(record)
@@ -224,7 +214,7 @@ class Cluster:
 
     @contextmanager
     def as_if_placed(self, records: Iterable[tuple[PodRecord, int]]) -> Iterator[None]:
-        """The cluster with these pods on these slots, inside the block: nominated pods count as if they ran."""
+        """Put these pods on these slots inside the block."""
         placed = list(records)
         for record, slot in placed:
             self.add_pod(record, slot)
@@ -243,7 +233,7 @@ class Cluster:
         needs: tuple[Label, ...] | None = None,
         reads_namespaces: bool = False,
     ) -> PodCounts:
-        """Pods per slot for which the predicate holds, kept from now on. Equal keys must mean equal predicates.
+        """Return pods per slot for which the predicate holds, kept from now on. Equal keys, equal predicates.
 
         `needs` are labels of which a pod must have one for the predicate to hold; fewer pods are then tried.
         """

@@ -1,9 +1,4 @@
-"""How many pods there are of a kind, per node and per domain, kept up to date and never recomputed.
-
-`PodCounts` answers "how many pods on this node does the selector match?" and changes when a pod comes or goes.
-`DomainCounts` answers the same for all nodes that share a label value: it is made once, and from then on follows slot
-by slot whatever the change log of the nodes names. Pod (anti-)affinity and topology spread read both.
-"""
+"""Pods that a selector matches, counted per node and per topology domain, and kept up to date."""
 
 from collections.abc import Sequence
 
@@ -17,7 +12,7 @@ UNCHANGED = (ABSENT, ABSENT)
 
 
 class PodCounts:
-    """Pods per slot that something is true of. Most slots hold none of them, so only the others are kept."""
+    """Pods per slot for which a predicate holds; slots without any are left out."""
 
     __slots__ = ("on",)
 
@@ -32,7 +27,7 @@ class PodCounts:
             del self.on[slot]
 
     def every(self, capacity: int) -> Counts:
-        """The pods of all slots as an array."""
+        """Return the pods of all slots as an array."""
         per_slot = np.zeros(capacity, np.int64)
         if self.on:
             slots = np.fromiter(self.on.keys(), np.int64, len(self.on))
@@ -41,9 +36,9 @@ class PodCounts:
 
 
 class DomainCounts:
-    """Pods of several kinds, each times its weight, added up per value of one label key.
+    """Pods of several sources, each times its weight, added up per value of one label key.
 
-    Slots without the label, and those that do not count, are in no domain; what is counted for code 0 stays 0.
+    Slots without the label, and those that do not count, are in no domain; code 0 counts nothing.
     """
 
     __slots__ = ("_counts", "_seen", "_values", "column", "pods", "sources")
@@ -58,18 +53,18 @@ class DomainCounts:
 
     @property
     def counts(self) -> Counts:
-        """Weighted pods per code of the column, as long as the column has codes."""
+        """Return weighted pods per code of the column."""
         missing = len(self._values) - len(self._counts)
         if missing > 0:
             self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), np.int64)])
         return self._counts
 
     def at(self, slot: int) -> int:
-        """Weighted pods in the domain of a slot."""
+        """Return weighted pods in the domain of a slot."""
         return int(self.counts.item(self.column.codes.item(slot)))
 
     def recount(self, counts_here: NDArray[np.bool_] | None = None) -> None:
-        """Begin anew; with a mask, only the slots for which it is true are in a domain."""
+        """Count all slots; with a mask, only the slots for which it is true."""
         column = self.column
         capacity = len(column.codes)
         pods, weighted = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
@@ -86,7 +81,7 @@ class DomainCounts:
         self._seen = dict(zip(slots.tolist(), zip(*columns, strict=True), strict=True))
 
     def follow(self, slot: int, counts_here: bool = True) -> tuple[int, int]:
-        """Look at one slot again; returns the two domains whose counts changed (0 stands for none)."""
+        """Count one slot again; return the two domains whose counts changed (0 stands for none)."""
         pods = weighted = 0
         for source, weight in self.sources:
             here = source.on.get(slot)

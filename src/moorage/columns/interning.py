@@ -7,7 +7,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Interner(Generic[T]):
-    """Gives each distinct value a code, in order of first appearance, and keeps both directions."""
+    """Gives each distinct value a code, in order of first appearance."""
 
     __slots__ = ("code_of", "values")
 

@@ -1,8 +1,4 @@
-"""One label key of all nodes as a column of codes: the domain that each node belongs to.
-
-Code 0 means that the node does not have the label. A predicate over the label's value is evaluated once per code and
-spread over the nodes with `column.spread(answers)`.
-"""
+"""One label key of all nodes as a column of codes; code 0 is a node without the label."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -32,7 +28,7 @@ class LabelColumn:
         return self._codes.values
 
     def set(self, slot: int, value: str | None) -> bool:
-        """Note a node's value; True if the slot's code changed."""
+        """Set a node's value; return whether the slot's code changed."""
         code = ABSENT if value is None else self.values.intern(value)
         old = int(self._codes.values[slot])
         if old == code:
@@ -45,7 +41,7 @@ class LabelColumn:
         return True
 
     def members(self, code: int) -> AbstractSet[int]:
-        """The slots that have a value; kept from the first question on."""
+        """Return the slots that have a value; kept from the first call on."""
         if self._members is None:
             self._members = {}
             for slot, of_slot in enumerate(self._codes.values.tolist()):
@@ -54,6 +50,6 @@ class LabelColumn:
         return self._members.get(code, set())
 
     def spread(self, predicate: Callable[[str | None], int]) -> NDArray[np.int64]:
-        """The predicate's answer for every slot, evaluated once per distinct value."""
+        """Return the predicate's answer for every slot, evaluated once per distinct value."""
         answers = np.fromiter((predicate(value) for value in self.values.values), np.int64, len(self.values))
         return answers[self._codes.values]

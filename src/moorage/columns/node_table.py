@@ -1,9 +1,6 @@
-"""All nodes as columns in stable slots, updated in place, event by event.
+"""All nodes as columns in stable slots, updated in place; changed slots are logged.
 
-In: typed `Node` views and, from `cluster`, pods coming and going. Out: arrays by slot (alive, unschedulable, free and
-allocatable amounts, taint sets), label columns made when first asked for, and images. A change is noted in a log, from
-which whoever keeps something per slot learns what to repair. Kubernetes: the scheduler's NodeInfo and snapshot, which
-is copied for each pod; this is not.
+Kubernetes: the scheduler's NodeInfo and snapshot, which is copied for each pod; this is not.
 """
 
 import random
@@ -42,26 +39,26 @@ class ChangeLog:
             self._base += drop
 
     def forget(self) -> None:
-        """Everything changed: whoever asks what came after any position until now is told that one cannot tell."""
+        """Log that everything changed."""
         self.position += 1
         self._base = self.position
         self._slots.clear()
 
     def rewind(self, position: int) -> None:
-        """Forget what was noted after a position: everything is as it was then, and nobody has read on since."""
+        """Drop what was logged after a position, where everything is as it was then and unread."""
         if position >= self._base:
             self.position = position
             del self._slots[position - self._base :]
 
     def since(self, position: int) -> list[int] | None:
-        """The slots that changed after a position; None if that is too long ago to tell."""
+        """Return the slots that changed after a position; None if that is too long ago to tell."""
         if position < self._base:
             return None
         return self._slots[position - self._base :]
 
 
 class NodeTable:
-    """The nodes. Slots are handed out once and stay valid for as long as their node lives."""
+    """The nodes. A slot stays valid for as long as its node lives."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -94,20 +91,20 @@ class NodeTable:
 
     @property
     def taints(self) -> NDArray[np.int32]:
-        """Each slot's code in `taint_sets`."""
+        """Return each slot's code in `taint_sets`."""
         return self._taints.values
 
     @property
     def tie(self) -> NDArray[np.int64]:
-        """A number below 2³² for each slot: between equal scores the largest wins.
+        """Return a number below 2³² for each slot: between equal scores the largest wins.
 
-        The node with the fewest pods has the largest, so that pods which score alike everywhere do not pile up on one
-        node; between nodes with as many pods, seed and name decide.
+        The node with the fewest pods has the largest, so that pods which score alike everywhere do not pile up;
+        between nodes with as many pods, seed and name decide.
         """
         return self._tie.values
 
     def label(self, key: str) -> LabelColumn:
-        """The column of one label key, made on first use and kept from then on."""
+        """Return the column of one label key, made on first use."""
         column = self._labels.get(key)
         if column is None:
             column = self._labels[key] = LabelColumn(key, self.slots.array(np.int32))
@@ -119,11 +116,11 @@ class NodeTable:
         return self.allocatable_array(resource).values
 
     def free(self, resource: str) -> NDArray[np.int64]:
-        """What is left of a resource: allocatable less what the pods on the node ask for; may be negative."""
+        """Return allocatable less the requests of the pods on the node; may be negative."""
         return self.free_array(resource).values
 
     def allocatable_array(self, resource: str) -> SlotArray:
-        """For those who keep it: the array itself grows with the cluster, so its values have to be asked for."""
+        """Return the growing array itself, to be kept; its `values` are replaced when it grows."""
         return self._resource(self._allocatable, resource)
 
     def free_array(self, resource: str) -> SlotArray:
@@ -138,7 +135,7 @@ class NodeTable:
     # -- events -------------------------------------------------------------------------------------------------
 
     def add(self, node: Node) -> int:
-        """Put a new node into a slot. Its name must not be taken."""
+        """Put a new node, whose name is not taken, into a slot."""
         slot = self.slots.take()
         if slot >= len(self.nodes):
             self.nodes.extend([None] * (self.slots.capacity - len(self.nodes)))
@@ -150,16 +147,15 @@ class NodeTable:
         return slot
 
     def hold(self, slot: int, pods: int) -> None:
-        """Note how many pods a node holds, which decides ties."""
+        """Set how many pods a node holds, which decides ties."""
         emptiness = _MAX_PODS - pods if pods < _MAX_PODS else 0
         self._tie.values[slot] = (emptiness << _LOT_BITS) | self._lot.values.item(slot)
 
     def update(self, node: Node) -> None:
-        """Overwrite a node."""
         self._write(self.slot_of[node.metadata.name], node)
 
     def remove(self, name: str) -> int:
-        """Free a node's slot. Its pods must have been removed."""
+        """Free the slot of a node without pods."""
         slot = self.slot_of[name]
         self._write(slot, Node())
         del self.slot_of[name]

@@ -1,7 +1,6 @@
-"""Affinity terms that pods on the nodes own, since those terms have a say in where other pods go.
+"""Affinity terms of pods on the nodes, which decide where other pods may go.
 
-In: shapes, as they appear. Out: for a pod's labels, the distinct terms that may be about it, each with how many pods
-own it on each node. Terms are filed under a label they ask for, so that finding them does not mean trying all.
+Terms are filed under a label they select, so that finding those about a pod does not mean trying all.
 Kubernetes: NodeInfo.PodsWithAffinity and PodsWithRequiredAntiAffinity, which are searched for each pod.
 """
 
@@ -17,7 +16,7 @@ from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affin
 
 
 class TermKind(StrEnum):
-    """What a term asks of the nodes."""
+    """The field that a term comes from."""
 
     REQUIRED_AFFINITY = "required affinity"
     REQUIRED_ANTI_AFFINITY = "required anti-affinity"
@@ -34,7 +33,7 @@ class OwnedTerm(msgspec.Struct, frozen=True):
 
 
 class OwnedTerms:
-    """All terms met so far; `count` moves when there is a new one."""
+    """All terms met so far; `count` grows with each new one."""
 
     __slots__ = ("_any", "_by_label", "_terms", "count")
 
@@ -45,7 +44,7 @@ class OwnedTerms:
         self._any: list[OwnedTerm] = []
 
     def add(self, shape: Shape) -> None:
-        """A shape of which there are no pods yet: from now on its pods are counted as owners of its terms."""
+        """Count the pods of a new shape as owners of its terms."""
         affinity = shape.spec.affinity
         if affinity is None or (affinity.podAffinity is None and affinity.podAntiAffinity is None):
             return
@@ -59,7 +58,7 @@ class OwnedTerms:
                 self._own(shape, TermKind.PREFERRED, sign * weighted.weight, weighted.term)
 
     def about(self, labels: Mapping[str, str]) -> Iterator[OwnedTerm]:
-        """The terms that may be about a pod with these labels, and all that are."""
+        """Yield the terms that may be about a pod with these labels, and all that are."""
         yield from self._any
         for label in labels.items():
             yield from self._by_label.get(label, ())
@@ -81,7 +80,7 @@ class OwnedTerms:
 
 
 def term_key(matcher: PodAffinityTermMatcher) -> Hashable:
-    """Equal for terms that are about the same pods and the same topology key."""
+    """Return a value equal for terms about the same pods and the same topology key."""
     spaces = matcher.namespace_selector
     return (
         matcher.topologyKey,

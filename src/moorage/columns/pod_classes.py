@@ -1,6 +1,5 @@
-"""Pods that every label selector must treat alike, and how many of them each selector counts on each node.
+"""Classes of pods that every label selector treats alike: namespace, labels, and whether deletion has begun.
 
-A class is a namespace, a set of labels and whether the pod is being deleted: all that a predicate over pods may read.
 A predicate is evaluated once per class, and only for classes that have the label it is filed under, if it names one:
 ten thousand Deployments whose selectors each name their own `app` cost ten thousand evaluations and not their square.
 """
@@ -23,7 +22,7 @@ _LISTING = frozenset({IN, EQUALS, DOUBLE_EQUALS})
 
 
 def label_needed(selector: Selector) -> tuple[Label, ...] | None:
-    """Labels of which a pod must have one for the selector to match it; None if there is no such list."""
+    """Return labels of which a pod must have one for the selector to match; None if there is no such list."""
     for requirement in selector.requirements:
         if requirement.operator in _LISTING:
             return tuple((requirement.key, value) for value in requirement.values)
@@ -31,7 +30,7 @@ def label_needed(selector: Selector) -> tuple[Label, ...] | None:
 
 
 class _Counted:
-    """A registered predicate, what it is filed under, and its counts."""
+    """A registered predicate, the labels it is filed under, and its counts."""
 
     __slots__ = ("counts", "needs", "predicate", "reads_namespaces")
 
@@ -60,7 +59,6 @@ class PodClasses:
         self._any: list[_Counted] = []
 
     def code(self, metadata: ObjectMeta) -> int:
-        """The code of a pod's class."""
         labels = tuple(sorted(metadata.labels.items()))
         code = self._classes.intern((metadata.namespace, labels, metadata.deletionTimestamp is not None))
         if code == len(self._shapes):
@@ -70,14 +68,14 @@ class PodClasses:
         return code
 
     def add(self, shape: Shape) -> None:
-        """A shape of which there are no pods yet: from now on its pods are counted where they belong."""
+        """Count the pods of a new shape where they belong."""
         label_class = self._classes.values[shape.label_class]
         filed = (counted for label in label_class[1] for counted in self._by_label.get(label, ()))
         shape.tracked.extend(c.counts for c in (*self._any, *filed) if c.includes(label_class))
         self._shapes[shape.label_class].append(shape)
 
     def forget(self, shapes: set[Shape]) -> None:
-        """Shapes of which there are no pods, and never will be again."""
+        """Drop retired shapes."""
         for code in {shape.label_class for shape in shapes}:
             self._shapes[code] = [shape for shape in self._shapes[code] if shape not in shapes]
 
@@ -95,7 +93,7 @@ class PodClasses:
         return counted.counts
 
     def namespaces_changed(self) -> None:
-        """Count again, into the same counts, whatever reads the labels of namespaces."""
+        """Count again, into the same counts, for predicates that read namespace labels."""
         for counted in self._counted.values():
             if counted.reads_namespaces:
                 for shape in (shape for shapes in self._shapes for shape in shapes):

@@ -1,7 +1,6 @@
-"""What pods of each priority ask for, per slot: what would be free if they were gone.
+"""Requests of the pods of each priority, per slot: what would be free without them.
 
-In: a cluster, whose log of changes is followed. Out: for each priority an array per resource. Only those who think of
-preemption ask, and only then are the slots that changed looked at again: placing pods costs nothing more.
+Only preemption asks, and only then are the slots that changed looked at again: placing pods costs nothing more.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +28,7 @@ class PriorityLevels:
         self._position = -1
 
     def below(self, priority: int) -> Iterator[tuple[int, Mapping[str, SlotArray]]]:
-        """The levels below a priority, lowest first."""
+        """Yield the levels below a priority, lowest first."""
         self._catch_up()
         for level in sorted(self._levels):
             if level >= priority:
@@ -37,14 +36,14 @@ class PriorityLevels:
             yield level, self._levels[level]
 
     def pods_below(self, priority: int) -> NDArray[np.int64]:
-        """How many pods on each slot have a lower priority."""
+        """Return how many pods on each slot have a lower priority."""
         total = np.zeros(self._cluster.nodes.slots.capacity, np.int64)
         for _, level in self.below(priority):
             total += level[PODS].values
         return total
 
     def largest_below(self, priority: int) -> dict[str, int]:
-        """Per resource, the most that any pod of lower priority has asked for so far."""
+        """Return, per resource, the largest request of any pod of lower priority so far."""
         self._catch_up()
         largest: dict[str, int] = {}
         for level, amounts in self._largest.items():
@@ -85,7 +84,7 @@ class PriorityLevels:
                 array.values[slots] = 0
 
     def _load(self, shape: Shape) -> Iterator[tuple[SlotArray, int]]:
-        """What one pod of the shape adds to which arrays."""
+        """Yield what one pod of the shape adds to which arrays."""
         level = self._levels.setdefault(shape.priority, {})
         largest = self._largest.setdefault(shape.priority, {PODS: 1})
         yield self._array(level, PODS), 1

@@ -1,7 +1,6 @@
-"""What a pod asks for and what a node has, as whole numbers: CPU in thousandths, everything else in units.
+"""Requests of pods and allocatable amounts of nodes as integers: CPU in thousandths, everything else in units.
 
-In: typed views of a pod's spec and of a node's allocatable. Out: mappings of resource names to integers. Kubernetes:
-component-helpers/resource (`PodRequests`) and the scheduler's `framework.Resource`.
+Kubernetes: component-helpers/resource (`PodRequests`) and the scheduler's `framework.Resource`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,17 +33,17 @@ def amounts(quantities: Mapping[str, Quantity]) -> Amounts:
 
 
 def pod_requests(spec: PodSpec) -> Amounts:
-    """The most a pod uses at any moment of its life: its containers and sidecars, or an init container, plus overhead.
+    """Return the most a pod uses at a time: containers and sidecars, or an init container, plus overhead.
 
-    What the pod as a whole requests takes the place of what its containers do.
+    Requests at pod level replace those of the containers.
     """
     return _requests(spec, _NO_DEFAULTS, _pod_level(spec))
 
 
 def non_zero_requests(spec: PodSpec, requests: Amounts) -> Amounts:
-    """CPU and memory as scoring sees them in a pod that is there: with defaults for containers that mention neither.
+    """Return the requests of a placed pod for scoring, with defaults for containers without CPU or memory.
 
-    A pod with requests of its own needs no default for what those mention.
+    What a pod requests at pod level needs no default.
     """
     pod_level = _pod_level(spec)
     defaults = NON_ZERO_DEFAULTS
@@ -54,9 +53,9 @@ def non_zero_requests(spec: PodSpec, requests: Amounts) -> Amounts:
 
 
 def scored_requests(spec: PodSpec) -> Amounts:
-    """What NodeResourcesFit adds to a node when it scores it for this pod.
+    """Return what NodeResourcesFit adds to a node when it scores it for this pod.
 
-    Kubernetes looks at the containers only here, whatever the pod requests as a whole; so does Moorage.
+    As in Kubernetes, requests at pod level do not count here.
     """
     return _requests(spec, NON_ZERO_DEFAULTS, {})
 

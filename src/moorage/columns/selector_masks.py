@@ -1,8 +1,7 @@
-"""Compiled node selectors, asked of all nodes at once.
+"""Compiled node selectors, evaluated for all nodes at once or for one slot.
 
-In: matchers of `moorage.match.node_selector`, and the node table. Out: masks and sums over slots, and the same for one
-slot. A requirement is evaluated once per distinct value of its label, and only for values not met before; where values
-are listed (In, NotIn, …) their codes are looked up, so that a hostname costs nothing although every node has its own.
+A requirement is evaluated once per distinct value of its label; where values are listed (In, NotIn, …) their codes are
+looked up, so that a hostname costs nothing although every node has its own.
 Kubernetes: component-helpers/scheduling/corev1/nodeaffinity, per node.
 """
 
@@ -40,14 +39,14 @@ _ABSENT = {EXISTS: False, DOES_NOT_EXIST: True}
 
 
 class NodePredicate(Protocol):
-    """A question about nodes."""
+    """A predicate over nodes."""
 
     def mask(self) -> Mask:
-        """The answer for every slot; what it says of slots without a node does not matter."""
+        """Return the answer for every slot; slots without a node may have any value."""
         ...
 
     def at(self, slot: int) -> bool:
-        """The answer for one slot, quickly."""
+        """Return the answer for one slot."""
         ...
 
 
@@ -88,7 +87,7 @@ class LabelPredicate:
 
 
 class NamePredicate:
-    """One requirement on a field, of which there is one: the node's name. Any other reads as empty."""
+    """One requirement on metadata.name; any other field reads as empty."""
 
     __slots__ = ("_nodes", "_requirement")
 
@@ -154,7 +153,7 @@ class AnyOf:
 
 
 class WeightedSum:
-    """The weights of the preferred terms that match, added up."""
+    """The sum of the weights of the preferred terms that match."""
 
     __slots__ = ("_capacity_of", "_terms")
 
@@ -179,12 +178,12 @@ def label_predicate(selector: Selector, nodes: NodeTable) -> NodePredicate:
 
 
 def selector_predicate(matcher: NodeSelectorMatcher, nodes: NodeTable) -> NodePredicate:
-    """A node selector: a pod's required affinity, or a volume's."""
+    """Compile a node selector: a pod's required affinity, or a volume's."""
     return AnyOf(tuple(_term(term, nodes) for term in matcher.terms), nodes)
 
 
 def required_predicate(required: RequiredNodeAffinity, nodes: NodeTable) -> NodePredicate:
-    """`spec.nodeSelector` and the required node affinity of a pod."""
+    """Compile `spec.nodeSelector` and the required node affinity of a pod."""
     if required.affinity is None:
         return label_predicate(required.labels, nodes)
     affinity = selector_predicate(required.affinity, nodes)

@@ -1,8 +1,7 @@
 """Pod shapes: all that scheduling reads of a pod, and nothing else.
 
-Ten thousand pods of a few Deployments have a few shapes. What plugins prepare, masks and scores are kept per shape,
-so a second pod of a shape costs what changed since the first. Of volumes, a shape holds disks and the facts about
-claims, but not whose claims they are (see `claims`).
+What plugins prepare, masks and scores are kept per shape, so a second pod of a shape costs what changed since the
+first. Of volumes, a shape holds disks and the facts about claims, but not whose claims they are (see `claims`).
 """
 
 from typing import Any
@@ -83,7 +82,7 @@ class Shape:
 
 
 def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:
-    """The kind and name of the object that controls the pod, whose selector default spreading follows."""
+    """Return kind and name of the pod's controller, whose selector default spreading follows."""
     for owner in metadata.ownerReferences:
         if owner.controller:
             return owner.kind, owner.name
@@ -91,7 +90,7 @@ def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
-    """The ports a pod needs of its node; sidecars run beside the containers, so theirs count too."""
+    """Return the host ports of a pod's containers and sidecars."""
     running = [*spec.containers, *(c for c in spec.initContainers if c.restartPolicy == "Always")]
     return tuple(
         (port.hostIP or "0.0.0.0", port.protocol or "TCP", port.hostPort)
@@ -102,7 +101,7 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
 
 
 def shape_key(pod: Pod, node_name: str = "", claims_key: Key = ()) -> bytes:
-    """Equal for two pods exactly when scheduling cannot tell them apart; `claims_key` is `facts_key` of each claim."""
+    """Return a key equal for pods that scheduling cannot tell apart; `claims_key` is `facts_key` of each claim."""
     spec = pod.spec
     labels = pod.metadata.labels
     return _encode(

@@ -1,7 +1,6 @@
 """Arrays with one element per node slot, which grow together.
 
-A slot is a node's index for as long as it lives; a removed node's slot is used again. `Slots` hands them out and grows
-every array it made, so that a column never has to know how large the cluster has become.
+A slot is a node's index for as long as it lives; a removed node's slot is used again.
 """
 
 from typing import Any
@@ -34,7 +33,7 @@ class SlotArray:
 
 
 class Slots:
-    """Which slots are taken, and the arrays that must have room for them."""
+    """The slots in use, and the arrays that must have room for them."""
 
     def __init__(self, capacity: int = 64) -> None:
         self.capacity = capacity

@@ -1,8 +1,4 @@
-"""The taints of all nodes as one column of codes.
-
-Five thousand nodes carry a dozen distinct lists of taints; each list is interned, in the node's order, because the
-first untolerated taint is the one that a person is told about.
-"""
+"""The taints of all nodes as one column of codes, one for each distinct list of taints, in the node's order."""
 
 from moorage.columns.interning import Interner
 from moorage.model.types.node import Taint

@@ -1,5 +1,4 @@
-"""Pending → placement → binding: the scheduling cycle, its plugins, preemption, the queue, and why not.
+"""The scheduler: queue, cycle, plugins, preemption, and the live scheduler against an API server.
 
-In: a `Cluster` and pods without a node. Out: a node for each, or every reason against every node. Knows nothing of
-servers or files: `moorage.plan` composes it offline, the live scheduler composes it with a client.
+It knows no servers or files: `moorage.plan` drives it offline, `schedule.live` with a client.
 """

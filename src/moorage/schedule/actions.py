@@ -1,7 +1,6 @@
-"""What the scheduler decided: instructions for whoever can carry them out.
+"""What the scheduler decided: pods to bind, and pods without a node.
 
-Offline that is `moorage plan`, which simply believes them; live it is whoever talks to the API server. Nothing here has
-happened yet, except that the scheduler already counts a pod to be bound as being on its node.
+`moorage plan` carries actions out at once, the live scheduler sends them to the API server.
 """
 
 import msgspec
@@ -17,7 +16,7 @@ UNSCHEDULABLE = "Unschedulable"
 
 
 class Bind(msgspec.Struct, frozen=True):
-    """Put the pod on the node."""
+    """Bind the pod to the node, where the scheduler counts it already."""
 
     pod: QueuedPod
     slot: int
@@ -29,10 +28,9 @@ class Bind(msgspec.Struct, frozen=True):
 
 
 class NoNode(msgspec.Struct, frozen=True):
-    """There is no node for the pod now. With `victims`, evict them: then there is room on `nominated`.
+    """No node for the pod now. `victims` are to be evicted, which makes room on `nominated`.
 
-    `nominated` is what `status.nominatedNodeName` should say from now on. `demoted` are pods whose nomination for the
-    same node is void now.
+    `nominated` is the new `status.nominatedNodeName`; `demoted` are pods whose nomination for that node is void now.
     """
 
     pod: QueuedPod
@@ -48,7 +46,6 @@ class NoNode(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """The text of the FailedScheduling event."""
         return event_note(self.message)
 
     @property

@@ -1,11 +1,8 @@
-"""The scheduling cycle: a pod from the queue → a node, or victims, or a reason; and what events mean for all of it.
+"""The scheduling cycle: take a pod from the queue, choose a node, or victims, or say why there is none.
 
-In: events (pods, nodes, namespaces and volumes that come, change and go), with the time. Out: actions, one per `step`.
-It is a state machine: `moorage plan` drives it in virtual time and carries actions out at once with `play`; the live
-scheduler feeds it from watches and talks to the API server. A pod that got a node counts as being there from that
-moment on, and so does a nomination; nothing waits for the API server's answer.
-
-Kubernetes: schedule_one.go and eventhandlers.go. Differs: no node is ever left out of the search.
+A state machine without I/O: events go in with the time, `step` returns actions. A pod counts on its node, and a
+nomination holds, from the moment of the decision; nothing waits for the API server's answer.
+Kubernetes: schedule_one.go and eventhandlers.go. Differs: every node is considered.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +25,7 @@ from moorage.schedule.framework.profile import Profile
 from moorage.schedule.framework.requeue import NO_NODES, RequeueTable
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
-from moorage.schedule.preemption.preemption import DefaultPreemption, Outcome, PreemptionArgs
+from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionArgs, PreemptionResult
 from moorage.schedule.queue.backoff import Backoff
 from moorage.schedule.queue.queue import SchedulingQueue
 from moorage.schedule.queue.waiting_pods import QueuedPod
@@ -38,7 +35,10 @@ _WANTS_KEPT = 1 << 16
 
 
 class Scheduler:
-    """See the module. `preemption` has the arguments of each profile's DefaultPreemption; None turns it off there."""
+    """The queue, the engines of all profiles and preemption, over one cluster.
+
+    `preemption` has the arguments of each profile's DefaultPreemption; None turns it off.
+    """
 
     def __init__(
         self,
@@ -72,11 +72,11 @@ class Scheduler:
     # -- the cycle ----------------------------------------------------------------------------------------------------
 
     def step(self, now: float) -> Action | None:
-        """Try the next pod; None if nobody wants to be tried now."""
+        """Try the next pod; None if no pod is to be tried now."""
         while (pod := self.queue.pop(now)) is not None:
             if pod.record.pod.metadata.deletionTimestamp is None:
                 return self._try(pod, now)
-            self.queue.done(pod)  # it is being deleted: nobody needs a node any more
+            self.queue.done(pod)  # it is being deleted
         return None
 
     def _try(self, pod: QueuedPod, now: float) -> Action:
@@ -100,7 +100,7 @@ class Scheduler:
         return Bind(pod, slot, self.cluster.nodes.node(slot).metadata.name)
 
     def _find(self, candidates: Candidates, nominated: int | None) -> int:
-        """The node that was freed for the pod, if it will do; else the best."""
+        """Return the nominated slot if it passes, the best one otherwise."""
         if nominated is not None and candidates.passes(nominated):
             return nominated
         return candidates.best()
@@ -132,11 +132,11 @@ class Scheduler:
         node = self.cluster.nodes.node(keeps).metadata.name if keeps is not None else ""
         return NoNode(pod, message, rejected_by, node, victims, tuple(demoted))
 
-    def _preempt(self, scheduler: str, candidates: Candidates, nominated: int | None) -> Outcome:
+    def _preempt(self, scheduler: str, candidates: Candidates, nominated: int | None) -> PreemptionResult:
         preemption = self._preemption.get(scheduler)
-        return preemption.preempt(candidates, nominated) if preemption is not None else Outcome(gives_up=True)
+        return preemption.preempt(candidates, nominated) if preemption is not None else PreemptionResult(gives_up=True)
 
-    def _diagnosis(self, candidates: Candidates, outcome: Outcome) -> tuple[str, frozenset[str]]:
+    def _diagnosis(self, candidates: Candidates, outcome: PreemptionResult) -> tuple[str, frozenset[str]]:
         diagnosis = self._diagnoses.of(candidates)
         rejected_by = diagnosis.rejected_by
         if NominatedPods.name in rejected_by:
@@ -147,23 +147,23 @@ class Scheduler:
         return diagnosis.text(outcome.message), rejected_by
 
     def why_not(self, record: PodRecord) -> str:
-        """What a cluster would say now of a pod that finds no node; nothing is changed or remembered."""
+        """Return the FailedScheduling text for a pod without a feasible node; nothing changes."""
         if not len(self.cluster.nodes):
             return NO_NODES_TEXT
         candidates, outcome = self._attempt(record)
         return self._diagnosis(candidates, outcome)[0]
 
-    def would_preempt(self, record: PodRecord) -> Outcome:
-        """Whom the scheduler would evict now for a pod that finds no node, or why nobody."""
+    def would_preempt(self, record: PodRecord) -> PreemptionResult:
+        """Return the pods that preemption would evict for a pod now, or why none; nothing changes."""
         return self._attempt(record)[1]
 
-    def _attempt(self, record: PodRecord) -> tuple[Candidates, Outcome]:
+    def _attempt(self, record: PodRecord) -> tuple[Candidates, PreemptionResult]:
         scheduler = QueuedPod(record, 0.0).scheduler
         candidates = self.engines[scheduler].candidates(record.shape)
         return candidates, self._preempt(scheduler, candidates, self.nominations.slot_of(record.key))
 
     def play(self, now: float, evicted: Callable[[PodRecord], None] = lambda record: None) -> Iterator[Action]:
-        """Steps until nobody can be helped any more, in a world where whoever is evicted is gone at once."""
+        """Step until no pod can be scheduled any more; evicted pods are gone at once."""
         while (action := self.step(now)) is not None:
             yield action
             if isinstance(action, NoNode):
@@ -174,11 +174,10 @@ class Scheduler:
     # -- pods without a node ------------------------------------------------------------------------------------------
 
     def knows(self, scheduler: str) -> bool:
-        """Whether pods with this schedulerName are ours."""
         return scheduler in self.engines
 
     def add(self, record: PodRecord, now: float) -> None:
-        """A pod without a node appeared. If its status says that it is nominated, so it is."""
+        """Queue a new pod without a node, with the nomination in its status."""
         self.queue.add(record, now)
         slot = self.cluster.nodes.slot_of.get(record.pod.status.nominatedNodeName)
         if slot is not None:
@@ -191,14 +190,14 @@ class Scheduler:
             self.nominations.add(record, slot)
 
     def delete(self, key: str, now: float) -> None:
-        """A pod without a node is gone."""
+        """Remove a pod without a node."""
         pod = self.queue.get(key)
         self.queue.remove(key)
         if self.nominations.remove(key) is not None and pod is not None:
             self.queue.happened(Event(EventKind.POD_REMOVED, pod.record.pod), now)
 
     def attempt_failed(self, now: float) -> list[QueuedPod]:
-        """`step` raised something that it never should: the pod that was tried is tried again, after a while."""
+        """Return pods that were being tried when `step` raised to the queue, with backoff."""
         found = self.queue.give_back(now)
         for pod in found:
             if pod.record.slot >= 0:
@@ -206,12 +205,12 @@ class Scheduler:
         return found
 
     def eviction_failed(self, victim: str, preemptor: str) -> None:
-        """A pod that was to make room could not be asked to leave: whoever waits for it had better look again."""
+        """Try the preemptor again, because a victim could not be evicted."""
         self._leaving.discard(victim)
         self.queue.activate(preemptor)
 
     def bind_failed(self, action: Bind, now: float) -> None:
-        """The pod could not be put on its node after all: it is tried again, after a while."""
+        """Take a pod off its node, because it could not be bound, and queue it again with backoff."""
         record = action.record
         if record.slot >= 0:
             self.cluster.remove_pod(record)
@@ -224,7 +223,7 @@ class Scheduler:
     # -- pods on nodes ------------------------------------------------------------------------------------------------
 
     def pod_placed(self, record: PodRecord, slot: int, now: float) -> None:
-        """A pod is on a node: one that we put there, or one that somebody else did."""
+        """Count a pod on its node, whichever scheduler bound it."""
         known = self.cluster.pods.get(record.key)
         if known is not None and known.slot == slot:
             self.pod_changed(record, now)
@@ -244,7 +243,7 @@ class Scheduler:
             self.queue.happened(event, now)
 
     def pod_gone(self, key: str, now: float) -> None:
-        """A pod on a node is gone."""
+        """Remove a pod from its node."""
         record = self.cluster.pods.get(key)
         self._leaving.discard(key)
         if record is not None:
@@ -264,7 +263,7 @@ class Scheduler:
         self._tell(node_events(old, node), now)
 
     def node_gone(self, name: str, now: float) -> list[PodRecord]:
-        """Returns the pods that were on the node, which are on none now."""
+        """Remove a node; return the pods that were on it."""
         slot = self.cluster.nodes.slot_of[name]
         node = self.cluster.nodes.node(slot)
         for key in list(self.nominations.at(slot)):
@@ -283,7 +282,7 @@ class Scheduler:
             self.queue.happened(Event(EventKind.NAMESPACE_LABELS, (name, old or {}), (name, labels)), now)
 
     def happened(self, event: Event, now: float) -> None:
-        """Something that only plugins know how to read changed: a volume, a claim, a class."""
+        """Tell the queue of an event about storage."""
         self.queue.happened(event, now)
 
     def _tell(self, events: tuple[Event, ...], now: float) -> None:
@@ -292,7 +291,7 @@ class Scheduler:
 
 
 def _engine(profile: Profile, cluster: Cluster, nominations: Nominations) -> Engine:
-    """The profile's engine, with nominations as its last filter."""
+    """Return the profile's engine, with nominations as its last filter."""
     engine = Engine(profile, cluster)
     nominated = NominatedPods(nominations, lambda shape: engine.candidates(shape))
     engine.profile = msgspec.structs.replace(profile, filters=(*profile.filters, nominated))
@@ -300,7 +299,7 @@ def _engine(profile: Profile, cluster: Cluster, nominations: Nominations) -> Eng
 
 
 def _want_of(engine: Engine) -> Callable[[str, Shape], tuple[Any] | None]:
-    """What the plugin of a name wants for a shape; None if it has nothing to say about it."""
+    """Return what a plugin wants for a shape, in a tuple; None if the plugin does not filter it."""
     plugins = {plugin.name: plugin for plugin in engine.profile.filters}
     # An event asks about every shape that waits, and those may be more than the engine keeps candidates for.
     kept: dict[tuple[str, int], tuple[Any] | None] = {}

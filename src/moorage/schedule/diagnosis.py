@@ -1,8 +1,7 @@
-"""Why there is no node: the sentence a cluster would print, whom to ask when something changes, and every reason.
+"""Explain why there is no node for a shape: the FailedScheduling text, the plugins that refused, and all reasons.
 
-In: a shape's `Candidates`. Out: a `Diagnosis` with, for each node, the reasons of the first plugin that refuses it,
-counted; and `matrix`, which has the reasons of all plugins for all nodes, for people who want to know everything.
-Kubernetes: framework.Diagnosis and FitError; it knows no matrix.
+A `Diagnosis` counts, for each node, the reasons of the first plugin that refuses it; `matrix` has the reasons of all
+plugins. Kubernetes: framework.Diagnosis and FitError, which have no matrix.
 """
 
 from collections import Counter
@@ -23,7 +22,7 @@ _CUT = " ..."
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """Why no node of `nodes` will do, and the names of the plugins whose no it was."""
+    """Why no node of `nodes` passes, and the names of the plugins that refused."""
 
     nodes: int
     reasons: Mapping[str, int]
@@ -31,7 +30,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     prefilter_message: str = ""
 
     def text(self, preemption: str = "") -> str:
-        """The message of the FailedScheduling event, with what preemption had to say, if it was tried."""
+        """Return the message of the FailedScheduling event, with preemption's, if it was tried."""
         if self.nodes == 0:
             return NO_NODES
         counted = ", ".join(sorted(f"{count} {reason}" for reason, count in self.reasons.items()))
@@ -40,7 +39,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 def event_note(text: str) -> str:
-    """A message as it fits into an event."""
+    """Cut a message to the length that an event may have."""
     raw = text.encode()
     if len(raw) <= _MAX_NOTE_LENGTH:
         return text
@@ -48,7 +47,7 @@ def event_note(text: str) -> str:
 
 
 class Diagnoses:
-    """Diagnoses kept per shape for as long as nothing changed: a thousand replicas that do not fit share one."""
+    """Diagnoses by shape, kept until something changes: a thousand replicas that do not fit share one."""
 
     def __init__(self) -> None:
         self._kept: WeakKeyDictionary[Candidates, tuple[tuple[object, ...], Diagnosis]] = WeakKeyDictionary()
@@ -78,7 +77,7 @@ def diagnose(candidates: Candidates) -> Diagnosis:
 
 
 def first_refusals(candidates: Candidates) -> Iterator[tuple[Filter, Mask]]:
-    """For each filter in run order that is the first to refuse some slots: which ones."""
+    """Return, for each filter in run order, the slots that it is the first to refuse."""
     remaining = candidates.considered()
     for item in candidates.filters:
         passing = candidates.mask(item)
@@ -96,7 +95,7 @@ def _not_named(plugins: tuple[str, ...]) -> str:
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """One plugin's no."""
+    """One plugin's refusal."""
 
     plugin: str
     verdict: Verdict
@@ -110,14 +109,14 @@ class NodeGroup(msgspec.Struct, frozen=True):
 
 
 class Matrix(msgspec.Struct, frozen=True):
-    """What all plugins say about all nodes. With a rejection, no node was asked about by the plugin that rejects."""
+    """What all plugins say about all nodes, and the rejection of the pod as a whole, if any."""
 
     rejection: Refusal | None
     groups: tuple[NodeGroup, ...]  # fewest refusals first, then the largest
 
 
 def matrix(candidates: Candidates) -> Matrix:
-    """Every failing verdict of every plugin for every node, grouped by identical reasons."""
+    """Return every plugin's refusal of every node, grouped by identical reasons."""
     nodes = candidates.cluster.nodes
     refusals_at: dict[int, list[Refusal]] = {slot: [] for slot in nodes.slot_of.values()}
     for item in _asked(candidates):
@@ -140,7 +139,7 @@ def matrix(candidates: Candidates) -> Matrix:
 
 
 def refusals_of(candidates: Candidates, slot: int) -> tuple[Refusal, ...]:
-    """The same for one node."""
+    """Return every plugin's refusal of one node."""
     return tuple(
         Refusal(item.plugin.name, verdict)
         for item in _asked(candidates)

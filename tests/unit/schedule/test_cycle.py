@@ -17,7 +17,7 @@ from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.preemption.nominations import NominatedPods
-from moorage.schedule.queue.waiting_pods import Place
+from moorage.schedule.queue.waiting_pods import QueueState
 
 DEFAULT = "default-scheduler"
 
@@ -58,9 +58,9 @@ class Bench:
         name = action.record.key.removeprefix("default/")
         return name, action.node if isinstance(action, Bind) else ""
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> QueueState:
         pod = self.scheduler.queue.get(f"default/{name}")
-        return pod.place if pod is not None else Place.NOWHERE
+        return pod.place if pod is not None else QueueState.NOWHERE
 
 
 def test_a_pod_gets_a_node_and_counts_there_at_once() -> None:
@@ -69,8 +69,8 @@ def test_a_pod_gets_a_node_and_counts_there_at_once() -> None:
     bench.add("b", cpu="3")
     assert bench.play() == [("a", "n"), ("b", "")]
     assert record.slot == bench.cluster.nodes.slot_of["n"]
-    assert bench.place("a") is Place.NOWHERE
-    assert bench.place("b") is Place.UNSCHEDULABLE
+    assert bench.place("a") is QueueState.NOWHERE
+    assert bench.place("b") is QueueState.UNSCHEDULABLE
 
 
 def test_no_nodes() -> None:
@@ -115,7 +115,7 @@ def test_a_pod_that_is_being_deleted_is_not_scheduled() -> None:
     metadata = msgspec.structs.replace(record.pod.metadata, deletionTimestamp="2026-01-01T00:00:00Z")
     bench.scheduler.add(bench.cluster.record(record.key, msgspec.structs.replace(record.pod, metadata=metadata)), 0.0)
     assert bench.play() == []
-    assert bench.place("a") is Place.NOWHERE
+    assert bench.place("a") is QueueState.NOWHERE
 
 
 def test_several_profiles() -> None:
@@ -170,7 +170,7 @@ def test_live_a_pod_waits_for_its_victims_and_others_leave_it_the_room() -> None
     assert bench.play() == [("equal", ""), ("lower", "")]
     bench.scheduler.pod_gone("default/low", 1.0)
     assert bench.play(1.0)[-1] == ("high", "n")
-    assert bench.place("equal") is bench.place("lower") is Place.UNSCHEDULABLE
+    assert bench.place("equal") is bench.place("lower") is QueueState.UNSCHEDULABLE
 
 
 def test_a_nomination_is_no_obstacle_for_the_more_important() -> None:
@@ -246,7 +246,7 @@ def test_a_failed_binding_is_tried_again() -> None:
     assert bench.play() == [("b", "")]
     bench.scheduler.bind_failed(bound, 0.0)
     assert bench.cluster.nodes.free("cpu")[0] == 4000
-    assert bench.place("a") is Place.BACKOFF
+    assert bench.place("a") is QueueState.BACKOFF
     assert bench.play(0.5) == [("b", "n")]
     assert bench.play(1.0) == [("a", "")]
 

@@ -1,6 +1,5 @@
-"""How many volumes of each driver are attached to each node, and how many may be.
+"""Attached volumes per driver and node, and their limits, as columns.
 
-In: CSINodes, VolumeAttachments, and the volumes of pods that come and go. Out: counts and limits by driver as columns.
 A volume counts once per node, however many pods there use it. Kubernetes: nodevolumelimits/csi.go, which counts the
 volumes of all pods of a node anew for each pod.
 """
@@ -17,7 +16,7 @@ VolumeId = tuple[str, str]  # driver and handle
 
 
 class Attachments:
-    """Volumes by slot. What is `use`d is counted where its driver is in charge of it."""
+    """Volumes by slot; a migrated plugin's volume counts where its driver has taken over."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
@@ -31,15 +30,15 @@ class Attachments:
     # -- columns ------------------------------------------------------------------------------------------------
 
     def limits(self, driver: str) -> NDArray[np.int64]:
-        """The most volumes of a driver that each slot takes; `NO_LIMIT` where nothing is said."""
+        """Return the most volumes of a driver that each slot takes; `NO_LIMIT` where the CSINode says none."""
         return self._array(self._limits, driver, NO_LIMIT).values
 
     def counts(self, driver: str) -> NDArray[np.int64]:
-        """The volumes of a driver that each slot has."""
+        """Return the volumes of a driver that each slot has."""
         return self._array(self._counts, driver, 0).values
 
     def moved(self, plugin: str) -> NDArray[np.int64]:
-        """1 for each slot on which a driver took over from an in-tree plugin."""
+        """Return 1 for each slot on which a driver took over from an in-tree plugin."""
         return self._array(self._moved, plugin, 0).values
 
     def _array(self, arrays: dict[str, SlotArray], name: str, fill: int) -> SlotArray:
@@ -49,7 +48,7 @@ class Attachments:
         return array
 
     def matters(self, volume: Attachable, new: int) -> bool:
-        """Whether a pod that brings so many volumes can tell, by what fits, where this one is attached already."""
+        """Return whether it decides where a pod with so many volumes fits that this one is attached."""
         slots = self._used.get((volume.driver, volume.handle))
         if slots is None:
             return False
@@ -57,14 +56,14 @@ class Attachments:
         return any(limits[slot] != NO_LIMIT and counts[slot] + new > limits[slot] for slot in slots)
 
     def slots_with(self, volume: Attachable) -> list[int]:
-        """The slots on which a pod's use of the volume is counted."""
+        """Return the slots on which a pod's use of the volume is counted."""
         volume_id = (volume.driver, volume.handle)
         return [slot for slot in self._used.get(volume_id, ()) if self.is_counted(volume_id, slot)]
 
     # -- events -------------------------------------------------------------------------------------------------
 
     def use(self, volume: Attachable, slot: int, by: int) -> None:
-        """A pod that uses the volume came to a slot (1) or left it (-1)."""
+        """Count a pod that uses the volume and came to a slot (1) or left it (-1)."""
         volume_id = (volume.driver, volume.handle)
         before = self.is_counted(volume_id, slot)
         slots = self._used.setdefault(volume_id, {})
@@ -82,7 +81,7 @@ class Attachments:
         self._recount(volume_id, slot, before)
 
     def hold(self, volume_id: VolumeId, slot: int, by: int) -> None:
-        """A VolumeAttachment says that the volume is attached; it may be still there when no pod uses it."""
+        """Count a VolumeAttachment, which may outlast the pods that use the volume."""
         held = self._held.setdefault(volume_id, {})
         counted = self.is_counted(volume_id, slot)
         before = counted or slot in held
@@ -92,7 +91,7 @@ class Attachments:
         self.counts(volume_id[0])[slot] += (counted or slot in held) - before
 
     def set_node(self, slot: int, csi_node: CSINode | None) -> None:
-        """What a node's drivers can do; None if that is not known."""
+        """Set the limits and migrated plugins of a node; None if it has no CSINode."""
         limits = {
             driver.name: driver.allocatable.count
             for driver in (csi_node.spec.drivers if csi_node is not None else ())

@@ -1,6 +1,5 @@
-"""Disks that pods name themselves, and which of them can be on one node together.
+"""Disks that pods name in their specs, and which of them can be on one node together.
 
-In: a pod's spec. Out: its disks, each with whether it is only read; and, by disk, the slots it is in use on.
 Kubernetes: volumerestrictions/volume_restrictions.go, isVolumeConflict.
 """
 
@@ -19,7 +18,7 @@ class Disk(NamedTuple):
 
 
 def inline_disks(spec: PodSpec) -> tuple[Disk, ...]:
-    """The disks of a pod. An RBD image is one per monitor, since one common monitor makes two of them the same."""
+    """Return the disks of a pod. An RBD image is one per monitor: one common monitor makes two the same."""
     disks: list[Disk] = []
     for volume in spec.volumes:
         if volume.gcePersistentDisk is not None:
@@ -35,7 +34,7 @@ def inline_disks(spec: PodSpec) -> tuple[Disk, ...]:
 
 
 class DiskUsers:
-    """Who uses which disk where."""
+    """The pods that use each disk, by slot."""
 
     __slots__ = ("_users",)
 
@@ -43,7 +42,7 @@ class DiskUsers:
         self._users: dict[DiskKey, dict[int, list[int]]] = {}  # slot → pods that write, pods that only read
 
     def use(self, disk: Disk, slot: int, by: int) -> None:
-        """A pod with the disk came to a slot (1) or left it (-1)."""
+        """Count a pod with the disk that came to a slot (1) or left it (-1)."""
         slots = self._users.setdefault(disk.key, {})
         pods = slots.setdefault(slot, [0, 0])
         pods[disk.read_only] += by
@@ -53,7 +52,7 @@ class DiskUsers:
                 del self._users[disk.key]
 
     def conflicts(self, disk: Disk) -> list[int]:
-        """The slots where the disk is in use in a way that does not go together with this one."""
+        """Return the slots where the disk is in use in a way that conflicts."""
         slots = self._users.get(disk.key)
         return [] if slots is None else [slot for slot in slots if self.conflicts_at(disk, slot)]
 

@@ -1,9 +1,6 @@
-"""Volumes, claims and classes: what there is, who uses it, and what was promised to whom.
+"""Volumes, claims and classes: what there is, which pods use it, and what was promised to pods.
 
-In: events about PersistentVolumes, claims, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities and
-VolumeAttachments; pods with claims that come and go; the decisions of VolumeBinding. Out: `ClaimFacts` for shapes,
-volumes by class with a log of those that changed, and attached volumes per node. A promise holds until an event says
-the same or `release` takes it back: two pods never get one volume.
+A promise of VolumeBinding holds until an event says the same or `release` takes it back: two pods never get one volume.
 Kubernetes: the listers and assume caches of volumebinding, and the scheduler cache's PVC reference counts.
 """
 
@@ -99,7 +96,7 @@ class Storage:
     # -- events -------------------------------------------------------------------------------------------------
 
     def set(self, thing: StorageObject) -> None:
-        """Something appeared or changed."""
+        """Add or replace an object."""
         name, key = thing.metadata.name, (thing.metadata.namespace, thing.metadata.name)
         if isinstance(thing, PersistentVolume):
             self._replace_volume(name, self._as_promised(thing))
@@ -124,7 +121,6 @@ class Storage:
                 self.capacities[key] = thing
 
     def remove(self, thing: StorageObject) -> None:
-        """Something went."""
         name, key = thing.metadata.name, (thing.metadata.namespace, thing.metadata.name)
         if isinstance(thing, PersistentVolume):
             self._promised.pop(name, None)
@@ -181,14 +177,14 @@ class Storage:
     # -- nodes --------------------------------------------------------------------------------------------------
 
     def node_added(self, name: str) -> None:
-        """A node appeared; what is known of its drivers and volumes counts from now on."""
+        """Count what is known of a new node's drivers and volumes."""
         if name in self._csi_nodes:
             self._tell_node(name)
         for attachment in self._held_on.get(name, {}).values():
             self._hold(attachment)
 
     def node_leaves(self, name: str) -> None:
-        """A node, which has no pods any more, is about to go."""
+        """Forget the attachments of a node without pods."""
         for attachment in self._held_on.get(name, {}):
             self._release_hold(attachment)
         self.attachments.set_node(self._nodes.slot_of[name], None)
@@ -218,7 +214,7 @@ class Storage:
     # -- pods ---------------------------------------------------------------------------------------------------
 
     def use(self, key: ClaimKey, slot: int, by: int) -> None:
-        """A pod with the claim came to a slot (1) or left it (-1)."""
+        """Count a pod with the claim that came to a slot (1) or left it (-1)."""
         users = self.users.setdefault(key, {})
         if not users:
             attachable = self.attachable(key)
@@ -238,7 +234,7 @@ class Storage:
         return [key for key in self.users if key in self.claims and claim_class(self.claims[key]) == name]
 
     def _count_again(self, keys: Iterable[ClaimKey]) -> None:
-        """Claims may have become other volumes than they were counted as."""
+        """Count claims again that may have become other volumes."""
         for key in keys:
             users = self.users.get(key)
             if not users:
@@ -258,7 +254,7 @@ class Storage:
                 self._counted[key] = new
 
     def attachable(self, key: ClaimKey) -> Attachable | None:
-        """What a claim's volume is counted as on a node, whether it exists already or is yet to be made."""
+        """Return what a claim's volume is counted as on a node, also if it is yet to be provisioned."""
         claim = self.claims.get(key)
         if claim is None:
             return None
@@ -275,7 +271,7 @@ class Storage:
     # -- facts --------------------------------------------------------------------------------------------------
 
     def kind(self, pod: Pod, use: ClaimUse, by_name: bool = False) -> ClaimFacts:
-        """A pod's claim as it is now; with `by_name`, it is to be told from all others."""
+        """Return the facts about a pod's claim; with `by_name`, distinct from those of all other claims."""
         key = (pod.metadata.namespace, use.name)
         claim = self.claims.get(key)
         if claim is None:
@@ -300,7 +296,7 @@ class Storage:
     def _is_contested(
         self, key: ClaimKey, claim: PersistentVolumeClaim, attachable: Attachable | None, volumes: int
     ) -> bool:
-        """Whether it matters who uses the claim: nobody else may, or it is on a node with no room for one like it."""
+        """Return whether the users of the claim matter: it is exclusive, or on a node with no room for one."""
         if key in self.users and READ_WRITE_ONCE_POD in claim.spec.accessModes:
             return True
         return attachable is not None and self.attachments.matters(attachable, volumes)
@@ -324,7 +320,7 @@ class Storage:
         return any(matcher.reserved(self.volumes[name]) for name in self._by_reference[key])
 
     def in_class(self, name: str) -> Mapping[str, None]:
-        """The names of the volumes of a class."""
+        """Return the names of the volumes of a class."""
         return self._by_class.get(name, {})
 
     # -- promises -----------------------------------------------------------------------------------------------
@@ -348,7 +344,7 @@ class Storage:
                 self._replace_claim(decision.claim, self._as_selected(decision.claim, claim))
 
     def release(self, pod: str) -> None:
-        """Take back what was decided for a pod that is not going to get its node after all, and for nobody else."""
+        """Take back what was decided for a pod that does not get its node, unless other pods rely on it."""
         for decision in self._forget(pod):
             if self._relied_on[_subject(decision)]:
                 continue
@@ -360,7 +356,7 @@ class Storage:
                 self._replace_claim(decision.claim, _with_node(self.claims[decision.claim], None))
 
     def settle(self, pod: str) -> None:
-        """The pod is on its node for good: what was decided for it stands by itself, and is not taken back any more."""
+        """Make what was decided for a pod permanent, because the pod is on its node."""
         self._forget(pod)
 
     def _forget(self, pod: str) -> tuple[VolumeDecision, ...]:
@@ -369,7 +365,7 @@ class Storage:
         return decisions
 
     def _as_promised(self, volume: PersistentVolume) -> PersistentVolume:
-        """A volume that an event shows as free, although it has been promised, is not."""
+        """Return a promised volume with its claimRef, until an event has it."""
         reference = self._promised.get(volume.metadata.name)
         if reference is None:
             return volume
@@ -389,7 +385,7 @@ class Storage:
 
 
 def _unfile(filed: dict[K, dict[N, V]], under: K, name: N) -> None:
-    """Take a name out of one of several lists, and the list as well when it is empty."""
+    """Remove a name from one of several lists, and the list when it is empty."""
     names = filed.get(under)
     if names is not None:
         names.pop(name, None)
@@ -398,7 +394,6 @@ def _unfile(filed: dict[K, dict[N, V]], under: K, name: N) -> None:
 
 
 def _subject(decision: VolumeDecision) -> str | ClaimKey:
-    """What was promised."""
     return decision.volume or decision.claim
 
 

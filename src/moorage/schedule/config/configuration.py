@@ -1,9 +1,7 @@
-"""A `KubeSchedulerConfiguration` file → what the scheduler is to do, or everything that is wrong with the file.
+"""Load a KubeSchedulerConfiguration file, or say everything that is wrong with it, by line.
 
-In: a file's bytes, or a document that was read already. Out: a `Configuration`, or `ConfigurationError` with one
-problem for each mistake, by file and line. Fields that nobody knows are mistakes; what Kubernetes' validation refuses
-is refused in its words; what Moorage does not support is refused by name. Settings of the process (leader election,
-the client's limits, profiling) are checked and otherwise of no effect offline.
+What Kubernetes' validation refuses is refused in its words; what Moorage does not support is refused by name. Settings
+of the process (leader election, the client's limits, profiling) are checked and have no effect offline.
 Kubernetes: cmd/kube-scheduler/app/options/configfile.go and apis/config/validation.
 """
 
@@ -48,7 +46,7 @@ _LEASES = "leases"
 
 
 class ConfigurationProblem(NamedTuple):
-    """One mistake. Without a file there is no line, and it is 0."""
+    """A mistake in a configuration, or a note; the line is 0 if it was not read from a file."""
 
     source: str
     line: int
@@ -59,7 +57,7 @@ class ConfigurationProblem(NamedTuple):
 
 
 class ConfigurationError(Exception):
-    """A configuration that cannot be used. Never without problems."""
+    """A configuration that cannot be used, with at least one problem."""
 
     def __init__(self, problems: tuple[ConfigurationProblem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -79,7 +77,7 @@ class _Findings:
         self.refuse_as_said(path, f"{path}: {text}" if path else text)
 
     def refuse_as_said(self, path: str, text: str) -> None:
-        """A problem whose text says itself where it is."""
+        """Add a problem whose text already names the field."""
         self._problems.append(ConfigurationProblem(self._source, self._line_of(path), text))
 
     def refuse_fields(self, errors: list[FieldError]) -> None:
@@ -96,13 +94,13 @@ class _Findings:
         self.notes.append(Note(self._source, self._line_of(path), f"{path}: {text}"))
 
     def stop_if_refused(self) -> None:
-        """Later steps need what earlier ones found to be right."""
+        """Raise ConfigurationError if there are problems."""
         if self._problems:
             raise ConfigurationError(tuple(dict.fromkeys(self._problems)))
 
 
 def load_configuration(given: bytes | Mapping[str, Any], source: str, gates: GateSet) -> Configuration:
-    """The configuration that a file holds. Raises ConfigurationError."""
+    """Return the configuration of a file's bytes or of a raw document. Raises ConfigurationError."""
     if isinstance(given, bytes):
         document = _only_document(given, source)
         findings = _Findings(source, lambda path: document.location(path).line)
@@ -179,7 +177,7 @@ def _check_kind(raw: Mapping[str, Any], findings: _Findings) -> None:
 
 
 def _named_profiles(view: KubeSchedulerConfiguration) -> tuple[KubeSchedulerProfile, ...]:
-    """The profiles; the only one need not have a name, and without any there is the default one."""
+    """Return the profiles with defaults: the only one need not have a name."""
     profiles = view.profiles or (KubeSchedulerProfile(),)
     if len(profiles) == 1 and profiles[0].schedulerName is None:
         only = profiles[0]

@@ -1,8 +1,4 @@
-"""A scheduler as it was configured: profiles by name, what preemption may do, how long pods back off.
-
-In: a `Configuration`, made by `configuration` from a file, or the one of a scheduler that nobody configured. Out: the
-`Scheduler`. Kubernetes: profile.NewMap and scheduler.New.
-"""
+"""A scheduler's configuration, and the scheduler made of it. Kubernetes: profile.NewMap and scheduler.New."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +26,7 @@ from moorage.schedule.queue.backoff import Backoff
 
 
 class ConfiguredProfile(msgspec.Struct, frozen=True):
-    """One `schedulerName`: its plugins and the arguments that were given."""
+    """One `schedulerName`: its plugins, their arguments, and the rows of other packages' plugins."""
 
     name: str = DEFAULT_SCHEDULER
     order: PluginOrder = DEFAULT_ORDER
@@ -39,7 +35,7 @@ class ConfiguredProfile(msgspec.Struct, frozen=True):
 
     @property
     def preemption(self) -> PreemptionArgs | None:
-        """None if pods are never preempted."""
+        """Return DefaultPreemption's arguments; None if it is off."""
         if not self.order.preempts:
             return None
         args = self.args.get(PREEMPTION)
@@ -57,7 +53,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """All that a scheduler can be told."""
+    """Profiles, backoff, and notes about settings that have no effect."""
 
     profiles: tuple[ConfiguredProfile, ...] = (ConfiguredProfile(),)
     backoff: Backoff = Backoff()

@@ -55,10 +55,9 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What the plugins of all profiles have together.
+    """What the plugins of all profiles share.
 
-    `programs` is where they keep compiled expressions; `selectors` are the Services and controllers by which pods
-    without spread constraints are spread.
+    `programs` caches compiled expressions; `selectors` are those of Services and controllers, for default spreading.
     """
 
     gates: GateSet
@@ -85,7 +84,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class PluginOrder(msgspec.Struct, frozen=True):
-    """Which plugins do what, in run order. `before_filters` may reject a pod or narrow the search, and no more."""
+    """Plugins by what they do, in run order. `before_filters` may reject a pod or narrow the search only."""
 
     filters: tuple[str, ...]
     scores: tuple[tuple[str, int], ...]
@@ -111,7 +110,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
     # A pod that names its node has nothing more to choose.
     Row("NodeName", _FILTERS, lambda _, shared: NodeName()),
     # Taints keep whole pools of nodes away, and no eviction changes that. A soft taint weighs most of all scores:
-    # somebody put it there to keep pods off.
+    # it is there to keep pods off.
     Row("TaintToleration", _FILTERS | _SCORES, lambda _, shared: TaintToleration(shared.gates, shared.programs), 3),
     # Labels, too, are final. What users prefer counts twice what the scheduler thinks of by itself.
     Row(
@@ -123,7 +122,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
     ),
     # From here on eviction may help. Ports are a look-up.
     Row("NodePorts", _PREPARES_AND_FILTERS, lambda _, shared: NodePorts()),
-    # The commonest reason of all; when a node is refused for resources, nobody asks about its volumes or domains.
+    # The commonest reason of all; a node refused for resources is not asked about volumes or domains.
     Row(
         "NodeResourcesFit",
         _PREPARES_AND_FILTERS | _SCORES,
@@ -164,7 +163,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
         2,
         InterPodAffinityArgs,
     ),
-    # Nobody's node is left: the cycle looks for somebody to evict.
+    # No node is left: the cycle looks for pods to evict.
     Row("DefaultPreemption", _points(Point.PRE_ENQUEUE, Point.POST_FILTER), args=DefaultPreemptionArgs),
     # Scores only, after everything that filters: how evenly resources would be used, ...
     Row(
@@ -208,7 +207,7 @@ def _strategy(strategy: ScoringStrategy) -> Strategy:
 def default_profile(
     gates: GateSet, name: str = DEFAULT_SCHEDULER, selectors: DefaultSelectors | None = None
 ) -> Profile:
-    """The profile of a scheduler that nobody configured."""
+    """Return the profile of a scheduler without a configuration."""
     return make_profile(name, Shared(gates, program_cache(gates), selectors))
 
 
@@ -241,7 +240,7 @@ def make_profile(
 
 
 def program_cache(gates: GateSet) -> Any:
-    """One cache of compiled expressions; None where the gate is off, because CEL takes long to import."""
+    """Return a cache of compiled expressions; None where the gate is off, because CEL takes long to import."""
     if not gates.enabled(TAINT_TOLERATION_CEL):
         return None
     from moorage.match.cel import ProgramCache

@@ -1,11 +1,8 @@
 """The best node for one shape, kept up to date instead of searched for.
 
-In: a profile, a shape, the cluster. Out: the best slot now. What local plugins say is kept for every slot and repaired
-for the slots that changed since the last question. Slots that all else (normalised scores, spread, pod affinity) must
-treat alike are one class, in which they wait in a heap. Only classes are compared for each pod: that takes O(log n) and
-a few operations on arrays as long as there are classes. The winner is the same as if all nodes had been asked: highest
-score, then largest tie number.
-
+What local plugins say is kept for every slot and repaired for slots that changed. Slots that normalised scores and wide
+plugins cannot tell apart are one class, in which they wait in a heap, so only classes are compared for each pod. The
+winner is the same as if all nodes had been asked: highest score, then largest tie number.
 Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on a sample of the nodes.
 """
 
@@ -63,7 +60,7 @@ def _nothing_left(plugins: list[str]) -> str:
 
 
 class _Wide:
-    """A wide plugin, what it does here, which of the traits are its own, and how far its want's log was read."""
+    """A wide plugin, its rows among the traits, and how far its want's log was read."""
 
     __slots__ = ("filters", "plugin", "position", "rows", "want", "weight")
 
@@ -81,7 +78,7 @@ class _Wide:
 
 
 class Candidates:
-    """One shape's chances on every node."""
+    """One shape's feasible nodes and their scores."""
 
     def __init__(self, profile: Profile, shape: Shape, cluster: Cluster) -> None:
         self.shape = shape
@@ -123,7 +120,7 @@ class Candidates:
         self._standings = Standings()
 
     def best(self) -> int:
-        """The slot of the best node, or `NO_SLOT`."""
+        """Return the slot of the best node, or `NO_SLOT`."""
         if self.rejection is not None:
             return NO_SLOT
         if self._only_nodes is not None and len(self._only_nodes) == 1:
@@ -152,7 +149,7 @@ class Candidates:
         return standings.front(choices.item((tops + self._worth(traits, sizes)).argmax()))
 
     def _worth(self, traits: Scores, sizes: Scores) -> Scores | int:
-        """What each class that is left gets for its traits, normalised over these classes, as a part of the key."""
+        """Return each class's score by its traits, normalised over these classes, as a part of the key."""
         worth: Scores | int = 0
         for raw, ranked, varies in zip(traits, self._ranked, self._standings.varies, strict=False):
             if varies:
@@ -164,33 +161,30 @@ class Candidates:
         return worth
 
     def _only_choice(self, slot: int) -> int:
-        """Asking all nodes about a DaemonSet's pod, which names its node, would make a DaemonSet's cost quadratic.
-
-        The same goes for a thousand pods that each have a disk on another node.
-        """
+        """Ask about one slot only: asking all nodes about each pod of a DaemonSet would cost its square."""
         return slot if slot != NO_SLOT and self.passes(slot) else NO_SLOT
 
     def feasible(self) -> Mask:
-        """Every slot on which all filters agree."""
+        """Return the slots that pass all filters."""
         if self.rejection is not None:
             return np.zeros(self.cluster.nodes.slots.capacity, np.bool_)
         self._refresh()
         return self._narrowed().copy()
 
     def refresh(self) -> None:
-        """Learn what changed."""
+        """Repair the slots that changed."""
         if self.rejection is None:
             self._refresh()
 
     def passes(self, slot: int) -> bool:
-        """Whether one slot passes all filters as the cluster is now; nothing is kept."""
+        """Return whether one slot passes all filters now; nothing is kept."""
         if self.rejection is not None or not self.is_considered(slot):
             return False
         cluster = self.cluster
         return all(f.plugin.filter_slot(f.prepared.want, cluster, slot) for f in self.filters)
 
     def score_table(self, feasible: Mask) -> dict[str, Scores]:
-        """The weighted, normalised scores of each plugin that scores now, for all slots."""
+        """Return the weighted, normalised scores of each plugin that scores now, for all slots."""
         table: dict[str, Scores] = {}
         for score in self.scores:
             want = score.prepared.want
@@ -209,7 +203,7 @@ class Candidates:
         return feasible
 
     def mask(self, item: Filter) -> Mask:
-        """One filter's answer for every slot; not to be written to. What is not local is kept while it is valid."""
+        """Return one filter's answer for every slot, read-only; a wide plugin's is kept while it is valid."""
         want = item.prepared.want
         if item.plugin.local:
             return item.plugin.filter(want, self.cluster)
@@ -220,7 +214,7 @@ class Candidates:
         return kept[1]
 
     def revision(self) -> tuple[Any, ...]:
-        """Equal values mean that every filter answers the same."""
+        """Return a value that is equal as long as every filter answers the same."""
         wide = tuple(wide.plugin.revision(wide.want, self.cluster) for wide in self._wide)
         return (self._current_epochs(), self.cluster.nodes.changes.position, wide)
 
@@ -261,7 +255,7 @@ class Candidates:
         self._standings.settle()
 
     def _touched(self) -> list[int] | None:
-        """The slots whose wide traits changed since the last time; None if that may be all of them."""
+        """Return the slots whose wide traits changed since the last time; None if that may be all."""
         touched: list[int] | None = []
         for wide in self._wide:
             if not wide.is_read:
@@ -279,7 +273,7 @@ class Candidates:
         self._standings.rebuild(local.feasible, (local.fixed << 32) | self.cluster.nodes.tie, traits)
 
     def _listen(self) -> list[Trait]:
-        """The traits of all wide plugins, which have their rows after those of the ranked scores."""
+        """Return the traits of all wide plugins, whose rows follow those of the ranked scores."""
         traits: list[Trait] = []
         for wide in self._wide:
             first = len(traits)
@@ -291,7 +285,7 @@ class Candidates:
         return traits
 
     def _place(self, slot: int) -> None:
-        """Put a slot into the class where it belongs now."""
+        """Put a slot into its class."""
         local = self._local
         if not local.feasible[slot]:
             self._standings.remove(slot)
@@ -304,7 +298,7 @@ class Candidates:
         self._standings.put(slot, key, tuple(traits))
 
     def considered(self) -> Mask:
-        """The slots whose nodes the filters are asked about: all, or those a plugin named beforehand."""
+        """Return the slots to ask the filters about: all, or those that a plugin named beforehand."""
         nodes = self.cluster.nodes
         if self._only_nodes is None:
             return nodes.alive.copy()
@@ -313,7 +307,6 @@ class Candidates:
         return mask
 
     def is_considered(self, slot: int) -> bool:
-        """The same for one slot."""
         nodes = self.cluster.nodes
         return bool(nodes.alive[slot]) and (
             self._only_nodes is None or nodes.node(slot).metadata.name in self._only_nodes

@@ -1,8 +1,4 @@
-"""The engine: shapes → candidates → placements, one profile over one cluster.
-
-In: pod records. Out: the slot of the best node for each. Keeps one `Candidates` per shape, the least recently used of
-which are dropped.
-"""
+"""The engine of one profile over one cluster: `Candidates` by shape, of which the last used are kept."""
 
 from collections import OrderedDict
 
@@ -15,7 +11,7 @@ SHAPES_KEPT = 512
 
 
 class Engine:
-    """Finds nodes. `place` also puts the pod there."""
+    """Finds nodes for pods."""
 
     def __init__(self, profile: Profile, cluster: Cluster) -> None:
         self.profile = profile
@@ -33,17 +29,17 @@ class Engine:
         return kept
 
     def find(self, record: PodRecord) -> int:
-        """The best slot for the pod, or `NO_SLOT`."""
+        """Return the best slot for the pod, or `NO_SLOT`."""
         return self.candidates(self.cluster.refresh(record)).best()
 
     def reserve(self, record: PodRecord, slot: int) -> None:
-        """Have the plugins keep for the pod what it needs on the slot: volumes. Comes before the pod is put there."""
+        """Have plugins keep the volumes that the pod gets on a slot, before the pod is put there."""
         if record.claims:
             for item in self.candidates(record.shape).filters:
                 item.plugin.reserve(item.prepared.want, self.cluster, record, slot)
 
     def unreserve(self, record: PodRecord) -> None:
-        """Have the plugins give it back, because the pod could not be put there."""
+        """Give back what was reserved, because the pod was not bound."""
         if record.claims:
             for item in self.candidates(record.shape).filters:
                 item.plugin.unreserve(item.prepared.want, self.cluster, record)

@@ -1,8 +1,7 @@
 """What local plugins say about every slot, kept for one shape and repaired where something changed.
 
-In: the shape's local filters and scores. Out: which slots pass, what each scores by itself, and the raw scores that are
-normalised later. Pods come and go all the time and nodes seldom change, so what plugins say that do not read the pods
-of a node (taints, labels, images) is kept apart and asked again only when a node was.
+Pods come and go all the time and nodes seldom change, so the answers of plugins that do not read pods (taints, labels,
+images) are kept apart and asked for again only when a node changed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,14 +15,14 @@ from moorage.schedule.framework.plugin import Mask, Normalization, Plugin, Prepa
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """A filter that has something to say about the shape."""
+    """A filter that applies to the shape."""
 
     plugin: Plugin[Any]
     prepared: Prepared
 
 
 class Score(msgspec.Struct, frozen=True):
-    """A score that has something to say about the shape, and its weight."""
+    """A score that applies to the shape, and its weight."""
 
     plugin: Plugin[Any]
     prepared: Prepared
@@ -41,7 +40,7 @@ class Ranked:
 
 
 class LocalAnswers:
-    """The answers. `feasible`, `fixed` and the raw scores of `ranked` are for all slots; not to be written to."""
+    """Which slots pass, what each scores by itself, and raw scores to normalise; arrays are read-only."""
 
     def __init__(self, filters: Iterable[Filter], scores: Iterable[Score], cluster: Cluster) -> None:
         local = [item for item in filters if item.plugin.local]
@@ -69,7 +68,6 @@ class LocalAnswers:
         self._base: Scores = np.zeros(0, np.int64)
 
     def rebuild(self, considered: Mask) -> None:
-        """Ask about all slots."""
         cluster = self._cluster
         self._generation = cluster.nodes.generation
         eligible = considered
@@ -90,7 +88,7 @@ class LocalAnswers:
         self.feasible, self.fixed = feasible, fixed
 
     def repair(self, slots: Sequence[int], is_considered: Callable[[int], bool]) -> None:
-        """Ask about some slots again, on which pods came or went; if nodes changed at all, about these nodes, too."""
+        """Ask again about slots on which pods came or went and, if any node changed, about these nodes too."""
         if self._generation != self._cluster.nodes.generation:
             self._generation = self._cluster.nodes.generation
             for slot in slots:

@@ -1,11 +1,8 @@
-"""All slots that are left, in classes of equal traits, each class with its best slot in front.
+"""Feasible slots in classes of equal traits, each class with its best slot in front.
 
-In: for every slot its key (what it scores by itself, then its tie number) and its traits; later the same for single
-slots. Out: per class its traits, and the key of its best slot. Whoever knows what a class is worth as a whole then
-compares classes and not nodes. A slot that changes costs O(log n).
-
-Of each class only the best slots wait in a heap: all those whose key is not below the class's floor. The others are
-looked at when the heap has run out, so a shape of which there are few pods never pays for sorting thousands of nodes.
+A slot has a key (its score by itself, then its tie number) and traits. A slot that changes costs O(log n). Only the
+best slots of a class wait in its heap, those whose key is not below the class's floor; the others are looked at when
+the heap is empty, so a shape with few pods never pays for sorting thousands of nodes.
 """
 
 from heapq import heapify, heappop, heappush
@@ -26,7 +23,7 @@ Array = NDArray[np.int64]
 
 
 class Standings:
-    """The classes. `put` and `remove` change one slot; `settle` must come before anything is read."""
+    """The classes. `put` and `remove` change one slot; call `settle` before reading anything."""
 
     __slots__ = (
         "_class_at",
@@ -47,7 +44,6 @@ class Standings:
         self.rebuild(np.zeros(0, np.bool_), np.zeros(0, np.int64), ())
 
     def rebuild(self, left: NDArray[np.bool_], keys: Array, traits: Traits) -> None:
-        """Begin anew with the slots that are left."""
         slots = left.nonzero()[0]
         chosen = [trait[slots] for trait in traits]
         first, classes = distinct(chosen, len(slots))
@@ -70,11 +66,10 @@ class Standings:
         self._floors = [0] * count
         self._heaps: list[list[int]] = [[] for _ in first]
         self._moved: set[int] = set()
-        self._unused: list[int] = []  # numbers of classes that nobody is in any more
+        self._unused: list[int] = []  # numbers of empty classes
         self._line_up(slots, classes, count)
 
     def _line_up(self, slots: Array, classes: Array, count: int) -> None:
-        """Fill all heaps."""
         if count == 0:
             return
         sizes = np.bincount(classes, minlength=count)
@@ -87,7 +82,7 @@ class Standings:
             self._tops[code] = -(self._heaps[code][0] >> _SLOT_BITS)
 
     def _fill(self, code: int, members: Array) -> None:
-        """Let the best of a class wait in its heap."""
+        """Put the best slots of a class into its heap."""
         keys = self._key_at[members]
         line = max(_LINE, len(members) // _SHARE)
         floor = 0
@@ -102,7 +97,7 @@ class Standings:
     # -- one slot -----------------------------------------------------------------------------------------------
 
     def put(self, slot: int, key: int, traits: tuple[int, ...]) -> None:
-        """The slot is left, with this key and these traits."""
+        """Set a feasible slot's key and traits."""
         old = self._class_at.item(slot)
         code = self._codes.get(traits)
         if code is None:
@@ -125,7 +120,7 @@ class Standings:
                 self._sweep(code)
 
     def remove(self, slot: int) -> None:
-        """The slot is out."""
+        """Take out a slot that is not feasible any more."""
         old = self._class_at.item(slot)
         if old != _NONE:
             self._class_at[slot] = _NONE
@@ -165,7 +160,7 @@ class Standings:
     # -- all classes --------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Find the best slot of each class in which something moved."""
+        """Find the best slot of each class that changed."""
         for code in self._moved:
             heap = self._heaps[code]
             while heap and not self._is_current(heap[0], code):
@@ -180,7 +175,7 @@ class Standings:
         self._moved.clear()
 
     def _disband(self, code: int) -> None:
-        """Nobody is in the class any more, so that another may have its number."""
+        """Free the number of an empty class."""
         self._tops[code] = _NONE
         self._floors[code] = 0
         del self._codes[tuple(self._traits[:, code].tolist())]
@@ -188,19 +183,18 @@ class Standings:
 
     @property
     def traits(self) -> Array:
-        """One row per trait, one column per class."""
+        """Return one row per trait, one column per class."""
         return self._traits[:, : len(self._heaps)]
 
     @property
     def sizes(self) -> Array:
-        """How many slots each class has."""
         return self._sizes[: len(self._heaps)]
 
     @property
     def tops(self) -> Array:
-        """The key of each class's best slot; negative if it has none."""
+        """Return the key of each class's best slot; negative if it has none."""
         return self._tops[: len(self._heaps)]
 
     def front(self, code: int) -> int:
-        """The best slot of a class that has one."""
+        """Return the best slot of a class that has one."""
         return self._heaps[code][0] & _SLOT_MASK

@@ -1,11 +1,10 @@
-"""What happens in a cluster that may make a waiting pod schedulable.
+"""Cluster events that may make a waiting pod schedulable, derived from an object before and after a change.
 
-In: an object before and after a change. Out: `Event`s, each of one kind; a change that scheduling does not read makes
-none. Kubernetes: ClusterEvent, NodeSchedulingPropertiesChange and PodSchedulingPropertiesChange.
-Differs: a pod that begins to end is an event, since spreading no longer counts it; so is a namespace with new labels.
+Kubernetes: ClusterEvent, NodeSchedulingPropertiesChange and PodSchedulingPropertiesChange.
+Differs: a pod whose deletion begins is an event, since spreading no longer counts it; so are a namespace's new labels.
 """
 
-from enum import Enum, auto
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -17,38 +16,41 @@ from moorage.model.types.pod import Pod
 
 
 class EventKind(Enum):
-    """The kinds of events. POD: about pods on a node, or nominated for one; OWN: about the pod that waits."""
+    """The kinds of events. POD: about pods on a node, or nominated for one; OWN: about the waiting pod itself.
 
-    NODE_ADDED = auto()
-    NODE_REMOVED = auto()
-    NODE_ALLOCATABLE = auto()
-    NODE_LABELS = auto()
-    NODE_TAINTS = auto()  # and spec.unschedulable, which is a taint in all but name
-    POD_ADDED = auto()
-    POD_REMOVED = auto()
-    POD_ENDING = auto()
-    POD_LABELS = auto()
-    POD_SCALED_DOWN = auto()
-    OWN_LABELS = auto()
-    OWN_TOLERATIONS = auto()
-    OWN_SCALED_DOWN = auto()
-    OWN_OTHER = auto()
-    NAMESPACE_LABELS = auto()
-    CLAIM_ADDED = auto()
-    CLAIM_CHANGED = auto()
-    VOLUME_ADDED = auto()
-    VOLUME_CHANGED = auto()
-    STORAGE_CLASS_ADDED = auto()
-    STORAGE_CLASS_CHANGED = auto()
-    CSI_NODE_ADDED = auto()
-    CSI_NODE_CHANGED = auto()
-    STORAGE_CAPACITY = auto()  # there is more of it, or nobody counts it any more
-    ATTACHMENT_REMOVED = auto()
-    TIME_IS_UP = auto()  # the pod has waited for so long that it is tried again whatever happened
+    The values are Kubernetes' event labels in metrics.
+    """
+
+    NODE_ADDED = "NodeAdd"
+    NODE_REMOVED = "NodeDelete"
+    NODE_ALLOCATABLE = "NodeUpdateNodeAllocatable"
+    NODE_LABELS = "NodeUpdateNodeLabel"
+    NODE_TAINTS = "NodeUpdateNodeTaint"  # and spec.unschedulable, which is a taint in all but name
+    POD_ADDED = "AssignedPodAdd"
+    POD_REMOVED = "AssignedPodDelete"
+    POD_ENDING = "AssignedPodUpdate"
+    POD_LABELS = "AssignedPodUpdatePodLabel"
+    POD_SCALED_DOWN = "AssignedPodUpdatePodScaleDown"
+    OWN_LABELS = "UnschedulablePodUpdatePodLabel"
+    OWN_TOLERATIONS = "UnschedulablePodUpdatePodToleration"
+    OWN_SCALED_DOWN = "UnschedulablePodUpdatePodScaleDown"
+    OWN_OTHER = "UnschedulablePodUpdate"
+    NAMESPACE_LABELS = "NamespaceUpdate"
+    CLAIM_ADDED = "PersistentVolumeClaimAdd"
+    CLAIM_CHANGED = "PersistentVolumeClaimUpdate"
+    VOLUME_ADDED = "PersistentVolumeAdd"
+    VOLUME_CHANGED = "PersistentVolumeUpdate"
+    STORAGE_CLASS_ADDED = "StorageClassAdd"
+    STORAGE_CLASS_CHANGED = "StorageClassUpdate"
+    CSI_NODE_ADDED = "CSINodeAdd"
+    CSI_NODE_CHANGED = "CSINodeUpdate"
+    STORAGE_CAPACITY = "CSIStorageCapacityUpdate"  # there is more of it, or the driver does not report it any more
+    ATTACHMENT_REMOVED = "VolumeAttachmentDelete"
+    TIME_IS_UP = "UnschedulableTimeout"  # the pod has waited for so long that it is tried again whatever happened
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One event. `of` names the waiting pod that it is about, if there is one; `by`, one that it does not help."""
+    """One event. `of` names the only waiting pod that it is about, if there is one; `by`, one that it does not help."""
 
     kind: EventKind
     old: Any = None
@@ -61,7 +63,7 @@ _ABOUT_CLAIMS = frozenset({EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED})
 
 
 def concerns(event: Event, key: str, pod: Pod) -> bool:
-    """Whether an event can concern a waiting pod at all: it is not about another one, nor about others' claims."""
+    """Return whether an event can concern a waiting pod: it is not about another pod, nor about others' claims."""
     if event.of:
         return event.of == key
     if event.by == key:
@@ -73,7 +75,7 @@ def concerns(event: Event, key: str, pod: Pod) -> bool:
 
 
 def node_events(old: Node | None, new: Node | None) -> tuple[Event, ...]:
-    """What a node's coming, going or changing means."""
+    """Return the events of a node that is added, removed or changed."""
     if old is None:
         return (Event(EventKind.NODE_ADDED, None, new),)
     if new is None:
@@ -89,7 +91,7 @@ def node_events(old: Node | None, new: Node | None) -> tuple[Event, ...]:
 
 
 def pod_events(old: Pod, new: Pod) -> tuple[Event, ...]:
-    """What a change to a pod on a node means for others."""
+    """Return the events that a change to a pod on a node is for others."""
     kinds = []
     if old.metadata.labels != new.metadata.labels:
         kinds.append(EventKind.POD_LABELS)
@@ -101,7 +103,7 @@ def pod_events(old: Pod, new: Pod) -> tuple[Event, ...]:
 
 
 def own_events(key: str, old: Pod, new: Pod) -> tuple[Event, ...]:
-    """What a change to a waiting pod means for itself, given that its shape changed."""
+    """Return the events that a change to a waiting pod's shape is for itself."""
     kinds = []
     if old.metadata.labels != new.metadata.labels:
         kinds.append(EventKind.OWN_LABELS)
@@ -113,7 +115,7 @@ def own_events(key: str, old: Pod, new: Pod) -> tuple[Event, ...]:
 
 
 def scaled_down(old: Pod, new: Pod) -> bool:
-    """Whether the pod asks for less of anything than it did."""
+    """Return whether the pod requests less of any resource than before."""
     if old.spec == new.spec:
         return False
     before, after = pod_requests(old.spec), pod_requests(new.spec)

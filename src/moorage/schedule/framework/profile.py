@@ -1,8 +1,4 @@
-"""A scheduler profile: which plugins run, in which order, with which weights.
-
-The order is Kubernetes' own and part of what users see: the first plugin to refuse a node gives the reason that is
-counted.
-"""
+"""A scheduler profile: which plugins run, in which order, with which weights."""
 
 from typing import Any
 
@@ -17,7 +13,7 @@ from moorage.schedule.framework.requeue import Requeue
 class Profile(msgspec.Struct, frozen=True):
     """The plugins of one `schedulerName`: filters in run order, scores with their weights.
 
-    `respects_scheduling_gates` is whether the plugin SchedulingGates is there, which the queue asks.
+    `respects_scheduling_gates` tells the queue whether the plugin SchedulingGates is enabled.
     """
 
     name: str

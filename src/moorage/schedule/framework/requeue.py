@@ -1,10 +1,8 @@
-"""Whom an event may help: each plugin says so for the pods that it rejected.
+"""Queueing hints: which events may help pods that a plugin rejected.
 
-In: the plugins' `requeue_on` rows, a shape, who rejected it, an event. Out: whether to try again. A hint is asked once
-for all waiting pods of one shape, and not even that where the labels of the pod that an event is about tell that it
-would say no: a thousand shapes that each wait for a pod of their own are filed under the label that such a pod has. The
-law: a hint never says no to an event that turns its plugin's no into a yes.
-Kubernetes: EnqueueExtensions with their QueueingHintFns, asked for each pod.
+A hint is asked once for all waiting pods of one shape. Shapes that wait for pods with a certain label are filed under
+that label and not asked about others. The law: a hint never denies an event that turns its plugin's refusal into an
+acceptance. Kubernetes: EnqueueExtensions with their QueueingHintFns, asked for each pod.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,12 +25,11 @@ Needs = Callable[[Any, Shape, Cluster], tuple[Label, ...] | None]
 
 
 def any_event(event: Event) -> bool:
-    """Labels decide whatever else there is to the event."""
     return True
 
 
 class Requeue(msgspec.Struct, frozen=True):
-    """One row of a plugin: events that may turn its no into a yes; with a hint, only those for which it is true.
+    """One row of a plugin: events that may undo its refusal; with a hint, only those for which it is true.
 
     With `needs`, events about pods without the labels it names need not be asked about, if `by_labels` is true of them.
     """
@@ -68,7 +65,7 @@ _ON_FIRST_NODE = (on(EventKind.NODE_ADDED),)
 
 
 class RequeueTable:
-    """The rows of all plugins of one profile. `want_of` gives what a plugin wants for a shape, if it minds any."""
+    """The rows of all plugins of one profile. `want_of` returns what a plugin wants for a shape."""
 
     def __init__(
         self, plugins: Iterable[Requeues], cluster: Cluster, want_of: Callable[[str, Shape], tuple[Any] | None]
@@ -90,32 +87,32 @@ class RequeueTable:
         }
 
     def interested(self, kind: EventKind) -> frozenset[str]:
-        """The plugins that may have something to say about events of a kind."""
+        """Return the plugins that events of a kind may concern."""
         return self._interested[kind]
 
     def filed_kinds(self, name: str) -> Iterable[EventKind]:
-        """The kinds of events for which whoever a plugin rejected may be filed under labels."""
+        """Return the kinds of events for which a plugin's rejected shapes may be filed under labels."""
         return self._filed.get(name, ())
 
     def needs(self, name: str, kind: EventKind, shape: Shape) -> tuple[Label, ...] | None:
-        """The labels of which a pod must have one for the plugin to say yes; None if that cannot be told."""
+        """Return the labels of which a pod must have one to help the shape; None if that is unknown."""
         row, want = self._filed[name][kind], self._want_of(name, shape)
         return None if want is None or row.needs is None else row.needs(want[0], shape, self._cluster)
 
     def goes_by_labels(self, name: str, event: Event) -> bool:
-        """Whether the plugin says no to all who are filed under none of the labels of the event's pod."""
+        """Return whether the event helps only shapes filed under the labels of its pod."""
         row = self._filed.get(name, {}).get(event.kind)
         return row is not None and row.by_labels(event)
 
     def may_help(self, shape: Shape, rejected_by: frozenset[str], event: Event) -> bool:
-        """Whether one of the plugins that rejected the shape may think differently after the event."""
+        """Return whether one of the plugins that rejected the shape may accept it after the event."""
         if event.kind is EventKind.TIME_IS_UP or event.kind is EventKind.OWN_OTHER:
             return True
         return any(self._helps(name, shape, event) for name in rejected_by)
 
     def _helps(self, name: str, shape: Shape, event: Event) -> bool:
         hints = self._hints.get(name)
-        if hints is None:  # any event may help, as with a plugin that nobody knows
+        if hints is None:  # any event may help, as with an unknown plugin
             return True
         asked = hints.get(event.kind)
         if asked is None:

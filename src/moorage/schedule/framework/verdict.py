@@ -1,4 +1,4 @@
-"""A plugin's no: how final it is, in which words, and what exactly was compared."""
+"""A plugin's refusal: how final it is, the reason that is counted, and what exactly was compared."""
 
 from enum import StrEnum
 
@@ -6,17 +6,16 @@ import msgspec
 
 
 class Code(StrEnum):
-    """Whether evicting pods could turn the no into a yes."""
+    """Whether evicting pods could undo the refusal."""
 
     UNSCHEDULABLE = "Unschedulable"
     UNRESOLVABLE = "UnschedulableAndUnresolvable"
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Why a plugin refuses a node (or, from `prepare`, every node).
+    """Why a plugin refuses a node or, from `prepare`, the pod.
 
-    `reasons` are Kubernetes' words, counted in the FailedScheduling event; `details` name the taint, label or amount
-    and the inequality that was evaluated, for `moorage explain`.
+    `reasons` are counted in the FailedScheduling event; `details` hold the evaluated inequality, for `moorage explain`.
     """
 
     code: Code

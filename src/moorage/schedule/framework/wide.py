@@ -1,11 +1,8 @@
-"""Wide plugins: those whose answer for a node depends on pods elsewhere. Pod affinity and topology spread are.
+"""Wide plugins: those whose answer for a node depends on pods elsewhere, as pod affinity and topology spread do.
 
-Such a plugin says by which *traits* it tells slots apart, and what it thinks of slots given their traits. To filter or
-score all nodes it is given the traits of all nodes; `candidates` gives it one entry per class of equal traits. A pod
-that was placed changes the traits of few slots, the host's and not the zone's: a slot's trait is which zone it is in,
-and the pods in each zone are counted beside it.
-
-What the plugin counts it keeps in its want, which follows the change log of the nodes (`Following`).
+Traits are the few numbers by which such a plugin tells slots apart: the zone, the number of matching pods on the host.
+Slots with equal traits are one class, and the plugin judges classes instead of nodes. What it counts over all nodes is
+in its want, which follows the nodes' change log (`Following`).
 """
 
 from collections import Counter
@@ -52,19 +49,19 @@ def distinct(traits: Traits, slots: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def too_many(changed: int, capacity: int) -> bool:
-    """Whether so many slots changed that looking at all of them at once is quicker than at each."""
+    """Return whether so many slots changed that recomputing all of them is quicker."""
     return changed > _ALWAYS_FEW + capacity // _SHARE
 
 
 def has_small_domains(column: LabelColumn, nodes: int) -> bool:
-    """Whether a key has nearly as many values as there are nodes, so that the value is no use as a trait."""
+    """Return whether a key has nearly as many values as there are nodes, too many for a trait."""
     return len(column.values) > _FEW_DOMAINS and len(column.values) * _FEW_NODES > nodes
 
 
 class Following:
-    """A want with counts over all nodes, which it brings up to date by looking again at the slots that changed.
+    """A want with counts over all nodes, kept up to date by looking again at the slots that changed.
 
-    `touched` notes, for whoever keeps traits, the other slots whose traits changed with those.
+    `touched` logs the other slots whose traits changed with those.
     """
 
     __slots__ = ("_position", "is_idle", "touched")
@@ -92,7 +89,7 @@ class Following:
             self.follow(cluster, slot)
 
     def touch_neighbours(self, column: LabelColumn, codes: Iterable[int], slot: int) -> None:
-        """Note the other slots of some domains, given the slot that changed."""
+        """Log the other slots of some domains, given the slot that changed."""
         for code in codes:
             if code != ABSENT:
                 for neighbour in column.members(code):
@@ -100,50 +97,50 @@ class Following:
                         self.touched.note(neighbour)
 
     def is_current(self, cluster: Cluster) -> bool:
-        """Whether everything but the slots is as it was when `rebuild` was called."""
+        """Return whether everything but the slots is as it was in `rebuild`."""
         return True
 
     def rebuild(self, cluster: Cluster) -> None:
         """Count everything."""
 
     def follow(self, cluster: Cluster, slot: int) -> None:
-        """Look again at one slot."""
+        """Count one slot again."""
 
 
 W = TypeVar("W", bound=Following)
 
 
 class WidePlugin(Plugin[W]):
-    """A plugin that judges by traits. Without traits it has nothing to say: all pass, and all score alike."""
+    """A plugin that judges by traits; without traits all slots pass and score alike. Wants have caught up."""
 
     local: ClassVar[bool] = False
 
     def traits(self, want: W, cluster: Cluster) -> list[Trait]:
-        """The traits of all slots; the want has caught up."""
+        """Return the traits of all slots."""
         return []
 
     def traits_at(self, want: W, cluster: Cluster, slot: int) -> tuple[int, ...]:
-        """The traits of one slot; the want has caught up."""
+        """Return the traits of one slot."""
         return ()
 
     def has_filter(self, want: W) -> bool:
-        """Whether PreFilter would go on; the want has caught up."""
+        """Return False where Kubernetes' PreFilter would return Skip."""
         return True
 
     def may_filter(self, want: W) -> bool:
-        """Whether it could, wherever pods of the shapes that there are may come or go."""
+        """Return whether it could filter once pods of the known shapes come or go."""
         return True
 
     def filter_traits(self, want: W, traits: Traits) -> Mask:
-        """Which entries pass; there are traits."""
+        """Return which entries pass; there is at least one trait."""
         return np.ones(len(traits[0]), np.bool_)
 
     def has_score(self, want: W) -> bool:
-        """Whether PreScore would go on; the want has caught up."""
+        """Return False where Kubernetes' PreScore would return Skip."""
         return True
 
     def score_traits(self, want: W, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
-        """0–100 for each entry, normalised over all of them; each stands for that many feasible slots."""
+        """Return 0–100 for each entry, normalised over all; `sizes` has the feasible slots of each."""
         return np.zeros(len(traits[0]), np.int64)
 
     # -- what every plugin does, by traits ------------------------------------------------------------------------
@@ -167,7 +164,6 @@ class WidePlugin(Plugin[W]):
         return not traits or bool(self.filter_traits(want, [np.array([trait], np.int64) for trait in traits])[0])
 
     def reasons(self, want: W, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        """The reasons of many refused nodes: those of one slot of each class, times its size."""
         want.catch_up(cluster)
         first, classes = distinct([trait[slots] for trait in self.traits(want, cluster)], len(slots))
         counted: Counter[str] = Counter()
@@ -179,7 +175,6 @@ class WidePlugin(Plugin[W]):
         return counted
 
     def curable(self, want: W, cluster: Cluster, slots: ChosenSlots) -> Mask:
-        """As one slot of each class is."""
         want.catch_up(cluster)
         first, classes = distinct([trait[slots] for trait in self.traits(want, cluster)], len(slots))
         return super().curable(want, cluster, slots[first])[classes]

@@ -1,8 +1,7 @@
 """Pods that were given a node which the watch has not confirmed yet.
 
-The cycle counts such a pod on its node from the moment of the decision. It stays there until the watch says where the
-pod is, or until it is certain that the API server did not bind it; whoever resolves it first takes it out, and the
-other finds it gone. Kubernetes: the scheduler cache's assumed pods. Differs: they never expire.
+Such a pod counts on its node until the watch shows it there, or until it is certain that it was not bound.
+Kubernetes: the scheduler cache's assumed pods. Differs: they never expire.
 """
 
 from moorage.model.types.pod import Pod
@@ -10,7 +9,7 @@ from moorage.schedule.actions import Bind
 
 
 class Assumption:
-    """One pod on its way to a node. `latest` is the newest that the watch said of it; the attempt `began` then."""
+    """One pod on its way to a node. `latest` is the newest version of it; the attempt `began` then."""
 
     __slots__ = ("action", "began", "key", "latest", "uid")
 
@@ -24,7 +23,7 @@ class Assumption:
 
 
 class Assumptions:
-    """All of them, by the pod's key."""
+    """All assumptions by the pod's key."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, Assumption] = {}
@@ -38,11 +37,10 @@ class Assumptions:
         return self._by_key.get(key)
 
     def holds(self, assumption: Assumption) -> bool:
-        """Whether nobody has resolved it yet."""
+        """Return whether the assumption is still unresolved."""
         return self._by_key.get(assumption.key) is assumption
 
     def resolve(self, key: str) -> Assumption | None:
-        """Take it out, if it is still there."""
         return self._by_key.pop(key, None)
 
     def __len__(self) -> int:

@@ -1,12 +1,11 @@
-"""What the cycle decided → calls to the API server, and what comes of them.
+"""Carry out the cycle's decisions by calls to the API server: bindings, conditions, evictions, events.
 
-In: `Bind` and `NoNode`. Out: bindings, conditions, evictions, events; and, where a binding certainly failed, the pod
-back in the queue. The cycle never waits for any of it. Safety rests on three rules:
+The cycle never waits for any of it. Safety rests on three rules:
 
-- a pod that was given a node counts there until the watch says where it is, or until it is certainly not bound;
-- after an answer that was lost, the server is asked; if the pod has no node, the *same* binding is sent again, since
-  the lost one may still arrive, and the server binds a pod once;
-- a refusal is believed only after a look at the pod: somebody may have bound it, which then counts at once.
+- a pod counts on the node it was given until the watch shows where it is, or until it is certainly not bound;
+- after a lost answer the server is asked; if the pod has no node, the *same* binding is sent again, since the lost one
+  may still arrive, and the server binds a pod once;
+- a refusal is believed only after a look at the pod: another scheduler may have bound it, which then counts at once.
 
 Kubernetes: bindingCycle, handleBindingCycleError and handleSchedulingFailure. Differs: after a lost answer the node is
 not given away.
@@ -40,7 +39,7 @@ _SCHEDULER_ERROR = "SchedulerError"
 
 
 class _Found(Enum):
-    """What a look at the pod said."""
+    """What the API server says of a pod after a binding failed."""
 
     GONE = auto()
     HERE = auto()  # it is on the node we wanted
@@ -50,7 +49,7 @@ class _Found(Enum):
 
 
 class Binder:
-    """See the module."""
+    """Sends bindings and status patches in the background."""
 
     def __init__(
         self,
@@ -83,7 +82,7 @@ class Binder:
         self._evictions = Evictions(client, scheduler, self._status, reporter, others)
 
     def carry_out(self, action: Action, began: float) -> None:
-        """Begin to do what was decided in an attempt that began then."""
+        """Begin to carry out a decision of an attempt that began then."""
         if isinstance(action, Bind):
             assumption = self._assumptions.make(action, began)
             decisions = self._scheduler.cluster.storage.decisions.get(assumption.key) if action.record.claims else None
@@ -104,7 +103,7 @@ class Binder:
         self._status.trim(self._scheduler.queue)
 
     async def close(self) -> None:
-        """Stop everything that is under way; what has been sent may still happen."""
+        """Stop everything under way; what has been sent may still happen."""
         for errands in self._errands:
             await errands.close()
 
@@ -152,7 +151,7 @@ class Binder:
             pause = min(2 * pause, _MAX_PAUSE_LENGTH)
 
     async def _look(self, assumption: Assumption) -> _Found:
-        """Ask the server what the pod is like, and believe it, unless the watch has said all there is meanwhile."""
+        """Ask the server for the pod, and count it where it is unless the watch has told meanwhile."""
         namespace, _, name = assumption.key.partition("/")
         try:
             pod = (await self._client.get(POD, name, namespace)).view
@@ -177,7 +176,7 @@ class Binder:
         self._reporter.scheduled(assumption.key, assumption.action.record.pod, assumption.action.node)
 
     def _failed(self, assumption: Assumption, why: str) -> None:
-        """The pod has no node, for certain."""
+        """Requeue a pod that is certainly not bound, and report why."""
         if not self._assumptions.holds(assumption):
             return
         record = assumption.action.record

@@ -1,9 +1,7 @@
-"""Batches of informers → an inbox, emptied in slices, nodes and surroundings before pods.
+"""Inboxes of informer batches, emptied in slices: nodes and everything else before pods.
 
-In: deltas of all kinds that scheduling reads, as informers hand them over. Out: the same one by one to `pod_feed`
-and `surroundings_feed`, when the scheduler is ready for them and no more at once than it has time for. Between kinds
-nothing is in order anyway, so the most useful one is taken first: a pod is looked at when its node, its claims and its
-Service are known. Kubernetes: eventhandlers.go and the informers' processors.
+Kinds are not ordered among each other, so a pod is looked at when its node, its claims and its Service are known.
+Kubernetes: eventhandlers.go and the informers' processors.
 """
 
 from collections import deque
@@ -42,7 +40,7 @@ _POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 
 
 class Feed:
-    """See the module. `wake` is called when something arrives."""
+    """One inbox per watched kind. `wake` is called when something arrives."""
 
     def __init__(self, pods: PodFeed, surroundings: SurroundingsFeed, wake: Callable[[], None] = lambda: None) -> None:
         self._pods = pods
@@ -52,7 +50,7 @@ class Feed:
         self._arrived = 0
 
     def handler(self, kind: Kind) -> Callable[[list[Delta]], None]:
-        """What an informer of this kind is to call."""
+        """Return the handler for an informer of this kind."""
         inbox = self._inboxes[kind]
 
         def arrived(deltas: list[Delta]) -> None:
@@ -63,11 +61,10 @@ class Feed:
         return arrived
 
     def __bool__(self) -> bool:
-        """Whether anything waits to be looked at."""
         return self._arrived > 0
 
     def take(self, clock: Callable[[], float], until: float) -> int:
-        """Look at what arrived until the time is up, at least at one thing; how many there were."""
+        """Process what arrived until the time is up, at least one delta; return how many."""
         taken = 0
         for kind, inbox in self._inboxes.items():
             while inbox:

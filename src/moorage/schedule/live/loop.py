@@ -1,8 +1,6 @@
-"""The live scheduler: watches what there is, decides what is to be done, and has it done.
+"""The live scheduler: informers in, the scheduling cycle, calls to the API server out.
 
-In: a client, a configuration, gates. Out: pods on nodes. One task looks at what arrived, then lets the cycle step, in
-slices of about two milliseconds, between which everybody else on the event loop gets a turn. It sleeps when there is
-nothing to do, until something arrives, or until a pod has waited long enough.
+One task works in slices of about two milliseconds and sleeps until something arrives or a pod's backoff is over.
 Kubernetes: Scheduler.Run, ScheduleOne and the queue's flushing goroutines. Differs: one task instead of many.
 """
 
@@ -37,9 +35,9 @@ _LOG = get_logger("scheduler")
 
 
 class LiveScheduler:
-    """See the module. `clock` is monotonic, and `sleep` sleeps by it; `seed` decides ties.
+    """The scheduler of one process. `clock` is monotonic, and `sleep` sleeps by it; `seed` decides ties.
 
-    `shapes_to_spare` is how many shapes of pods that are gone may be kept, and as many again as there are in use.
+    `shapes_to_spare` is how many shapes of deleted pods may be kept, and as many again as there are in use.
     """
 
     def __init__(
@@ -100,14 +98,13 @@ class LiveScheduler:
             await self.binder.close()
 
     async def _take_in_everything(self) -> None:
-        """Whatever was listed counts before anything is decided: a node must not seem free because nobody looked."""
+        """Process all that was listed before anything is decided, so that no node seems free."""
         while self.feed:
             self.feed.take(self._clock, self._clock() + SLICE_SECONDS)
             await asyncio.sleep(0)
 
     @property
     def has_synced(self) -> bool:
-        """Whether everything has been listed once."""
         return all(informer.has_synced for informer in self.informers)
 
     async def schedule(self) -> None:
@@ -120,7 +117,7 @@ class LiveScheduler:
                 await self._rest()
 
     def work(self, until: float) -> bool:
-        """One slice: look at what arrived, then schedule, until the time is up; whether there is more to do."""
+        """Process what arrived, then schedule, until the time is up; return whether there is more to do."""
         clock, feed, scheduler = self._clock, self.feed, self.scheduler
         if feed:
             feed.take(clock, until)
@@ -151,7 +148,7 @@ class LiveScheduler:
                 return True
 
     async def _rest(self) -> None:
-        """Until something arrives, or until it is time for a pod that waits."""
+        """Wait until something arrives, or until the queue's next timer."""
         seconds = self.scheduler.queue.next_time() - self._clock()
         if seconds == float("inf"):
             await self._wakened.wait()
@@ -166,7 +163,7 @@ class LiveScheduler:
 
 
 def _timeouts(configuration: Configuration) -> dict[str, float]:
-    """How long each profile waits for volumes, by its name."""
+    """Return how long each profile waits for volumes, by its name."""
     timeouts = {}
     for profile in configuration.profiles:
         args = profile.args.get("VolumeBinding")

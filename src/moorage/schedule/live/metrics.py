@@ -1,10 +1,8 @@
-"""What the scheduler counts, under Kubernetes' names, and what the documents ask for besides.
+"""The scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500.
 
-In: actions as they are taken and carried out. Out: families of `telemetry.metrics`. A pod costs a few additions; all
-that can be read elsewhere (the queue, the cluster, caches) is read when somebody asks, and how long single plugins take
-is measured on one attempt of many, by asking them once more.
-Kubernetes: pkg/scheduler/metrics. Differs: plugins filter and score all nodes in one search, whose time is that of the
-extension point Filter; plugin_evaluation_total has a `status`; numbers and expressions of tolerations are counted.
+A pod costs a few additions; the queue, the cluster and caches are read when metrics are scraped, and single plugins are
+timed on one attempt of many. Kubernetes: pkg/scheduler/metrics. Differs: plugins filter and score all nodes in one
+search, whose time is that of the extension point Filter; plugin_evaluation_total has a `status`.
 """
 
 import time
@@ -16,54 +14,20 @@ from moorage.columns.shape import Shape
 from moorage.schedule.actions import Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.events import EventKind
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
-from moorage.schedule.queue.waiting_pods import Happening, Place
+from moorage.schedule.queue.waiting_pods import QueueState
 from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets
 
 SAMPLED = 1024  # one attempt of so many is measured plugin by plugin
 _SUCCESS = "Success"
 _REMEMBERED = 1 << 16
-_QUEUES = {
-    Place.ACTIVE: "active",
-    Place.BACKOFF: "backoff",
-    Place.UNSCHEDULABLE: "unschedulable",
-    Place.GATED: "gated",
-}
-_EVENT_LABELS = {
-    EventKind.NODE_ADDED: "NodeAdd",
-    EventKind.NODE_REMOVED: "NodeDelete",
-    EventKind.NODE_ALLOCATABLE: "NodeUpdateNodeAllocatable",
-    EventKind.NODE_LABELS: "NodeUpdateNodeLabel",
-    EventKind.NODE_TAINTS: "NodeUpdateNodeTaint",
-    EventKind.POD_ADDED: "AssignedPodAdd",
-    EventKind.POD_REMOVED: "AssignedPodDelete",
-    EventKind.POD_ENDING: "AssignedPodUpdate",
-    EventKind.POD_LABELS: "AssignedPodUpdatePodLabel",
-    EventKind.POD_SCALED_DOWN: "AssignedPodUpdatePodScaleDown",
-    EventKind.OWN_LABELS: "UnschedulablePodUpdatePodLabel",
-    EventKind.OWN_TOLERATIONS: "UnschedulablePodUpdatePodToleration",
-    EventKind.OWN_SCALED_DOWN: "UnschedulablePodUpdatePodScaleDown",
-    EventKind.OWN_OTHER: "UnschedulablePodUpdate",
-    EventKind.NAMESPACE_LABELS: "NamespaceUpdate",
-    EventKind.CLAIM_ADDED: "PersistentVolumeClaimAdd",
-    EventKind.CLAIM_CHANGED: "PersistentVolumeClaimUpdate",
-    EventKind.VOLUME_ADDED: "PersistentVolumeAdd",
-    EventKind.VOLUME_CHANGED: "PersistentVolumeUpdate",
-    EventKind.STORAGE_CLASS_ADDED: "StorageClassAdd",
-    EventKind.STORAGE_CLASS_CHANGED: "StorageClassUpdate",
-    EventKind.CSI_NODE_ADDED: "CSINodeAdd",
-    EventKind.CSI_NODE_CHANGED: "CSINodeUpdate",
-    EventKind.STORAGE_CAPACITY: "CSIStorageCapacityUpdate",
-    EventKind.ATTACHMENT_REMOVED: "VolumeAttachmentDelete",
-    EventKind.TIME_IS_UP: Happening.WAITED_LONG.value,
-}
+_QUEUES = (QueueState.ACTIVE, QueueState.BACKOFF, QueueState.UNSCHEDULABLE, QueueState.GATED)
 
 
 class _Profile:
-    """The children of one profile's families, for the path of every pod."""
+    """One profile's children of the families that every pod increments."""
 
     def __init__(self, name: str, families: "SchedulerMetrics") -> None:
         f = families
@@ -78,7 +42,7 @@ class _Profile:
 
 
 class SchedulerMetrics:
-    """See the module."""
+    """Counts attempts, bindings and preemptions."""
 
     def __init__(self, metrics: Metrics, scheduler: Scheduler, assumptions: Assumptions) -> None:
         self._scheduler = scheduler
@@ -89,7 +53,7 @@ class SchedulerMetrics:
         seconds = exponential_buckets(0.001, 2, 15)
         said = "Seconds that an attempt took, from the queue to the answer about the binding."
         self.duration = metrics.histogram("scheduler_scheduling_attempt_duration_seconds", said, results, seconds)
-        said = "The same for pods that were bound, under the name that the documents use."
+        said = "The same for pods that were bound, under the name that KEP-5471 uses."
         name = "scheduler_scheduling_duration_seconds"
         self.also_duration = metrics.histogram(name, said, buckets=seconds).labels()
         said = "Seconds that it took to find a node, or that there is none."
@@ -124,7 +88,7 @@ class SchedulerMetrics:
     # -- counting -----------------------------------------------------------------------------------------------------
 
     def bind_chosen(self, action: Bind, seconds: float) -> None:
-        """A node was found, in so many seconds."""
+        """Count a node found."""
         profile = self._profiles[action.pod.scheduler]
         self.algorithm.observe(seconds)
         profile.found.observe(seconds)
@@ -136,7 +100,7 @@ class SchedulerMetrics:
             self._sample(candidates, profile)
 
     def no_node(self, action: NoNode, seconds: float) -> None:
-        """No node was found, in so many seconds."""
+        """Count an attempt without a node."""
         scheduler = action.pod.scheduler
         profile = self._profiles[scheduler]
         self.algorithm.observe(seconds)
@@ -156,7 +120,7 @@ class SchedulerMetrics:
                 self._refused[scheduler, plugin.name, (code or Code.UNSCHEDULABLE).value] += 1
 
     def bound(self, assumption: Assumption, began: float, now: float) -> None:
-        """The API server has bound the pod; the call began then."""
+        """Count a pod that the API server has bound; the call began then."""
         action = assumption.action
         pod = action.pod
         profile = self._profiles[pod.scheduler]
@@ -171,7 +135,6 @@ class SchedulerMetrics:
             profile.numeric.value += 1
 
     def failed(self, action: Bind) -> None:
-        """The pod could not be bound."""
         profile = self._profiles[action.pod.scheduler]
         profile.attempts["error"].value += 1
 
@@ -185,7 +148,7 @@ class SchedulerMetrics:
         return kept
 
     def _sample(self, candidates: Candidates, profile: _Profile) -> None:
-        """Ask the plugins of one shape once more, one by one."""
+        """Time the plugins of one shape one by one."""
         cluster, clock = candidates.cluster, time.perf_counter
         for item in candidates.filters:
             if item.prepared.rejection is None:
@@ -208,7 +171,7 @@ class SchedulerMetrics:
 
     def _read_elsewhere(self, metrics: Metrics) -> None:
         gauge, counter = metrics.gauge_function, metrics.counter_function
-        said = "The same as scheduler_schedule_attempts_total, under the names that the documents use."
+        said = "The same as scheduler_schedule_attempts_total, under the names that KEP-5471 and KEP-5500 use."
         for name in ("scheduler_scheduling_attempts", "scheduler_scheduling_attempts_total"):
             counter(name, said, self._attempts, ("result", "profile"))
         gauge("scheduler_pending_pods", "Pods that wait, by where in the queue.", self._pending, ("queue",))
@@ -239,7 +202,7 @@ class SchedulerMetrics:
 
     def _pending(self) -> Mapping[Labels, float]:
         counted = Counter(pod.place for pod in self._scheduler.queue)
-        return {(label,): counted[place] for place, label in _QUEUES.items()}
+        return {(state.value,): counted[state] for state in _QUEUES}
 
     def _unschedulable(self) -> Mapping[Labels, float]:
         counted: Counter[Labels] = Counter()
@@ -259,8 +222,7 @@ class SchedulerMetrics:
     def _incoming(self) -> Mapping[Labels, float]:
         counted: Counter[Labels] = Counter()
         for (place, cause), pods in self._scheduler.queue.incoming.items():
-            label = cause.value if isinstance(cause, Happening) else _EVENT_LABELS[cause]
-            counted[_QUEUES[place], label] += pods
+            counted[place.value, cause.value] += pods
         return counted
 
     def _evaluations(self) -> Mapping[Labels, float]:

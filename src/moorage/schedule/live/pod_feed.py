@@ -1,9 +1,7 @@
-"""What watches say of pods and nodes → what the scheduler is told.
+"""Tell the scheduler about pods and nodes, in whatever order their watches deliver them.
 
-In: pods and nodes as they come, change and go, in whatever order the two watches deliver them. Out: calls of the state
-machine. A pod on a node that is not known yet waits for the node; one that has finished leaves its node; pods of other
-schedulers count where they are and are otherwise let be. Something stale does no harm: a pod never loses the node that
-it has, and one of the same name with another uid is another pod.
+A pod on an unknown node waits for the node; a finished pod leaves its node; pods of other schedulers only count. A
+stale version does no harm: a pod never loses its node, and another uid is another pod.
 Kubernetes: eventhandlers.go and the scheduler cache.
 """
 
@@ -40,7 +38,7 @@ _NODE = attrgetter("metadata.labels", "spec.taints", "spec.unschedulable", "stat
 
 
 def are_alike(old: Pod, new: Pod) -> bool:
-    """Whether scheduling cannot tell the two states of a pod apart, the node aside."""
+    """Return whether scheduling cannot tell two versions of a pod apart, the node aside."""
     a, b = old.metadata, new.metadata
     return (
         a.labels == b.labels
@@ -51,7 +49,7 @@ def are_alike(old: Pod, new: Pod) -> bool:
 
 
 class PodFeed:
-    """See the module."""
+    """Pods and nodes from watches to the scheduler."""
 
     def __init__(self, scheduler: Scheduler, assumptions: Assumptions, shapes_to_spare: int = SHAPES_TO_SPARE) -> None:
         self._scheduler = scheduler
@@ -75,13 +73,13 @@ class PodFeed:
             self._unbound(key, pod, now, template)
 
     def pod_gone(self, key: str, pod: Pod, now: float) -> None:
-        """A pod is gone, or has finished. Of another pod with its name nothing is said."""
+        """Remove a pod that is deleted or finished; another pod of its name stays."""
         known = self._known(key)
         if known is None or known.metadata.uid == pod.metadata.uid:
             self._forget(key, now)
 
     def _known(self, key: str) -> Pod | None:
-        """The pod of that name that the scheduler knows, wherever it is."""
+        """Return the pod of that name that the scheduler knows, wherever it is."""
         record = self._cluster.pods.get(key)
         if record is None and key in self._home:
             record = self._homeless[self._home[key]][key]
@@ -162,7 +160,7 @@ class PodFeed:
             self._scheduler.delete(key, now)
 
     def bind_failed(self, assumption: Assumption, now: float) -> None:
-        """It is certain that the API server has not bound the pod, and will not because of us."""
+        """Requeue a pod that the API server certainly has not bound."""
         if not self._assumptions.holds(assumption):
             return
         self._assumptions.resolve(assumption.key)
@@ -172,7 +170,7 @@ class PodFeed:
             self._unbound(assumption.key, assumption.latest, now)
 
     def tidy(self) -> None:
-        """Forget the shapes of pods that are gone, if there are many."""
+        """Forget the shapes of deleted pods, if there are many."""
         cluster = self._cluster
         if len(cluster.shapes) <= self._most_shapes:
             return
@@ -185,7 +183,7 @@ class PodFeed:
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def node_changed(self, node: Node, now: float) -> None:
-        """A node came or changed."""
+        """Add or update a node."""
         name = node.metadata.name
         nodes = self._cluster.nodes
         slot = nodes.slot_of.get(name)
@@ -201,7 +199,7 @@ class PodFeed:
             self._scheduler.pod_placed(record, slot, now)
 
     def node_gone(self, name: str, now: float) -> None:
-        """A node is gone; its pods are still said to be there, and count again should it come back."""
+        """Remove a node; its pods count again should it come back."""
         if name in self._cluster.nodes.slot_of:
             for record in self._scheduler.node_gone(name, now):
                 self._wait_for_node(record, name)

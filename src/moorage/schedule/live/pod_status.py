@@ -1,7 +1,6 @@
-"""What the scheduler has to say in a pod's status: conditions and nominatedNodeName, written in order and once.
+"""Write conditions and nominatedNodeName to pod status, in order, and only when they change.
 
-In: a pod and what should be said of it. Out: strategic merge patches of its status, one at a time for each pod, and
-none if the status says the same already. A patch names the pod's uid: a pod that was replaced by another is let be.
+One strategic merge patch at a time for each pod; a patch names the pod's uid, so that a replaced pod is left alone.
 Kubernetes: updatePod and util.PatchPodStatus; podutil.UpdatePodCondition decides what is a change.
 """
 
@@ -40,7 +39,7 @@ class _Said(msgspec.Struct):
 
 
 class PodStatusWriter:
-    """See the module. What was said is remembered until the pod's own status can be believed again."""
+    """Patches status in the background, and remembers it until the watch has it."""
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class PodStatusWriter:
         self._said: dict[str, _Said] = {}
 
     def say(self, key: str, pod: Pod, condition: PodCondition | None = None, nominated: str | None = None) -> bool:
-        """Have the status say so, from now on; whether it did not yet. None leaves that part as it is."""
+        """Set a condition, the nomination, or both; None leaves it. Return whether anything changed."""
         said = self._said.get(key)
         if said is None or said.uid != pod.metadata.uid:
             conditions = {one.type: one for one in pod.status.conditions}
@@ -78,7 +77,6 @@ class PodStatusWriter:
         return True
 
     def forget(self, key: str) -> None:
-        """The pod has a node, or is gone: nothing more will be said of it."""
         self._said.pop(key, None)
 
     def trim(self, waiting: SchedulingQueue) -> None:
@@ -97,7 +95,7 @@ class PodStatusWriter:
         )
 
     async def say_now(self, key: str, pod: Pod, condition: PodCondition) -> None:
-        """Have the status of a pod that does not wait say so, and return when it does. Raises what the client does."""
+        """Set a condition of a pod that does not wait, and return when it is set. Raises client errors."""
         old = next((one for one in pod.status.conditions if one.type == condition.type), None)
         changed = self._changed(old, condition, pod)
         if changed is not None:

@@ -1,8 +1,7 @@
-"""The events that the scheduler reports, with Kubernetes' words.
+"""Events that the scheduler reports, in Kubernetes' words, under the name of the pod's profile.
 
-In: what happened to which pod. Out: calls of a recorder, under the name of the pod's profile. References say what the
-pod was like: a pod whose condition has changed since gets an event of its own, with the new text, and what only happens
-again is counted. Kubernetes: schedule_one.go, framework/preemption and profile.go.
+A reference has the pod's newest resourceVersion, so that a repeated text after a change is an event of its own.
+Kubernetes: schedule_one.go, framework/preemption and profile.go.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from moorage.schedule.actions import FAILED_SCHEDULING
 
 
 class Recorder(Protocol):
-    """Where events go. `by` is the profile; references are raw; `kind` is Normal or Warning, `action` what was done."""
+    """Where events go. `by` is the profile; references are raw; `kind` is Normal or Warning."""
 
     def report(
         self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None, *, by: str
@@ -23,7 +22,7 @@ class Recorder(Protocol):
 
 
 class Reporter:
-    """See the module. `newest` is how the watch has a pod, by its key."""
+    """Reports events. `newest` returns a pod as the watch has it, by its key."""
 
     def __init__(self, recorder: Recorder, newest: Callable[[str], Object | None]) -> None:
         self._recorder = recorder

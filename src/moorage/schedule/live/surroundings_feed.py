@@ -1,9 +1,6 @@
-"""What watches say of everything but pods and nodes → what the scheduler is told.
+"""Tell the scheduler about everything but pods and nodes: namespaces, storage, budgets, Services and controllers.
 
-In: namespaces, volumes, claims, classes, drivers, budgets, Services and controllers as they come, change and go. Out:
-the cluster's storage, budgets and default selectors kept up to date, and the queue's events; a change that scheduling
-does not read makes none. `claims` and `volumes` are what the API server has, without what was promised to pods.
-Kubernetes: eventhandlers.go.
+`claims` and `volumes` are those of the API server, without what was promised to pods. Kubernetes: eventhandlers.go.
 """
 
 from collections.abc import Callable
@@ -32,7 +29,7 @@ _CONTROLLERS = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
 
 
 class SurroundingsFeed:
-    """See the module. `claims_changed` is called when a claim or volume is not what it was."""
+    """Other kinds from watches to the scheduler. `claims_changed` is called when a claim or volume changes."""
 
     def __init__(self, scheduler: Scheduler, selectors: DefaultSelectors) -> None:
         self._scheduler = scheduler
@@ -44,7 +41,7 @@ class SurroundingsFeed:
         self.volumes: dict[str, PersistentVolume] = {}
 
     def changed(self, kind: str, old: Any, new: Any, now: float) -> None:
-        """An object came (no `old`) or changed."""
+        """Take in an object that was added (no `old`) or changed."""
         if kind in _STORAGE:
             self._storage_changed(kind, old, new, now)
         elif isinstance(new, Namespace):
@@ -56,7 +53,7 @@ class SurroundingsFeed:
             self._select(kind, new.metadata.namespace, new.metadata.name, new.spec.selector)
 
     def gone(self, kind: str, old: Any, now: float) -> None:
-        """An object is gone; `old` is what it was."""
+        """Take in that an object was deleted."""
         if kind in _STORAGE:
             self._storage_gone(kind, old, now)
         elif isinstance(old, PodDisruptionBudget):
@@ -98,7 +95,7 @@ class SurroundingsFeed:
     # -- who belongs together -----------------------------------------------------------------------------------------
 
     def _select(self, kind: str, namespace: str, name: str, selector: Any) -> None:
-        """Note a selector if it is another than before: status changes all the time, and whoever follows it looks."""
+        """Set a selector if it changed; status alone changes all the time."""
         key = (kind, namespace, name)
         if self._selected_by.get(key) == selector:
             return
@@ -124,7 +121,6 @@ def _compile(selector: Any) -> Any:
 
 
 def _counted(driver: CSIDriver) -> bool:
-    """Whether what is left in the driver's pools counts."""
     return bool(driver.spec.storageCapacity)
 
 
@@ -133,7 +129,7 @@ def _limit(capacity: CSIStorageCapacity) -> Quantity | None:
 
 
 def _has_more(old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
-    """Whether a larger volume than before can be made."""
+    """Return whether a larger volume than before can be provisioned."""
     if old is None:
         return True
     before, after = _limit(old), _limit(new)

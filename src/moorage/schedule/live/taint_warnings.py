@@ -1,8 +1,7 @@
-"""Taint values that a pod's tolerations would compare but cannot read: a line in the log, once.
+"""Log taint values that a pod's tolerations would compare but cannot parse, once per distinct taint.
 
-In: pods as they are tried. Out: log lines that name node, taint and pod. A value that is no number is a warning, one
-that is no version an error; an expression that fails is told with its error. Each distinct taint is told once for each
-distinct list of tolerations, not once for each attempt. Kubernetes: none; the documents ask for it.
+A value that is not an integer is a warning, one that is not a version an error, as KEP-5471 and KEP-5721 ask; an
+expression that fails is logged with its error. Kubernetes: none.
 """
 
 from typing import Any
@@ -23,7 +22,7 @@ _REMEMBERED = 1 << 16
 
 
 class _Reader:
-    """One list of tolerations that compares values, and how many lists of taints it has seen."""
+    """A list of tolerations that compare values, and how many lists of taints it has seen."""
 
     __slots__ = ("seen", "tolerations")
 
@@ -33,7 +32,7 @@ class _Reader:
 
 
 class TaintWarnings:
-    """See the module."""
+    """Logs what cannot be parsed."""
 
     def __init__(self, scheduler: Scheduler, gates: GateSet) -> None:
         self._cluster: Cluster = scheduler.cluster
@@ -47,7 +46,7 @@ class TaintWarnings:
                     plugin.evaluation_failed = self._expression_failed
 
     def look(self, record: PodRecord) -> None:
-        """A pod is tried: is there anything new that it cannot read?"""
+        """Check the taints that are new since a pod of this shape was last tried."""
         number = record.shape.number
         if number in self._readers:
             reader = self._readers[number]

@@ -1,8 +1,6 @@
-"""Volumes before the pod: what was decided for its claims is written down, then its claims have to be bound.
+"""Bind a pod's volumes before the pod: write the decisions to volumes and claims, then wait until they are bound.
 
-In: a pod's `VolumeDecision`s. Out: PersistentVolumes that name their claim, claims that name the node for which a
-volume is to be made; and, once the volume controller has bound all of them, leave to bind the pod. What was written
-stays written if the pod does not get its node after all: the next try finds it. Kubernetes: volumebinding/binder.go,
+What was written stays if the pod does not get its node: the next attempt finds it. Kubernetes: volumebinding/binder.go,
 BindPodVolumes. Differs: looks when a claim or volume changes, not every second.
 """
 
@@ -34,7 +32,7 @@ class VolumesNotBound(Exception):
 
 
 class VolumeBinder:
-    """See the module. `timeouts` has seconds by scheduler name."""
+    """Binds volumes of pods. `timeouts` has seconds by scheduler name."""
 
     def __init__(
         self,
@@ -55,12 +53,11 @@ class VolumeBinder:
         self._changed = asyncio.Event()
 
     def _look_again(self) -> None:
-        """Those who wait for a claim had better look."""
         self._changed.set()
         self._changed = asyncio.Event()
 
     async def bind(self, assumption: Assumption, decisions: tuple[VolumeDecision, ...]) -> None:
-        """Returns when all claims are bound, or when nobody needs them any more. Raises VolumesNotBound."""
+        """Return when all claims are bound, or the assumption is resolved. Raises VolumesNotBound."""
         seen: set[VolumeDecision] = set()  # whose traces the watch has brought back to us
         try:
             for decision in sorted(decisions, key=lambda decision: not decision.volume):
@@ -110,7 +107,7 @@ class VolumeBinder:
             await self._annotate(volume, {}, {"claimRef": wanted})
 
     async def _annotate(self, found: Object, annotations: Raw, spec: Raw) -> None:
-        """Write annotations and parts of the spec, if nobody has written since."""
+        """Update annotations and parts of the spec; a conflict raises."""
         metadata = {**_metadata(found), "resourceVersion": str(found.revision)}
         if annotations:
             metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
@@ -122,7 +119,7 @@ class VolumeBinder:
     # -- waiting ------------------------------------------------------------------------------------------------------
 
     def _is_bound(self, decision: VolumeDecision, seen: set[VolumeDecision]) -> bool:
-        """Whether a claim is bound by now; raises if it never will be, for this node."""
+        """Return whether a claim is bound; raise VolumesNotBound if it never will be for this node."""
         node, (namespace, name) = decision.node, decision.claim
         slot = self._cluster.nodes.slot_of.get(node)
         if slot is None:

@@ -1,4 +1,4 @@
-"""ImageLocality: a node that already has the pod's images is preferred, the more so the larger they are.
+"""ImageLocality: prefer nodes that already have the pod's images, the more so the larger they are.
 
 An image counts with its size, scaled down by how few nodes have it, lest all pods follow the first one. 23 MiB and less
 score 0, 1000 MiB a container and more score 100. Kubernetes: pkg/scheduler/framework/plugins/imagelocality.
@@ -29,7 +29,7 @@ class _Want:
 
 
 class ImageLocality(Plugin[_Want]):
-    """See the module."""
+    """The ImageLocality plugin."""
 
     name = "ImageLocality"
     reads_pods = False
@@ -40,7 +40,7 @@ class ImageLocality(Plugin[_Want]):
         return Prepared(_Want(images, len(shape.images)), filters=False)
 
     def epoch(self, want: _Want, cluster: Cluster) -> Any:
-        """What an image is worth depends on how many nodes have it, and on how many nodes there are."""
+        """An image's score depends on how many nodes have it, and on how many nodes there are."""
         images = cluster.nodes.images
         spread = [len(images[name]) for name in want.images if images.get(name)]
         return (len(cluster.nodes), *spread) if spread else ()
@@ -67,5 +67,5 @@ class ImageLocality(Plugin[_Want]):
 
 
 def full_name(image: str) -> str:
-    """The name as nodes report it: with a tag."""
+    """Return the name with a tag, as nodes report it."""
     return f"{image}:latest" if image.rfind(":") <= image.rfind("/") else image

@@ -1,6 +1,6 @@
-"""NodeAffinity: nodeSelector and node affinity × node labels → which nodes remain, and which are preferred.
+"""NodeAffinity: filter and score nodes by `spec.nodeSelector` and node affinity.
 
-A node remains if it has every label of `spec.nodeSelector` and matches one of the required terms; the weights of the
+A node passes if it has every label of `spec.nodeSelector` and matches one of the required terms; the weights of the
 preferred terms that match are added up. Terms that all name nodes narrow the search to those before any filter runs.
 Kubernetes: pkg/scheduler/framework/plugins/nodeaffinity.
 Differs: Semver* operators behind their gate; evaluated once per distinct label value; a preferred term that does not
@@ -44,7 +44,7 @@ _NO_PREFERENCE = PreferredTerms((), ())
 
 
 class _Want:
-    """Compiled once per shape: what the pod requires, what the scheduler adds to it, and what both prefer."""
+    """What the pod requires, what the profile adds to it, and what both prefer, compiled once per shape."""
 
     __slots__ = ("added", "added_of", "preferred", "required", "required_of")
 
@@ -64,7 +64,7 @@ class _Want:
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """A node that matches now and did not before."""
+    """Return whether the node matches now and did not before."""
 
     def matches(node: Node) -> bool:
         labels, name = node.metadata.labels, node.metadata.name
@@ -74,7 +74,7 @@ def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) 
 
 
 class NodeAffinity(Plugin[_Want]):
-    """See the module. `added` is the profile's addedAffinity, which every pod has to meet as well."""
+    """The NodeAffinity plugin. `added` is the profile's addedAffinity, which every pod has to meet as well."""
 
     name = "NodeAffinity"
     reads_pods = False
@@ -152,7 +152,7 @@ class NodeAffinity(Plugin[_Want]):
 
 
 def _named_nodes(required: NodeSelector) -> frozenset[str] | None:
-    """The nodes that the terms name, if every term names some; none at all if they contradict themselves."""
+    """Return the nodes that the terms name, if every term names some; none if they contradict each other."""
     names: frozenset[str] = frozenset()
     for term in required.nodeSelectorTerms:
         named: frozenset[str] | None = None

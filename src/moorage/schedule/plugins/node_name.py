@@ -1,4 +1,4 @@
-"""NodeName: a pod that asks for a node by name gets that one or none.
+"""NodeName: filter out all nodes but the one that the pod names.
 
 Kubernetes: pkg/scheduler/framework/plugins/nodename. Pods that already have a node never come here; what is left are
 pods whose `spec.nodeName` is a wish, and shapes are made with it (`Cluster.shape_of`) only for those.
@@ -21,7 +21,7 @@ def _is_that_node(want: str, shape: Shape, event: Event, cluster: Cluster) -> bo
 
 
 class NodeName(Plugin[str]):
-    """See the module."""
+    """The NodeName plugin."""
 
     name = "NodeName"
     reads_pods = False

@@ -1,4 +1,4 @@
-"""NodePorts: host ports that the pod needs × those in use on a node → where they are free.
+"""NodePorts: filter out nodes on which a host port of the pod is in use.
 
 Two pods cannot have the same port and protocol on one node unless both name an address and the addresses differ.
 Kubernetes: pkg/scheduler/framework/plugins/nodeports. Differs: the detail names the port.
@@ -30,7 +30,7 @@ def _had_a_port_of_ours(want: _Want, shape: Shape, event: Event, cluster: Cluste
 
 
 class NodePorts(Plugin[_Want]):
-    """See the module."""
+    """The NodePorts plugin."""
 
     name = "NodePorts"
     refuses_with = Code.UNSCHEDULABLE
@@ -62,7 +62,7 @@ class NodePorts(Plugin[_Want]):
 
 
 def collides(address: str, used: Collection[str]) -> bool:
-    """Whether a port is taken at this address, given the addresses at which somebody has it."""
+    """Return whether a port at this address conflicts with its uses at other addresses."""
     if address == EVERY_ADDRESS:
         return len(used) > 0
     return EVERY_ADDRESS in used or address in used

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: a cordoned node is for pods that tolerate being on one.
+"""NodeUnschedulable: filter out cordoned nodes, unless the pod tolerates them.
 
 A pod may go to a node with `spec.unschedulable` if it tolerates the taint node.kubernetes.io/unschedulable:NoSchedule,
 whether the node carries it or not. Kubernetes: pkg/scheduler/framework/plugins/nodeunschedulable.
@@ -26,12 +26,12 @@ def _is_open_now(want: TolerationSet, shape: Shape, event: Event, cluster: Clust
 
 
 def _is_still_refused(want: TolerationSet, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """Nobody asks on behalf of a shape that now tolerates it: such a shape has nothing to want here."""
+    """Never asked for a shape that now tolerates cordons: such a shape is skipped."""
     return False
 
 
 class NodeUnschedulable(Plugin[TolerationSet]):
-    """See the module."""
+    """The NodeUnschedulable plugin."""
 
     name = "NodeUnschedulable"
     reads_pods = False

@@ -1,4 +1,4 @@
-"""PrioritySort: the order of the queue: higher priority first, then whoever has waited longer.
+"""PrioritySort: order the queue by priority, then by how long pods have waited.
 
 One queue serves all profiles of a scheduler, so that they all have this plugin.
 Kubernetes: pkg/scheduler/framework/plugins/queuesort. Differs: pods that came at the same instant keep the order in
@@ -16,5 +16,5 @@ class PrioritySort:
     name = "PrioritySort"
 
     def position(self, spec: PodSpec, since: float, number: int) -> QueuePosition:
-        """`since` is when the pod came to the queue, `number` how many came before it."""
+        """Return the position of a pod queued at `since`, after `number` others."""
         return (-(spec.priority or 0), since, number)

@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod waits outside the queue for as long as somebody keeps a gate closed.
+"""SchedulingGates: keep a pod out of the queue until its scheduling gates are removed.
 
 Kubernetes: pkg/scheduler/framework/plugins/schedulinggates, and the condition that the API server gives such a pod.
 """
@@ -16,7 +16,7 @@ class SchedulingGates:
     name = "SchedulingGates"
 
     def pre_enqueue(self, spec: PodSpec) -> Verdict | None:
-        """Why the pod may not enter the queue; None if it may."""
+        """Return why the pod may not enter the queue; None if it may."""
         if not spec.schedulingGates:
             return None
         gates = " ".join(gate.name for gate in spec.schedulingGates)

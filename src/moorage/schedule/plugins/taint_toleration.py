@@ -1,6 +1,6 @@
-"""TaintToleration: tolerations × node taints → which nodes remain, and which are preferred.
+"""TaintToleration: filter out nodes with untolerated taints, and prefer those with fewer untolerated soft taints.
 
-A node remains if every taint with effect NoSchedule or NoExecute is tolerated; among those that remain, one with fewer
+A node passes if every taint with effect NoSchedule or NoExecute is tolerated; among those that pass, one with fewer
 untolerated PreferNoSchedule taints is preferred. Kubernetes: pkg/scheduler/framework/plugins/tainttoleration.
 Differs: names the taint in the reason; Semver* and CEL behind their gates; evaluated once per distinct list of taints.
 """
@@ -38,7 +38,7 @@ def untolerated_reason(taint: Taint) -> str:
 
 
 class _Want:
-    """The compiled tolerations and, per taint set met so far, the first untolerated taint and the soft count."""
+    """The compiled tolerations and, per taint list met so far, the first untolerated taint and the soft count."""
 
     __slots__ = ("_evaluations", "_numeric", "all", "first", "passes", "soft", "soft_counts")
 
@@ -52,7 +52,7 @@ class _Want:
         self.soft_counts: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def learn(self, sets: list[TaintSet]) -> None:
-        """Evaluate the taint sets that appeared since the last time."""
+        """Evaluate the taint lists that appeared since the last time."""
         if len(self.first) == len(sets):
             return
         for taints in sets[len(self.first) :]:
@@ -65,7 +65,7 @@ class _Want:
         self.soft_counts = np.array(counts, np.int64)
 
     def _count(self, taints: TaintSet) -> None:
-        """Count the comparisons of numbers by how they came out; each distinct list of taints is compared once."""
+        """Count the comparisons of numbers by result."""
         for taint in taints:
             for matcher in self._numeric:
                 if matcher.concerns(taint):
@@ -75,7 +75,7 @@ class _Want:
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """A node that is tolerated now and was not before."""
+    """Return whether the node is tolerated now and was not before."""
     old, new = event.old, event.new
     if want.all.untolerated(new.spec.taints, _HARD):
         return False
@@ -83,7 +83,7 @@ def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) 
 
 
 class TaintToleration(Plugin[_Want]):
-    """See the module. `numeric_evaluations` counts by operator and result; `evaluation_failed` hears CEL's errors."""
+    """The TaintToleration plugin. `evaluation_failed` is called with CEL's errors."""
 
     name = "TaintToleration"
     reads_pods = False
@@ -134,7 +134,7 @@ class TaintToleration(Plugin[_Want]):
         first = want.first[code]
         if first is None:
             return None
-        # The event counts the first one; whoever wants to know more is told of all.
+        # The event counts the first one; the details name all.
         untolerated = want.all.untolerated(cluster.nodes.taint_sets.sets[code], _HARD)
         return unresolvable(untolerated_reason(first), *(want.all.explain(taint) or "" for taint in untolerated))
 

@@ -1,9 +1,8 @@
-"""PodDisruptionBudgets: how many pods may still be taken away, and whose going would be one too many.
+"""PodDisruptionBudgets: how many pods may still be evicted, and whose eviction violates a budget.
 
-In: the budgets, and the cluster. Out: pods in order of importance, parted into those whose eviction breaks a budget and
-the rest. Kubernetes: filterPodsWithPDBViolation, which believes the budget's status.
-Differs: a budget without a status, as in a manifest, is worked out here as the disruption controller would: from its
-selector over the pods on nodes, of which those that say they are not ready, or are being deleted, are not healthy.
+Kubernetes: filterPodsWithPDBViolation, which believes the budget's status.
+Differs: a budget without a status, as in a manifest, is computed as the disruption controller would: from its selector
+over the pods on nodes; those that are not ready, or are being deleted, are not healthy.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ _NO_STATUS = PodDisruptionBudgetStatus()
 
 
 class Budget:
-    """One budget. `allowed` is how many of its pods may go now."""
+    """One budget. `allowed` is how many of its pods may be evicted now."""
 
     def __init__(self, budget: PodDisruptionBudget, selector: Selector, cluster: Cluster, expected: int | None) -> None:
         self.budget = budget
@@ -38,7 +37,7 @@ class Budget:
         return bool(labels) and pod.metadata.namespace == self._namespace and self._selector.match(labels)
 
     def is_spent_on(self, pod: Pod) -> bool:
-        """Whether evicting the pod uses up some of the budget: not if the API server has counted that already."""
+        """Return whether evicting the pod counts: not if it is among the status's disruptedPods."""
         return self.concerns(pod) and pod.metadata.name not in self.budget.status.disruptedPods
 
     @property
@@ -60,7 +59,7 @@ class Budget:
 
 
 class DisruptionBudgets:
-    """All budgets. `expected` tells, by namespace and name, how many pods their owners want, where somebody knows."""
+    """All budgets. `expected` has, by namespace and name, how many pods their owners want, where known."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class DisruptionBudgets:
             self.set(budget)
 
     def set(self, budget: PodDisruptionBudget) -> None:
-        """A budget came or changed. One whose selector is empty or malformed concerns no pod."""
+        """Add or replace a budget. One whose selector is empty or malformed concerns no pod."""
         key = (budget.metadata.namespace, budget.metadata.name)
         self.generation += 1
         self._budgets.pop(key, None)
@@ -92,11 +91,11 @@ class DisruptionBudgets:
         self._budgets.pop((namespace, name), None)
 
     def state(self) -> tuple[int, tuple[int, ...]]:
-        """Equal values mean that `part` parts alike."""
+        """Return a value that is equal as long as `part` parts alike."""
         return self.generation, tuple(budget.allowed for budget in self._budgets.values())
 
     def part(self, records: Sequence[PodRecord]) -> tuple[list[PodRecord], list[PodRecord]]:
-        """Those whose eviction, in this order, breaks a budget, and the rest; each list keeps the order."""
+        """Split pods into those whose eviction, in this order, violates a budget, and the rest."""
         if not self._budgets:
             return [], list(records)
         left = {budget: budget.allowed for budget in self._budgets.values()}
@@ -112,12 +111,12 @@ class DisruptionBudgets:
         return violating, others
 
     def concern(self, records: Iterable[PodRecord]) -> bool:
-        """Whether there is a budget for any of the pods."""
+        """Return whether there is a budget for any of the pods."""
         return bool(self._budgets) and any(b.concerns(r.pod) for r in records for b in self._budgets.values())
 
 
 def _scaled(amount: int | str, of: int) -> int:
-    """A number, or a percentage rounded up, as the disruption controller rounds both of its fields."""
+    """Return a number, or a percentage rounded up, as the disruption controller rounds both of its fields."""
     if isinstance(amount, int):
         return amount
     percent = amount.removesuffix("%")

@@ -1,8 +1,8 @@
-"""Nominated pods: who waits for room that was made for it on a node, and what others must leave to it.
+"""Nominated pods, and the filter that keeps room for them on their nodes.
 
-In: nominations. Out: `NominatedPods`, the last filter of every profile: a node with pods of equal or higher priority
-nominated for it must pass all other filters as if these ran there, too. A pod's own nomination has to be taken back
-before it is scheduled. Kubernetes: the nominator, and RunFilterPluginsWithNominatedPods.
+`NominatedPods` is the last filter of every profile: a node with nominated pods of equal or higher priority must pass
+all other filters as if these ran there, too. A pod's own nomination is removed before it is scheduled.
+Kubernetes: the nominator, and RunFilterPluginsWithNominatedPods.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.framework.wide import WidePlugin
 from moorage.schedule.preemption.victims import glimpse
 
-_NOBODY: Mapping[str, PodRecord] = {}
+_NONE: Mapping[str, PodRecord] = {}
 
 
 class Nominations:
@@ -43,7 +43,7 @@ class Nominations:
         self._cluster.nodes.changes.note(slot)
 
     def remove(self, key: str) -> int | None:
-        """Take back a pod's nomination; returns the slot it was for."""
+        """Remove a pod's nomination; return the slot it was for."""
         slot = self._slot_of.pop(key, None)
         if slot is not None:
             del self._on[slot][key]
@@ -56,13 +56,13 @@ class Nominations:
         return self._slot_of.get(key)
 
     def at(self, slot: int) -> Mapping[str, PodRecord]:
-        return self._on.get(slot, _NOBODY)
+        return self._on.get(slot, _NONE)
 
     def slots(self) -> Iterable[int]:
         return self._on.keys()
 
     def below(self, slot: int, priority: int) -> list[PodRecord]:
-        """Pods of lower priority that are nominated for a slot."""
+        """Return the pods of lower priority that are nominated for a slot."""
         return [record for record in self.at(slot).values() if record.priority < priority]
 
     def __bool__(self) -> bool:
@@ -70,7 +70,7 @@ class Nominations:
 
 
 class _Want:
-    """A shape, and per slot a code for who objects and why: kept, and worked out again where something changed."""
+    """A shape, and per slot a code of the objecting plugin and its reasons, updated where something changed."""
 
     __slots__ = ("codes", "objections", "position", "revision", "shape")
 
@@ -83,10 +83,10 @@ class _Want:
 
 
 class NominatedPods(Plugin[_Want]):
-    """See the module. `candidates_of` gives a shape's candidates, whose other filters are the ones that are asked."""
+    """The filter. `candidates_of` returns a shape's candidates, whose other filters are asked."""
 
     name = "NominatedPods"
-    # Whoever waits because of a nomination is registered under the plugin that objects to it, too: see `rejecting`.
+    # A pod rejected because of a nomination is also registered under the plugin that objects: see `rejecting`.
     requeue_on = (on(EventKind.POD_REMOVED, EventKind.NODE_ADDED),)
 
     def __init__(self, nominations: Nominations, candidates_of: Callable[[Shape], Candidates]) -> None:
@@ -97,7 +97,7 @@ class NominatedPods(Plugin[_Want]):
         return Prepared(_Want(shape), scores=False)
 
     def epoch(self, want: _Want, cluster: Cluster) -> Any:
-        """Where a wide plugin is among the filters, its answer for a nominated slot may change with any other slot."""
+        """A wide plugin's answer for a nominated slot may change with any other slot."""
         if not self._nominations:
             return None
         wide = [item for item in self._others(want.shape) if not item.plugin.local]
@@ -123,7 +123,7 @@ class NominatedPods(Plugin[_Want]):
         return counted
 
     def rejecting(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> frozenset[str]:
-        """The plugins that object on slots that are refused here."""
+        """Return the plugins that object on slots that are refused here."""
         return frozenset(name for (name, _), _ in self._objections(want, cluster, slots))
 
     def _objections(
@@ -149,7 +149,7 @@ class NominatedPods(Plugin[_Want]):
         want.position, want.revision = changes.position, self.epoch(want, cluster)
 
     def _objection(self, shape: Shape, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
-        """Who objects to the slot, and why, if those who are nominated for it ran there."""
+        """Return the plugin that objects to the slot if the nominated pods ran there, and why."""
         nominated = self._nominations.at(slot).values()
         placed = [(record, slot) for record in nominated if record.priority >= shape.priority and record.slot < 0]
         if not placed:

@@ -1,10 +1,9 @@
-"""DefaultPreemption: no node is left for a pod → whose eviction would make room, or why nobody's.
+"""DefaultPreemption: find the pods whose eviction would make room for a pod that fits nowhere.
 
-In: a pod for which no node was found, and its shape's `Candidates`. Out: an `Outcome`: the node and the victims, or the
-sentence that is added to the event. Only pods of lower priority are victims, and only on nodes where the no is not
-final. Kubernetes: pkg/scheduler/framework/plugins/defaultpreemption and framework/preemption.
-Differs: looks at every node unless it is told how many candidates are enough; pods that are already on their way out by
-order of this scheduler count as terminating before the API server says so.
+Only pods of lower priority are victims, and only on nodes where the refusal is not final.
+Kubernetes: pkg/scheduler/framework/plugins/defaultpreemption and framework/preemption.
+Differs: looks at every node unless it is told how many candidates are enough; pods that this scheduler is evicting
+count as terminating before the API server says so.
 """
 
 import random
@@ -30,7 +29,7 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
 
 class PreemptionArgs(msgspec.Struct, frozen=True):
-    """How many candidates are enough: a part of the nodes where it may help, but at least a number. Not set: all."""
+    """How many candidates are enough: a part of the nodes where it may help, but at least a number. None: all."""
 
     minCandidateNodesPercentage: int | None = None
     minCandidateNodesAbsolute: int | None = None
@@ -45,8 +44,8 @@ class PreemptionArgs(msgspec.Struct, frozen=True):
         return min(nodes, max(nodes * percentage // 100, absolute))
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """Whom to evict, or `message`, why nobody. `gives_up` says that an earlier nomination is void, too."""
+class PreemptionResult(msgspec.Struct, frozen=True):
+    """The pods to evict, or `message`, why none. `gives_up`: an earlier nomination is void, too."""
 
     selection: Selection | None = None
     message: str = ""
@@ -73,19 +72,19 @@ class DefaultPreemption:
         self._tables: WeakKeyDictionary[Candidates, VictimTable] = WeakKeyDictionary()
         self._random = random.Random(cluster.nodes.seed)
 
-    def preempt(self, candidates: Candidates, nominated: int | None = None) -> Outcome:
-        """`nominated` is the slot for which the pod is nominated already, if it is."""
+    def preempt(self, candidates: Candidates, nominated: int | None = None) -> PreemptionResult:
+        """Return the cheapest victims. `nominated` is the slot the pod is nominated for already."""
         ineligible = self._why_not_eligible(candidates, nominated)
         if ineligible is not None:
-            return Outcome(message=f"preemption: {ineligible}")
+            return PreemptionResult(message=f"preemption: {ineligible}")
         table = self._table(candidates)
         selection = table.cheapest(None if self._args.looks_everywhere else self._sample)
         if selection is not None:
-            return Outcome(selection)
+            return PreemptionResult(selection)
         counted = sorted(f"{count} {reason}" for reason, count in table.reasons().items())
         said = f" {', '.join(counted)}." if counted else ""
         message = f"preemption: 0/{len(self._cluster.nodes)} nodes are available:{said}"
-        return Outcome(message=message, gives_up=True)
+        return PreemptionResult(message=message, gives_up=True)
 
     def _why_not_eligible(self, candidates: Candidates, nominated: int | None) -> str | None:
         shape = candidates.shape
@@ -107,13 +106,13 @@ class DefaultPreemption:
         return table
 
     def _sample(self, slots: ChosenSlots) -> tuple[ChosenSlots, int]:
-        """Start somewhere, so that not always the same nodes pay."""
+        """Start at a random node, so that not always the same nodes pay."""
         start = self._random.randrange(len(slots)) if len(slots) else 0
         return np.roll(slots, -start), self._args.enough(len(slots))
 
 
 def is_being_preempted(pod: Pod) -> bool:
-    """Whether the pod is being deleted because some scheduler preempted it."""
+    """Return whether the pod is being deleted because a scheduler preempted it."""
     if pod.metadata.deletionTimestamp is None:
         return False
     for condition in pod.status.conditions:
@@ -123,7 +122,7 @@ def is_being_preempted(pod: Pod) -> bool:
 
 
 def _is_final(candidates: Candidates, slot: int) -> bool:
-    """Whether the nominated node has become one where no eviction helps; a node that is gone is not."""
+    """Return whether no eviction helps on the nominated node any more; False if the node is gone."""
     if not candidates.cluster.nodes.alive[slot]:
         return False
     if candidates.rejection is not None:

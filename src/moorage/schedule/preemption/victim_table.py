@@ -1,10 +1,7 @@
-"""For one shape, every node's price: whom one would have to evict there. Worked out where it may matter, and kept.
+"""For one shape, what preemption on each node would cost; found in order of a lower bound, and kept.
 
-In: a shape's `Candidates`, the budgets, sums of requests by priority. Out: the cheapest `Selection`, or why there is
-none. Nodes that no eviction helps are ruled out with a few operations on arrays. So is the least that the others can
-cost: up to which priority one has to evict, and how many. Nodes are looked at in that order, and only until no other
-can be cheaper. What was found is kept until the node changes: the next pod of the shape pays for what changed.
-
+Nodes that no eviction helps are ruled out with array operations, and so is the least that others can cost: up to which
+priority pods have to go, and how many. Nodes are looked at in that order until no other can be cheaper.
 Kubernetes: DryRunPreemption and pickOneNodeForPreemption, for each pod, on a sample of at least 100 nodes or 10 %.
 """
 
@@ -43,7 +40,7 @@ Sampling = Callable[[ChosenSlots], tuple[ChosenSlots, int]]
 
 
 class VictimTable:
-    """See the module."""
+    """The cheapest selection of victims for one shape."""
 
     def __init__(self, candidates: Candidates, budgets: DisruptionBudgets, levels: PriorityLevels) -> None:
         self._candidates = candidates
@@ -101,7 +98,7 @@ class VictimTable:
         return None
 
     def _look_at(self, slots: ChosenSlots, enough: int) -> Selection | None:
-        """Only until there are enough selections, of which at least one breaks no budget."""
+        """Evaluate slots until there are enough selections, one of which violates no budget."""
         chosen: list[Selection] = []
         spotless = False
         for slot in slots.tolist():
@@ -115,7 +112,7 @@ class VictimTable:
         return min(chosen, key=self._rank, default=None)
 
     def _rank(self, selection: Selection) -> tuple[_Price, int]:
-        """Of equal prices, the node with the largest tie number, as everywhere."""
+        """Return a key by which the largest tie number wins among equal prices."""
         return _price(selection), -int(self._candidates.cluster.nodes.tie[selection.slot])
 
     def _evaluate(self, slot: int) -> None:
@@ -133,7 +130,7 @@ class VictimTable:
     # -- why there is none ----------------------------------------------------------------------------------------
 
     def reasons(self) -> Counter[str]:
-        """Why no node will do, given that `cheapest` found none: what each node counts for."""
+        """Count why no node helps, given that `cheapest` found none."""
         states = self._states[self._candidates.cluster.nodes.alive]
         counted = Counter(
             {NOT_HELPFUL: int((states == _UNHELPFUL).sum()), NO_VICTIMS: int((states == _NO_VICTIMS).sum())}
@@ -173,7 +170,7 @@ class VictimTable:
         self._settle()
 
     def _settle(self) -> None:
-        """What was looked at is as it was before, though the log may tell of the looking."""
+        """Skip the log entries that looking at slots has made."""
         self._position = self._candidates.cluster.nodes.changes.position
         self._revision = self._current_revision()
         self._budget_state = self._budgets.state()
@@ -190,7 +187,7 @@ class VictimTable:
             self._budgeted.discard(slot)
 
     def _trim(self) -> None:
-        """Do not keep many more entries than there are nodes."""
+        """Drop stale entries if there are many."""
         most = 2 * len(self._states)
         if len(self._by_price) > most:
             self._by_price = [found for found in self._by_price if self._found.get(found[2]) is found[3]]
@@ -200,7 +197,7 @@ class VictimTable:
             heapify(self._by_bound)
 
     def _assess(self, slots: ChosenSlots) -> None:
-        """What can be said, without touching anything, about slots where the no is not final."""
+        """Set state and bound of slots where the refusal is not final, without touching any pod."""
         nodes = self._candidates.cluster.nodes
         priority = self._candidates.shape.priority
         victims = self._levels.pods_below(priority)[slots] > 0
@@ -223,7 +220,7 @@ class VictimTable:
             waiting &= ~enough
 
     def _fewest_victims(self, free: dict[str, NDArray[np.int64]], slots: int) -> NDArray[np.int64]:
-        """How many pods have to go at least, if all of them were as large as the largest anywhere."""
+        """Return how many pods have to go at least, if all were as large as the largest."""
         largest = self._levels.largest_below(self._candidates.shape.priority)
         fewest = np.ones(slots, np.int64)
         for resource, value in self._needs:
@@ -232,7 +229,7 @@ class VictimTable:
         return fewest
 
     def _expect(self, slots: ChosenSlots, fewest: NDArray[np.int64], lowest: int, highest: int) -> None:
-        """Note what slots cost at least, given how many have to go, the lowest priority and one that has to go."""
+        """Set lower bounds, given how many pods have to go, the lowest priority and one that has to go."""
         self._assessment += 1
         self._assessed[slots] = self._assessment
         sums = (fewest - 1) * (lowest + _PRIORITY_OFFSET) + highest + _PRIORITY_OFFSET
@@ -274,7 +271,7 @@ class VictimTable:
 
 
 def _price(selection: Selection) -> _Price:
-    """Smaller is better: budgets broken, the highest priority, all priorities, how many, and how long they have run."""
+    """Return the price, smaller is better: violations, highest priority, all priorities, how many, how long."""
     victims = selection.victims
     return (
         selection.violations,

@@ -1,9 +1,8 @@
-"""Whom to evict from one node so that a pod fits, and nobody more.
+"""Select the fewest pods to evict from one node so that a pod fits.
 
-In: a shape's `Candidates`, a slot, the budgets. Out: a `Selection`, or the reasons why even an eviction of everybody
-less important would not help. All less important pods are taken away; if the pod fits then, they come back one by one,
-those whose eviction breaks a budget first, each time the most important first, as long as the pod still fits. Who could
-not come back is a victim. Kubernetes: SelectVictimsOnNode.
+All pods of lower priority are removed; if the pod fits then, they are put back one by one, those whose eviction
+violates a budget first, then the most important first, as long as the pod still fits. The others are the victims.
+Kubernetes: SelectVictimsOnNode.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """The victims on one node, most important first, and how many of them break a budget."""
+    """The victims on one node, most important first, and how many of them violate a budget."""
 
     slot: int
     victims: tuple[PodRecord, ...]
@@ -32,13 +31,13 @@ class Selection(msgspec.Struct, frozen=True):
 
     @property
     def earliest_start(self) -> float:
-        """When the victim of the highest priority that has run longest began."""
+        """Return when the longest running victim of the highest priority started."""
         highest = self.highest_priority
         return min(started_at(victim) for victim in self.victims if victim.priority == highest)
 
 
 def select_victims(candidates: Candidates, slot: int, budgets: DisruptionBudgets) -> Selection | tuple[str, ...]:
-    """The victims on a slot, or the reasons against it; there must be somebody less important."""
+    """Return the victims on a slot with pods of lower priority, or the reasons against it."""
     cluster = candidates.cluster
     priority = candidates.shape.priority
     lower = sorted((r for r in cluster.pods_on[slot].values() if r.priority < priority), key=importance)
@@ -66,7 +65,7 @@ def select_victims(candidates: Candidates, slot: int, budgets: DisruptionBudgets
 
 
 def refusal(candidates: Candidates, slot: int) -> tuple[str, ...]:
-    """The reasons of the first filter that refuses a slot; none if none does."""
+    """Return the reasons of the first filter that refuses a slot; empty if none does."""
     if candidates.rejection is not None:
         return candidates.rejection[1].reasons
     for item in candidates.deciding:
@@ -85,10 +84,10 @@ def _passes(candidates: Candidates, slot: int) -> bool:
 
 @contextmanager
 def glimpse(candidates: Candidates) -> Iterator[None]:
-    """A block that leaves the cluster as it was, and nobody has to look again at the slots that it touched.
+    """Rewind the change log after a block that leaves the cluster as it was.
 
-    Only the deciding filters may be asked inside, and only about single slots: others cannot begin to mind while it
-    lasts. Wide ones among them follow the log of changes while they are asked, so for them it tells the whole story.
+    Only the deciding filters may be asked inside, and only about single slots. Wide ones among them follow the log
+    while they are asked, so with them it is not rewound.
     """
     changes = candidates.cluster.nodes.changes
     position = changes.position
@@ -100,12 +99,12 @@ def glimpse(candidates: Candidates) -> Iterator[None]:
 
 
 def importance(record: PodRecord) -> tuple[int, float, str]:
-    """Sorts the most important pod first: by priority, then by who has run longest."""
+    """Return a key that sorts the most important pod first: by priority, then by the earliest start."""
     return (-record.priority, started_at(record), record.key)
 
 
 def started_at(record: PodRecord) -> float:
-    """When a pod was started; one that was not yet is as young as can be."""
+    """Return when a pod was started; infinity if it was not yet."""
     text = record.pod.status.startTime
     return inf if text is None else _seconds(text)
 

@@ -1,4 +1,4 @@
-"""How long a pod that could not be scheduled waits before it is tried again, whatever happened in the meantime.
+"""Backoff of pods that could not be scheduled.
 
 Kubernetes: backoff_queue.go. Differs: times are exact and not rounded to whole seconds.
 """
@@ -10,7 +10,7 @@ MAX_SECONDS_LENGTH = 10.0
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """Doubles with every failure, from the first one on, up to a limit."""
+    """Doubles with every failure up to a limit."""
 
     initial: float = INITIAL_SECONDS
     longest: float = MAX_SECONDS_LENGTH

@@ -1,16 +1,15 @@
 """The scheduling queue: which pod is tried next, and which wait for what.
 
-In: pods that come, change and go, events, and what became of attempts; always with the time. Out: `pop`, the next pod.
-There are no threads and nobody sleeps: `next_time` says when it is worth asking again. A pod is
+Time is an argument: `next_time` says when to ask again. A pod is
 
-- *active*: it is tried as soon as it is its turn, by priority, then by how long it has waited;
-- in *backoff*: it is worth trying, but failed a moment ago; tried early if nobody else is there;
-- *unschedulable*: it waits for an event that one of the plugins which rejected it says may help, or for five minutes;
-- *gated*: somebody keeps a scheduling gate closed;
-- *in flight*: it is being tried. What happens meanwhile is kept, and weighed if the attempt fails.
+- *active*: tried by priority, then by how long it has waited;
+- in *backoff*: worth trying, but failed a moment ago; tried early if no other pod is active;
+- *unschedulable*: waiting for an event that a plugin which rejected it says may help, or for five minutes;
+- *gated*: waiting until its scheduling gates are removed;
+- *in flight*: being tried. Events are kept meanwhile, and considered if the attempt fails.
 
 Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
-no nodes at all waits for the first one instead of trying again and again.
+no nodes at all waits for the first one instead of being tried again and again.
 """
 
 from collections import Counter
@@ -26,18 +25,18 @@ from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
 from moorage.schedule.queue.backoff import Backoff
-from moorage.schedule.queue.waiting_pods import Happening, Place, QueuedPod, WaitingGroup, WaitingGroups
+from moorage.schedule.queue.waiting_pods import QueuedPod, QueueMove, QueueState, WaitingGroup, WaitingGroups
 
 MAX_WAIT_SECONDS_LENGTH = 300.0
-Cause = Happening | EventKind
+Cause = QueueMove | EventKind
 
 
 class _Timers:
-    """Pods by the time at which something is to be done with them, if they are then still in the same place."""
+    """Pods by time; entries of pods that have left the state are skipped."""
 
     __slots__ = ("_entries", "_place")
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: QueueState) -> None:
         self._place = place
         self._entries: list[tuple[float, QueuePosition, QueuedPod]] = []
 
@@ -54,15 +53,15 @@ class _Timers:
         return entries[0][0] if entries else inf
 
     def pop(self, now: float) -> QueuedPod | None:
-        """The next pod whose time has come."""
+        """Return the next pod whose time has come."""
         return heappop(self._entries)[2] if self._entries and self.next_time() <= now else None
 
     def pop_early(self) -> QueuedPod | None:
-        """The next pod, whether its time has come or not."""
+        """Return the next pod, whether its time has come or not."""
         return heappop(self._entries)[2] if self.next_time() < inf else None
 
     def trim(self, pods: int) -> None:
-        """Do not keep many more entries than there are pods."""
+        """Drop stale entries if there are many."""
         if len(self._entries) > 64 + 2 * pods:
             self._entries = [entry for entry in self._entries if self._is_valid(entry)]
             heapify(self._entries)
@@ -72,9 +71,9 @@ class _Timers:
 
 
 class SchedulingQueue:
-    """See the module. `tables` has the plugins' hints by scheduler name; pods of other schedulers are not for here.
+    """All pods without a node.
 
-    `ungated` names schedulers that do not mind scheduling gates.
+    `tables` has the plugins' hints by scheduler name; `ungated` names schedulers that ignore scheduling gates.
     """
 
     def __init__(
@@ -96,26 +95,25 @@ class SchedulingQueue:
         self._number = 0
         # Heaps hold entries of pods that have moved on; such an entry's number is not the pod's any more.
         self._active: list[tuple[QueuePosition, QueuedPod]] = []
-        self._in_backoff = _Timers(Place.BACKOFF)
-        self._after_error = _Timers(Place.BACKOFF)
-        self._longest_waiting = _Timers(Place.UNSCHEDULABLE)
+        self._in_backoff = _Timers(QueueState.BACKOFF)
+        self._after_error = _Timers(QueueState.BACKOFF)
+        self._longest_waiting = _Timers(QueueState.UNSCHEDULABLE)
         self._unschedulable = WaitingGroups(tables)
         self._in_flight: dict[str, int] = {}  # the number of events before each
         self._events: list[Event] = []
         self._events_dropped = 0
         # How many pods came to each place, and by what.
-        self.incoming: Counter[tuple[Place, Cause]] = Counter()
+        self.incoming: Counter[tuple[QueueState, Cause]] = Counter()
 
     # -- pods come, change and go ---------------------------------------------------------------------------------
 
     def add(self, record: PodRecord, now: float) -> None:
-        """A pod without a node appeared."""
+        """Queue a new pod."""
         self.remove(record.key)
         pod = self._pods[record.key] = QueuedPod(record, now)
-        self._enter(pod, Happening.POD_ADDED)
+        self._enter(pod, QueueMove.POD_ADDED)
 
     def update(self, record: PodRecord, now: float) -> None:
-        """A pod without a node changed."""
         pod = self._pods.get(record.key)
         if pod is None:
             self.add(record, now)
@@ -123,7 +121,7 @@ class SchedulingQueue:
         old = pod.record
         changed = old.shape is not record.shape
         events = own_events(record.key, old.pod, record.pod) if changed else ()
-        if pod.place is Place.UNSCHEDULABLE:
+        if pod.place is QueueState.UNSCHEDULABLE:
             self._unschedulable.remove(pod)
             pod.record = record
             self._unschedulable.add(pod)
@@ -132,33 +130,32 @@ class SchedulingQueue:
                 self._wake(pod, now, helpful.kind)
             return
         pod.record = record
-        if pod.place is Place.IN_FLIGHT:
+        if pod.place is QueueState.IN_FLIGHT:
             self._events.extend(events)
-        elif pod.place is Place.GATED or (pod.place is Place.ACTIVE and changed):
-            self._enter(pod, Happening.POD_UPDATED)
+        elif pod.place is QueueState.GATED or (pod.place is QueueState.ACTIVE and changed):
+            self._enter(pod, QueueMove.POD_UPDATED)
 
     def remove(self, key: str) -> None:
-        """The pod is gone, or has a node."""
         pod = self._pods.pop(key, None)
         if pod is None:
             return
-        if pod.place is Place.UNSCHEDULABLE:
+        if pod.place is QueueState.UNSCHEDULABLE:
             self._unschedulable.remove(pod)
         self._land(key)
-        pod.place = Place.NOWHERE
+        pod.place = QueueState.NOWHERE
 
     def why_gated(self, spec: PodSpec, scheduler: str) -> Verdict | None:
-        """Why a pod may not be tried yet; None if it may."""
+        """Return why a pod may not be tried yet; None if it may."""
         return None if scheduler in self._ungated else self._gate(spec)
 
     def _enter(self, pod: QueuedPod, cause: Cause) -> None:
-        """To the active pods, unless a gate is closed."""
+        """Make a pod active, unless it is gated."""
         if self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
-            pod.place = Place.GATED
-            self.incoming[Place.GATED, cause] += 1
+            pod.place = QueueState.GATED
+            self.incoming[QueueState.GATED, cause] += 1
             return
-        pod.place = Place.ACTIVE
-        self.incoming[Place.ACTIVE, cause] += 1
+        pod.place = QueueState.ACTIVE
+        self.incoming[QueueState.ACTIVE, cause] += 1
         heappush(self._active, (self._place(pod), pod))
 
     def _place(self, pod: QueuedPod) -> QueuePosition:
@@ -169,7 +166,7 @@ class SchedulingQueue:
     # -- attempts ---------------------------------------------------------------------------------------------------
 
     def pop(self, now: float) -> QueuedPod | None:
-        """The next pod to try, which is in flight from now on; None if there is none now."""
+        """Return the next pod to try, which is in flight from now on; None if there is none now."""
         if self._in_backoff or self._after_error or self._longest_waiting:
             self._pass_time(now)
         pod = self._pop_active()
@@ -177,21 +174,21 @@ class SchedulingQueue:
             pod = self._in_backoff.pop_early()
         if pod is None:
             return None
-        pod.place = Place.IN_FLIGHT
+        pod.place = QueueState.IN_FLIGHT
         pod.attempts += 1
         self._in_flight[pod.key] = self._events_dropped + len(self._events)
         return pod
 
     def done(self, pod: QueuedPod) -> None:
-        """The pod has a node."""
+        """Drop a pod that has a node."""
         key = pod.key
         if self._pods.get(key) is pod:
             del self._pods[key]
             self._land(key)
-            pod.place = Place.NOWHERE
+            pod.place = QueueState.NOWHERE
 
     def failed(self, pod: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
-        """No node was found. `rejected_by` names the plugins whose no it was; none: something else went wrong."""
+        """Requeue a pod without a node. `rejected_by` names the plugins that refused; empty after an error."""
         events = self._events_since(pod.key)
         self._land(pod.key)
         if self._pods.get(pod.key) is not pod:
@@ -205,48 +202,48 @@ class SchedulingQueue:
         pod.since = now
         pod.backoff_until = now + self._backoff.seconds(pod.errors or pod.unschedulable)
         if not rejected_by or any(self._may_help(pod, event) for event in events):
-            self._requeue(pod, now, Happening.ATTEMPT_FAILED)
+            self._requeue(pod, now, QueueMove.ATTEMPT_FAILED)
             return
-        pod.place = Place.UNSCHEDULABLE
-        self.incoming[Place.UNSCHEDULABLE, Happening.ATTEMPT_FAILED] += 1
+        pod.place = QueueState.UNSCHEDULABLE
+        self.incoming[QueueState.UNSCHEDULABLE, QueueMove.ATTEMPT_FAILED] += 1
         self._unschedulable.add(pod)
         self._longest_waiting.push(now + self._longest_wait, self._place(pod), pod)
         self._longest_waiting.trim(len(self._pods))
 
     def give_back(self, now: float) -> list[QueuedPod]:
-        """Whoever was being tried when something went wrong that nobody foresaw is tried again, after a while."""
+        """Requeue the pods in flight after an unexpected error, with backoff."""
         found = [pod for key in list(self._in_flight) if (pod := self._pods.get(key)) is not None]
         for pod in found:
             self.failed(pod, frozenset(), now)
         return found
 
     def add_again(self, pod: QueuedPod, now: float) -> None:
-        """A pod that had a node has none after all, through no fault of its own."""
+        """Requeue a pod that could not be bound."""
         if pod.key not in self._pods:
             self._pods[pod.key] = pod
             self.failed(pod, frozenset(), now)
 
     def activate(self, key: str) -> None:
-        """Try this pod as soon as it is its turn: somebody knows that it is worth it."""
+        """Try this pod as soon as it is its turn."""
         pod = self._pods.get(key)
         if pod is None:
             return
-        if pod.place is Place.UNSCHEDULABLE:
+        if pod.place is QueueState.UNSCHEDULABLE:
             self._unschedulable.remove(pod)
-        if pod.place in (Place.UNSCHEDULABLE, Place.BACKOFF):
-            self._enter(pod, Happening.ACTIVATED)
-        elif pod.place is Place.IN_FLIGHT:
+        if pod.place in (QueueState.UNSCHEDULABLE, QueueState.BACKOFF):
+            self._enter(pod, QueueMove.ACTIVATED)
+        elif pod.place is QueueState.IN_FLIGHT:
             self._events.append(Event(EventKind.OWN_OTHER, of=key))
 
     # -- events -----------------------------------------------------------------------------------------------------
 
     @property
     def is_listening(self) -> bool:
-        """Whether events mean anything to anybody now."""
+        """Return whether any pod waits for events."""
         return bool(self._in_flight) or bool(self._unschedulable)
 
     def happened(self, event: Event, now: float) -> None:
-        """Something changed: wake those whom it may help, and keep it for those in flight."""
+        """Wake the pods that an event may help, and keep it for those in flight."""
         if self._in_flight:
             self._events.append(event)
         if not self._unschedulable:
@@ -269,12 +266,12 @@ class SchedulingQueue:
         self._requeue(pod, now, cause)
 
     def _requeue(self, pod: QueuedPod, now: float, cause: Cause) -> None:
-        """To backoff for as long as it lasts, then to the active pods."""
+        """Put a pod into backoff for as long as it lasts, then make it active."""
         if now >= pod.backoff_until or self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
             self._enter(pod, cause)
             return
-        pod.place = Place.BACKOFF
-        self.incoming[Place.BACKOFF, cause] += 1
+        pod.place = QueueState.BACKOFF
+        self.incoming[QueueState.BACKOFF, cause] += 1
         timers = self._in_backoff if pod.rejected_by else self._after_error
         timers.push(pod.backoff_until, self._place(pod), pod)
 
@@ -282,7 +279,7 @@ class SchedulingQueue:
         return self._events[self._in_flight.get(key, 0) - self._events_dropped :] if key in self._in_flight else []
 
     def _land(self, key: str) -> None:
-        """The pod is no longer in flight; events that nobody in flight has missed need not be kept."""
+        """Take a pod out of flight, and drop events that no pod in flight needs."""
         if self._in_flight.pop(key, None) is None or not self._events:
             return
         first = min(self._in_flight.values(), default=self._events_dropped + len(self._events))
@@ -292,21 +289,21 @@ class SchedulingQueue:
     # -- time -------------------------------------------------------------------------------------------------------
 
     def next_time(self) -> float:
-        """When something becomes active by itself; infinity if nothing will."""
+        """Return when the next timer ends; infinity if there is none."""
         return min(timers.next_time() for timers in (self._in_backoff, self._after_error, self._longest_waiting))
 
     def _pass_time(self, now: float) -> None:
         for timers in (self._in_backoff, self._after_error):
             while (pod := timers.pop(now)) is not None:
-                self._enter(pod, Happening.BACKED_OFF)
+                self._enter(pod, QueueMove.BACKED_OFF)
         while (pod := self._longest_waiting.pop(now)) is not None:
-            self._wake(pod, now, Happening.WAITED_LONG)
+            self._wake(pod, now, QueueMove.WAITED_LONG)
 
     def _pop_active(self) -> QueuedPod | None:
         active = self._active
         while active:
             position, pod = heappop(active)
-            if position[2] == pod.number and pod.place is Place.ACTIVE:
+            if position[2] == pod.number and pod.place is QueueState.ACTIVE:
                 return pod
         return None
 
@@ -316,7 +313,7 @@ class SchedulingQueue:
         return self._pods.get(key)
 
     def groups(self) -> Iterator[WaitingGroup]:
-        """The pods that no node was found for, those that wait for the same thing together."""
+        """Return the unschedulable pods, grouped by shape and by the plugins that rejected them."""
         return iter(self._unschedulable)
 
     def __contains__(self, key: str) -> bool:

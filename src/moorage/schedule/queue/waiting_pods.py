@@ -1,13 +1,13 @@
-"""One pod on its way through the queue, and pods that wait for the same thing.
+"""Queued pods, and groups of pods that wait for the same thing.
 
-Ten thousand replicas that do not fit wait as one: what an event may do for one of them it may do for all, so hints are
-asked per `WaitingGroup`, and only those groups are asked about that are filed where the event is.
+Ten thousand replicas that do not fit wait as one group: hints are asked per group, and only for groups that are filed
+where the event is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import Enum, auto
+from enum import Enum
 from typing import NamedTuple
 
 from moorage.columns.cluster import PodRecord
@@ -18,19 +18,19 @@ from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.requeue import RequeueTable
 
 
-class Place(Enum):
-    """Where in the queue a pod is."""
+class QueueState(Enum):
+    """The part of the queue in which a pod is."""
 
-    ACTIVE = auto()
-    BACKOFF = auto()
-    UNSCHEDULABLE = auto()
-    GATED = auto()
-    IN_FLIGHT = auto()
-    NOWHERE = auto()
+    ACTIVE = "active"
+    BACKOFF = "backoff"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    IN_FLIGHT = "in flight"
+    NOWHERE = "nowhere"
 
 
-class Happening(Enum):
-    """What moves a pod from one place to another, besides the events of the cluster; the values are Kubernetes'."""
+class QueueMove(Enum):
+    """What moves a pod to another part of the queue, besides cluster events; the values are Kubernetes'."""
 
     POD_ADDED = "UnschedulablePodAdd"
     POD_UPDATED = "UnschedulablePodUpdate"
@@ -41,7 +41,7 @@ class Happening(Enum):
 
 
 class QueuedPod:
-    """A pod without a node: since when it waits, what was tried, and who said no."""
+    """A pod without a node: since when it waits, its attempts, and the plugins that rejected it."""
 
     __slots__ = (
         "attempts",
@@ -65,7 +65,7 @@ class QueuedPod:
         self.scheduler = record.pod.spec.schedulerName or DEFAULT_SCHEDULER
         self.since = since
         self.entered = since  # to the queue, before the first attempt
-        self.place = Place.NOWHERE
+        self.place = QueueState.NOWHERE
         self.attempts = 0
         self.unschedulable = 0  # how often no node was found
         self.errors = 0  # how often in a row something else went wrong
@@ -76,7 +76,7 @@ class QueuedPod:
 
 
 class WaitingGroup:
-    """Pods of one scheduler and one shape that were rejected by the same plugins. `serial` tells who came first."""
+    """Pods of one scheduler and one shape that the same plugins rejected; `serial` gives their order."""
 
     __slots__ = ("filed", "pods", "rejected_by", "scheduler", "serial", "shape")
 
@@ -90,21 +90,21 @@ class WaitingGroup:
 
 
 class _Drawer(NamedTuple):
-    """Groups in one place; and, if the place has a label, the places among which it is one."""
+    """One list of groups and, if it is filed under a label, the lists by label."""
 
     groups: dict[WaitingGroup, None]
     label: Label = ("", "")
     of: dict[Label, dict[WaitingGroup, None]] | None = None
 
     def take_out(self, group: WaitingGroup) -> None:
-        """Labels under which nobody is any more must not pile up."""
+        """Remove a group, and the list with it when it is empty."""
         del self.groups[group]
         if self.of is not None and not self.groups:
             del self.of[self.label]
 
 
 class _File:
-    """Groups that one plugin rejected, by the labels without which an event's pod does not help them."""
+    """Groups that one plugin rejected, by the labels that an event's pod must have to help them."""
 
     __slots__ = ("by_label", "unfiled")
 
@@ -113,7 +113,7 @@ class _File:
         self.unfiled: dict[WaitingGroup, None] = {}
 
     def concerned(self, event: Event) -> list[WaitingGroup]:
-        """Those whom the event may help, in the order in which they came."""
+        """Return the groups that the event may help, in order."""
         found = dict(self.unfiled)
         for pod in (event.old, event.new):
             if pod is not None:
@@ -127,7 +127,7 @@ def _serial(group: WaitingGroup) -> int:
 
 
 class WaitingGroups:
-    """All groups, found by who rejected them and what may help them. `tables` has the hints by scheduler name."""
+    """All groups, by the plugins that rejected them and by what may help them."""
 
     def __init__(self, tables: Mapping[str, RequeueTable]) -> None:
         self._tables = tables
@@ -178,7 +178,7 @@ class WaitingGroups:
                 place.take_out(group)
 
     def concerned(self, scheduler: str, table: RequeueTable, event: Event) -> Iterator[WaitingGroup]:
-        """The groups to ask about an event, each once."""
+        """Return the groups to ask about an event, each once."""
         met: set[WaitingGroup] = set()
         for plugin in sorted(table.interested(event.kind)):
             file = self._files.get((scheduler, plugin, event.kind))

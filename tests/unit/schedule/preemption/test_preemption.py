@@ -13,7 +13,7 @@ from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
-from moorage.schedule.preemption.preemption import DefaultPreemption, Outcome, PreemptionArgs
+from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionArgs, PreemptionResult
 
 
 def put(cluster: Cluster, on: str, name: str, priority: int = 0, cpu: str = "1", **more: Any) -> None:
@@ -35,12 +35,12 @@ def candidates_of(cluster: Cluster, pod: Pod) -> Candidates:
     return candidates
 
 
-def preempt(cluster: Cluster, pod: Pod, *budgets: PodDisruptionBudget, **args: int) -> Outcome:
+def preempt(cluster: Cluster, pod: Pod, *budgets: PodDisruptionBudget, **args: int) -> PreemptionResult:
     preemption = DefaultPreemption(cluster, DisruptionBudgets(cluster, budgets), PreemptionArgs(**args))
     return preemption.preempt(candidates_of(cluster, pod))
 
 
-def chosen(outcome: Outcome, cluster: Cluster) -> tuple[str, list[str]]:
+def chosen(outcome: PreemptionResult, cluster: Cluster) -> tuple[str, list[str]]:
     assert outcome.selection is not None, outcome.message
     node_name = cluster.nodes.node(outcome.selection.slot).metadata.name
     return node_name, [victim.key.removeprefix("default/") for victim in outcome.selection.victims]
@@ -181,7 +181,7 @@ def test_who_never_preempts() -> None:
     cluster = cluster_of(node("n"))
     put(cluster, "n", "a", 0, "4")
     outcome = preempt(cluster, asking("modest", 100, "2", preemptionPolicy="Never"))
-    assert outcome == Outcome(message="preemption: not eligible due to preemptionPolicy=Never.")
+    assert outcome == PreemptionResult(message="preemption: not eligible due to preemptionPolicy=Never.")
 
 
 def test_who_waits_for_victims_already() -> None:
@@ -193,7 +193,7 @@ def test_who_waits_for_victims_already() -> None:
     candidates = candidates_of(cluster, URGENT)
     slot = cluster.nodes.slot_of["n"]
     text = "preemption: not eligible due to a terminating pod on the nominated node."
-    assert preemption.preempt(candidates, slot) == Outcome(message=text)
+    assert preemption.preempt(candidates, slot) == PreemptionResult(message=text)
     assert preemption.preempt(candidates, cluster.nodes.slot_of["m"]).selection is not None
 
 

@@ -12,7 +12,7 @@ from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.schedule.framework.events import Event, EventKind, node_events
 from moorage.schedule.framework.requeue import NO_NODES, Requeue, RequeueTable, on
 from moorage.schedule.queue.queue import SchedulingQueue
-from moorage.schedule.queue.waiting_pods import Place, QueuedPod
+from moorage.schedule.queue.waiting_pods import QueuedPod, QueueState
 
 SCHEDULER = "default-scheduler"
 
@@ -57,7 +57,7 @@ class Bench:
             popped.append(one.key.removeprefix("default/"))
         return popped
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> QueueState:
         found = self.queue.get(f"default/{name}")
         assert found is not None
         return found.place
@@ -79,7 +79,7 @@ def test_order_is_by_priority_then_by_waiting_time_then_by_arrival(bench: Bench)
 def test_a_pod_waits_for_what_its_plugin_minds(bench: Bench) -> None:
     bench.add("a")
     bench.queue.failed(bench.pop(), BY_PODS, 0.0)
-    assert bench.place("a") is Place.UNSCHEDULABLE
+    assert bench.place("a") is QueueState.UNSCHEDULABLE
     bench.queue.happened(Event(EventKind.NODE_ADDED, None, node("m")), 5.0)
     assert bench.names(5.0) == []
     bench.queue.happened(POD_REMOVED, 5.0)
@@ -117,7 +117,7 @@ def test_backoff_lets_others_go_first(bench: Bench) -> None:
     bench.add("failed", priority=9)
     bench.queue.failed(bench.pop(), BY_PODS, 0.0)
     bench.queue.happened(POD_REMOVED, 0.5)
-    assert bench.place("failed") is Place.BACKOFF
+    assert bench.place("failed") is QueueState.BACKOFF
     assert bench.queue.next_time() == 1.0
     bench.add("fresh", now=0.5)
     assert bench.names(0.5) == ["fresh", "failed"]
@@ -142,7 +142,7 @@ def test_backoff_doubles(bench: Bench) -> None:
 def test_errors_wait_out_their_backoff(bench: Bench) -> None:
     bench.add("a")
     bench.queue.failed(bench.pop(), frozenset(), 0.0)
-    assert bench.place("a") is Place.BACKOFF
+    assert bench.place("a") is QueueState.BACKOFF
     assert bench.names(0.9) == []
     assert bench.names(1.0) == ["a"]
 
@@ -172,8 +172,8 @@ def test_events_in_flight_are_not_lost(bench: Bench) -> None:
     bench.queue.happened(POD_REMOVED, 0.0)
     bench.queue.failed(first, BY_NODES, 0.0)
     bench.queue.failed(second, BY_PODS, 0.0)
-    assert bench.place("a") is Place.UNSCHEDULABLE
-    assert bench.place("b") is Place.BACKOFF
+    assert bench.place("a") is QueueState.UNSCHEDULABLE
+    assert bench.place("b") is QueueState.BACKOFF
 
 
 def test_events_before_the_flight_do_not_count(bench: Bench) -> None:
@@ -184,7 +184,7 @@ def test_events_before_the_flight_do_not_count(bench: Bench) -> None:
     second = bench.pop()
     bench.queue.done(first)
     bench.queue.failed(second, BY_PODS, 0.0)
-    assert bench.place("b") is Place.UNSCHEDULABLE
+    assert bench.place("b") is QueueState.UNSCHEDULABLE
 
 
 def test_a_pod_that_goes_while_it_is_tried_does_not_come_back(bench: Bench) -> None:
@@ -210,7 +210,7 @@ def test_removed_from_wherever_it_is(bench: Bench) -> None:
 
 def test_a_gated_pod_enters_when_the_gate_opens(bench: Bench) -> None:
     bench.add("a", schedulingGates=[{"name": "x"}, {"name": "y"}])
-    assert bench.place("a") is Place.GATED
+    assert bench.place("a") is QueueState.GATED
     bench.queue.update(bench.record("a", schedulingGates=[{"name": "y"}]), 1.0)
     assert bench.names(1000.0) == []
     bench.queue.update(bench.record("a"), 1000.0)
@@ -233,7 +233,7 @@ def test_an_update_in_flight_is_not_lost(bench: Bench) -> None:
     flying = bench.pop()
     bench.queue.update(bench.record("a", labels={"app": "web"}), 0.0)
     bench.queue.failed(flying, frozenset({"Claims"}), 0.0)
-    assert bench.place("a") is Place.BACKOFF
+    assert bench.place("a") is QueueState.BACKOFF
 
 
 def test_an_update_of_an_active_pod_moves_it(bench: Bench) -> None:
@@ -262,11 +262,11 @@ def test_activate(bench: Bench) -> None:
     bench.queue.failed(bench.pop(), BY_PODS, 0.0)
     bench.queue.activate("default/a")
     bench.queue.activate("default/nobody")
-    assert bench.place("a") is Place.ACTIVE
+    assert bench.place("a") is QueueState.ACTIVE
     flying = bench.pop()
     bench.queue.activate("default/a")
     bench.queue.failed(flying, BY_PODS, 0.0)
-    assert bench.place("a") is Place.BACKOFF
+    assert bench.place("a") is QueueState.BACKOFF
 
 
 def test_a_thousand_replicas_wait_as_one(bench: Bench) -> None:

@@ -1,9 +1,9 @@
-"""InterPodAffinity: affinity and anti-affinity between pods × where pods are → which domains remain, which are better.
+"""InterPodAffinity: filter and score nodes by affinity and anti-affinity to the pods in their topology domains.
 
-A node remains if the domains it is in hold pods that the required affinity terms ask for, none that the required
-anti-affinity terms exclude, and none whose own required anti-affinity is about this pod. The first pod of a series that
-asks for its own kind may go anywhere. Preferred terms of this pod and of the pods on the nodes add up, with their
-weights, to a score; required affinity terms of pods on the nodes count as preferred with `hard_weight`.
+A node passes if its domains hold pods that the required affinity terms ask for, none that the required anti-affinity
+terms exclude, and none whose own required anti-affinity is about this pod. The first pod of a series that asks for its
+own kind may go anywhere. Preferred terms of this pod and of the pods on the nodes add up, with their weights, to a
+score; required affinity terms of pods on the nodes count as preferred with `hard_weight`.
 Kubernetes: pkg/scheduler/framework/plugins/interpodaffinity.
 Differs: the detail names the term, the domain and the count; counted when pods come and go, not for each pod.
 """
@@ -40,7 +40,7 @@ _TERMS_NAMED = 3
 
 
 def _is_wanted(want: AffinityWant, pod: Pod, cluster: Cluster) -> bool:
-    """Whether the pod is of the kind that the affinity terms ask for: it has to meet all of them."""
+    """Return whether the pod meets all affinity terms."""
     return bool(want.terms.required_affinity) and _is_of_kind(
         want, pod.metadata.namespace, pod.metadata.labels, cluster
     )
@@ -51,12 +51,12 @@ def _is_of_kind(want: AffinityWant, namespace: str, labels: Mapping[str, str], c
 
 
 def _is_own_kind(want: AffinityWant, cluster: Cluster) -> bool:
-    """Whether the pod asks for its own kind: then it may go anywhere once nobody of the kind is left."""
+    """Return whether the pod meets its own terms: it may go anywhere once no such pod is left."""
     return _is_of_kind(want, want.namespace, want.labels, cluster)
 
 
 def _shunned(want: AffinityWant, pod: Pod, cluster: Cluster) -> frozenset[int]:
-    """Which of the anti-affinity terms are about the pod."""
+    """Return which anti-affinity terms are about the pod."""
     namespace, labels = pod.metadata.namespace, pod.metadata.labels
     terms = enumerate(want.terms.required_anti_affinity)
     return frozenset(index for index, term in terms if is_about(term, namespace, labels, cluster))
@@ -83,13 +83,13 @@ def _was_relabelled(want: AffinityWant, shape: Shape, event: Event, cluster: Clu
 
 
 def _has_domains(want: AffinityWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """A new node helps if it is in a domain of each affinity term; nothing else can be said against an empty one."""
+    """Return whether a new node is in a domain of each affinity term; an empty node breaks no other rule."""
     labels = event.new.metadata.labels
     return all(term.topologyKey in labels for term in want.terms.required_affinity)
 
 
 def _moved(want: AffinityWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """A node that is in another domain than before takes its pods with it."""
+    """Return whether a node, and its pods with it, is in another domain than before."""
     old, new = event.old.metadata.labels, event.new.metadata.labels
     own = (*want.terms.required_affinity, *want.terms.required_anti_affinity)
     keys = {term.topologyKey for term in own} | {term.matcher.topologyKey for term in want.existing_terms}
@@ -97,14 +97,14 @@ def _moved(want: AffinityWant, shape: Shape, event: Event, cluster: Cluster) -> 
 
 
 def _wanted_labels(want: AffinityWant, shape: Shape, cluster: Cluster) -> tuple[Label, ...] | None:
-    """A pod that is wanted meets all affinity terms, so the labels of one term will do."""
+    """Return the labels of one affinity term, since a pod has to meet all of them."""
     needed = (label_needed(term.selector) for term in want.terms.required_affinity)
     known = next((labels for labels in needed if labels is not None), None)
     return known if known is not None or want.terms.required_affinity else ()
 
 
 def _own_terms_labels(want: AffinityWant, shape: Shape, cluster: Cluster) -> tuple[Label, ...] | None:
-    """One that is wanted, or that one of the anti-affinity terms is about."""
+    """Return the labels of a pod that meets the affinity terms, or one of the anti-affinity terms."""
     needed = [_wanted_labels(want, shape, cluster)]
     needed += (label_needed(term.selector) for term in want.terms.required_anti_affinity)
     if any(labels is None for labels in needed):
@@ -112,8 +112,8 @@ def _own_terms_labels(want: AffinityWant, shape: Shape, cluster: Cluster) -> tup
     return tuple(label for labels in needed for label in labels or ())
 
 
-def _shuns_nobody(event: Event) -> bool:
-    """Whether the pod has no anti-affinity, which is about others' labels."""
+def _has_no_anti_affinity(event: Event) -> bool:
+    """Return whether the event's pod has no anti-affinity terms, which are about others' labels."""
     affinity = event.old.spec.affinity
     away = affinity.podAntiAffinity if affinity is not None else None
     return away is None or not away.requiredDuringSchedulingIgnoredDuringExecution
@@ -122,7 +122,7 @@ def _shuns_nobody(event: Event) -> bool:
 _REQUEUE_ON = (
     on(EventKind.OWN_LABELS, EventKind.NAMESPACE_LABELS),
     on(EventKind.POD_ADDED, hint=_came, needs=_wanted_labels),
-    on(EventKind.POD_REMOVED, hint=_went, needs=_own_terms_labels, by_labels=_shuns_nobody),
+    on(EventKind.POD_REMOVED, hint=_went, needs=_own_terms_labels, by_labels=_has_no_anti_affinity),
     on(EventKind.POD_LABELS, hint=_was_relabelled, needs=_own_terms_labels),
     on(EventKind.NODE_ADDED, hint=_has_domains),
     on(EventKind.NODE_LABELS, hint=_moved),
@@ -130,7 +130,7 @@ _REQUEUE_ON = (
 
 
 class InterPodAffinity(WidePlugin[AffinityWant]):
-    """See the module. `ignores_others` (ignorePreferredTermsOfExistingPods): a pod without preferences has no score."""
+    """The InterPodAffinity plugin. `ignores_others`: a pod without preferences has no score."""
 
     name = "InterPodAffinity"
     requeue_on = _REQUEUE_ON
@@ -252,7 +252,7 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
 
 
 def describe_term(term: PodAffinityTermMatcher) -> str:
-    """A term in a few words: which pods, in which namespaces."""
+    """Describe a term: which pods, in which namespaces."""
     if term.selector.nothing:
         return "no pod at all"
     spaces = [*sorted(term.namespaces)]
@@ -262,7 +262,7 @@ def describe_term(term: PodAffinityTermMatcher) -> str:
 
 
 def _owners(want: AffinityWant, domain: DomainCounts, code: int) -> str:
-    """Which pods in a domain object to the shape."""
+    """Describe the pods in a domain whose anti-affinity excludes the shape."""
     terms = (t for t in want.existing_terms if t.kind is TermKind.REQUIRED_ANTI_AFFINITY)
     here = [t.matcher for t in terms if t.matcher.topologyKey == domain.column.key and _in(domain, t.owners, code)]
     named = "; ".join(describe_term(term) for term in here[:_TERMS_NAMED])

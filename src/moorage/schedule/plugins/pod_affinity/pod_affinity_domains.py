@@ -1,9 +1,7 @@
 """What InterPodAffinity counts: for each topology key, the pods in each domain that a term is about.
 
-In: a shape's own terms, and the terms that pods on the nodes own and that are about the shape. Out: `AffinityWant`,
-which holds the counts and follows the cluster. A topology key with few domains (zones) makes the domain a trait of the
-slot, and its counts are looked up when classes are judged; one with about as many domains as nodes (hostnames) would
-make every slot a class of its own, so there what follows from the count is the trait.
+A topology key with few domains (zones) makes the domain a trait of the slot; one with about as many domains as nodes
+(hostnames) would make every slot a class of its own, so there what follows from the count is the trait.
 Kubernetes: preFilterState and preScoreState of interpodaffinity, which are computed for each pod.
 """
 
@@ -28,7 +26,7 @@ Source = tuple[PodCounts, int]
 
 
 def is_about(term: PodAffinityTermMatcher, namespace: str, labels: Mapping[str, str], cluster: Cluster) -> bool:
-    """Whether an incoming pod's term is about a pod.
+    """Return whether an incoming pod's term is about a pod.
 
     As in Kubernetes, which looks up the selected namespaces beforehand and then asks the namespaceSelector once more
     with no labels at all: one that a namespace without labels meets is met by every namespace.
@@ -42,7 +40,7 @@ def is_about(term: PodAffinityTermMatcher, namespace: str, labels: Mapping[str, 
 
 
 class AffinityWant(Following):
-    """A shape's terms and the counts they are judged by."""
+    """A shape's terms, its own and those of placed pods about it, and the counts they are judged by."""
 
     __slots__ = (
         "_namespace_generation",
@@ -156,7 +154,7 @@ class AffinityWant(Following):
         self.has_small_filters = bool(self.small_affinity or self.small_repelling)
 
     def _weighed(self, cluster: Cluster) -> Iterable[tuple[str, Source]]:
-        """Whatever adds to a score: topology key, pods, and how much each of them adds."""
+        """Yield everything that adds to a score: topology key, pods, and how much each of them adds."""
         for sign, preferred in ((1, self.terms.preferred_affinity), (-1, self.terms.preferred_anti_affinity)):
             for weighted in preferred:
                 yield weighted.term.topologyKey, (_count(cluster, (weighted.term,)), sign * weighted.weight)
@@ -177,11 +175,11 @@ class AffinityWant(Following):
 
     @property
     def begins_a_series(self) -> bool:
-        """Whether no pod anywhere has what the affinity terms ask for but the pod itself: then it may go first."""
+        """Return whether the pod is the first that meets its own affinity terms: it may go anywhere."""
         return self.matches_itself and not any(domain.pods for domain in self.affinity)
 
     def verdicts_of_small_domains(self) -> Trait:
-        """For all slots, which rules their small domains break."""
+        """Return for all slots which rules their small domains break."""
         bits = np.zeros(len(self.domains[0].column.codes), np.int64)
         for domain in self.small_affinity:
             codes = domain.column.codes
@@ -191,7 +189,6 @@ class AffinityWant(Following):
         return bits
 
     def verdict_of_small_domains_at(self, slot: int) -> int:
-        """The same for one slot."""
         bits = 0
         for domain in self.small_affinity:
             if domain.column.codes.item(slot) == ABSENT:
@@ -204,7 +201,7 @@ class AffinityWant(Following):
         return bits
 
     def say_once(self, key: Hashable, text: Callable[[], str]) -> str:
-        """A sentence that is the same for many slots, as long as nothing changes."""
+        """Return a text that is the same for many slots until something changes."""
         said = self._said.get(key)
         if said is None:
             said = self._said[key] = text()
@@ -212,7 +209,7 @@ class AffinityWant(Following):
 
 
 def _count(cluster: Cluster, terms: tuple[PodAffinityTermMatcher, ...]) -> PodCounts:
-    """The pods that all of these terms of an incoming pod are about."""
+    """Count the pods that all of these terms of an incoming pod are about."""
 
     def counts(namespace: str, labels: Mapping[str, str], deleting: bool) -> bool:
         return all(is_about(term, namespace, labels, cluster) for term in terms)

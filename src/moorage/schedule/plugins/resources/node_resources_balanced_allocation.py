@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: a node whose resources would be used in more equal parts is preferred.
+"""NodeResourcesBalancedAllocation: prefer nodes whose resources would be used in more equal parts.
 
 Compares how far the used fractions of the resources are apart, with the pod and without it; a pod that requests none
 of them is not scored. Kubernetes: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go.
@@ -22,7 +22,7 @@ _HALF = MAX_SCORE // 2
 
 
 class _Want:
-    """What the pod would use, as (resource, amount), and the scores of nodes met so far."""
+    """The pod's requests, as (resource, amount), and the scores of node states met so far."""
 
     __slots__ = ("amounts", "scores")
 
@@ -35,7 +35,7 @@ class _Want:
 
 
 class NodeResourcesBalancedAllocation(Plugin[_Want]):
-    """See the module. A pod that asks for none of the resources does not change the balance: skipped."""
+    """The NodeResourcesBalancedAllocation plugin."""
 
     name = "NodeResourcesBalancedAllocation"
 
@@ -75,7 +75,7 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
 
 
 def _balance(fractions: list[float]) -> int:
-    """100 when all fractions are equal, less by their standard deviation.
+    """Return 100 less the standard deviation of the fractions in percent.
 
     Plain additions as in `_deviations`, because `sum` rounds otherwise since Python 3.12.
     """
@@ -94,7 +94,7 @@ def _balance(fractions: list[float]) -> int:
 
 
 def _fractions(used: Scores, capacity: Scores) -> NDArray[np.float64]:
-    """Used fractions, at most 1; NaN where a node has none of the resource."""
+    """Return used fractions, at most 1; NaN where a node does not have the resource."""
     with np.errstate(divide="ignore", invalid="ignore"):
         fractions = np.where(capacity == 0, np.nan, used / capacity)
     return np.minimum(fractions, 1.0)
@@ -115,7 +115,7 @@ def _balances(fractions: list[NDArray[np.float64]]) -> Scores:
 def _deviations(
     fractions: list[NDArray[np.float64]], present: list[NDArray[np.bool_]], count: Scores
 ) -> NDArray[np.float64]:
-    """Standard deviations, summed in the order of the resources so that one node and all nodes round alike."""
+    """Return standard deviations, summed in the order of the resources as `_balance` does."""
     mean = np.zeros_like(fractions[0])
     for fraction in fractions:
         mean = mean + fraction

@@ -1,7 +1,7 @@
-"""NodeResourcesFit: what the pod asks for × what is left on a node → where it fits, and where it fits best.
+"""NodeResourcesFit: filter out nodes without room for the pod's requests, and score the rest by how full they are.
 
-A node remains if it has room for one more pod and for all that this one requests, of each resource. Among those that
-remain, the emptier is better (LeastAllocated), or the fuller (MostAllocated), or as a broken line says
+A node passes if it has room for one more pod and for all that this one requests, of each resource. Among those that
+pass, the emptier is better (LeastAllocated), or the fuller (MostAllocated), or as a broken line says
 (RequestedToCapacityRatio); a pod that requests nothing counts as 100m CPU and 200 MiB there.
 Kubernetes: pkg/scheduler/framework/plugins/noderesources/fit.go. Differs: the detail says how much is missing.
 """
@@ -32,7 +32,7 @@ _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 class _Want:
-    """What is needed, in the order in which Kubernetes reports it; what scoring adds to each node's use."""
+    """The requests in the order in which Kubernetes reports them, and what scoring adds to each node's use."""
 
     __slots__ = ("needs", "room", "scored", "scores")
 
@@ -52,7 +52,7 @@ class _Want:
 
 
 def _has_room(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """A node that is large enough when empty and, if it was there before, has more of something that is needed."""
+    """Return whether the node is large enough when empty and has more of a needed resource than before."""
     has = amounts(event.new.status.allocatable)
     if has.get(PODS, 0) < 1 or any(has.get(name, 0) < value for name, value in want.needs):
         return False
@@ -63,13 +63,13 @@ def _has_room(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool
 
 
 def _gave_up_some(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """A pod on a node that asks for less of something that is needed."""
+    """Return whether a pod on a node requests less of a needed resource."""
     before, after = pod_requests(event.old.spec), pod_requests(event.new.spec)
     return any(after.get(name, 0) < before.get(name, 0) for name, _ in want.needs)
 
 
 class NodeResourcesFit(Plugin[_Want]):
-    """See the module. `ignored` and `ignored_groups` name extended resources that somebody else looks after."""
+    """The NodeResourcesFit plugin. Extended resources that are `ignored` are not compared."""
 
     name = "NodeResourcesFit"
     requeue_on = (
@@ -188,7 +188,7 @@ def insufficient(resource: str) -> str:
 
 
 def shown(resource: str, value: int) -> str:
-    """An amount as people write it."""
+    """Return an amount in the unit that people write."""
     if resource == CPU:
         return f"{value}m" if value % 1000 else str(value // 1000)
     for unit, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):

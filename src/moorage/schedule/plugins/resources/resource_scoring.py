@@ -1,4 +1,4 @@
-"""How full a node would be → a score: the strategies of NodeResourcesFit, for one node and for all.
+"""Scoring strategies of NodeResourcesFit, for one node and for all.
 
 A strategy scores one resource from what would be requested and what there is; `weighted_*` combine resources.
 Kubernetes: noderesources/{least,most}_allocated.go, requested_to_capacity_ratio.go.
@@ -16,7 +16,7 @@ _STATES_KEPT = 1 << 12
 
 
 class Strategy(msgspec.Struct, frozen=True):
-    """One resource's score, once for plain integers and once for arrays, and how weighted scores are averaged."""
+    """One resource's score, for integers and for arrays, and how weighted scores are averaged."""
 
     name: str
     one: Callable[[int, int], int]
@@ -25,7 +25,7 @@ class Strategy(msgspec.Struct, frozen=True):
 
 
 class ScoresByState:
-    """Scores that follow from a node's amounts alone, each worked out once: nodes of equal amounts are many."""
+    """Scores that follow from a node's amounts alone, each computed once."""
 
     __slots__ = ("_arrays", "known")
 
@@ -44,8 +44,6 @@ class ScoresByState:
 
 
 def least_allocated() -> Strategy:
-    """The emptier the better."""
-
     def one(requested: int, capacity: int) -> int:
         return 0 if requested > capacity else (capacity - requested) * MAX_SCORE // capacity
 
@@ -57,8 +55,6 @@ def least_allocated() -> Strategy:
 
 
 def most_allocated() -> Strategy:
-    """The fuller the better."""
-
     def one(requested: int, capacity: int) -> int:
         return min(requested, capacity) * MAX_SCORE // capacity
 
@@ -69,7 +65,7 @@ def most_allocated() -> Strategy:
 
 
 def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Strategy:
-    """A broken line through (utilization in percent, score 0–10) points, tabulated once for 0–100 %."""
+    """Interpolate between (utilization in percent, score 0–10) points, tabulated for 0–100 %."""
     table = np.array([_broken_line(points, percent) for percent in range(101)], np.int64)
 
     def one(requested: int, capacity: int) -> int:
@@ -92,7 +88,7 @@ def _broken_line(points: Sequence[tuple[int, int]], percent: int) -> int:
 
 
 def weighted_one(strategy: Strategy, needs: Sequence[tuple[int, int, int]]) -> int:
-    """The weighted average over (requested, capacity, weight) of one node's resources that it has at all."""
+    """Return the weighted average over (requested, capacity, weight) of the resources that one node has."""
     total = weights = 0
     for requested, capacity, weight in needs:
         if capacity == 0:
@@ -108,7 +104,7 @@ def weighted_one(strategy: Strategy, needs: Sequence[tuple[int, int, int]]) -> i
 
 
 def weighted_every(strategy: Strategy, needs: Sequence[tuple[Scores, Scores, int]]) -> Scores:
-    """`weighted_one` for all slots."""
+    """Return `weighted_one` for all slots."""
     total = np.zeros_like(needs[0][0])
     weights = np.zeros_like(total)
     for requested, capacity, weight in needs:

@@ -1,7 +1,6 @@
-"""Which pods belong together although they do not say so: those of one Service, ReplicaSet, StatefulSet, or controller.
+"""Selectors for default spreading: those of the Services and the controller that a pod belongs to.
 
-In: Services and controllers as they come and go. Out: for a pod, the selector by which pods without spread constraints
-of their own are spread. Kubernetes: DefaultSelector in framework/plugins/helper.
+Kubernetes: DefaultSelector in framework/plugins/helper.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ _KINDS = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet"})
 
 
 class DefaultSelectors:
-    """Services and controllers by namespace; `version` moves when any of them changes."""
+    """Services and controllers by namespace; `version` changes with any of them."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -21,7 +20,7 @@ class DefaultSelectors:
         self._controllers: dict[tuple[str, str, str], Selector] = {}
 
     def set_service(self, namespace: str, name: str, selector: Mapping[str, str] | None) -> None:
-        """Note a Service; one without a selector, or one that is gone (None), selects nothing."""
+        """Set a Service's selector; None if the Service is gone."""
         self.version += 1
         of_namespace = self._services.setdefault(namespace, {})
         if selector:
@@ -30,7 +29,7 @@ class DefaultSelectors:
             of_namespace.pop(name, None)
 
     def set_controller(self, kind: str, namespace: str, name: str, selector: Selector | None) -> None:
-        """Note a ReplicaSet, StatefulSet or ReplicationController, or that it is gone (None); others do not count."""
+        """Set a controller's selector, None if it is gone; kinds of others are ignored."""
         self.version += 1
         if selector is None or selector.nothing or kind not in _KINDS:
             self._controllers.pop((kind, namespace, name), None)
@@ -38,7 +37,7 @@ class DefaultSelectors:
             self._controllers[kind, namespace, name] = selector
 
     def selector(self, shape: Shape) -> Selector:
-        """The selector of everything that the pod belongs to; it matches everything if that is nothing."""
+        """Return the selector of a pod's Services and controller; it matches everything without them."""
         merged: dict[str, str] = {}
         for selector in self._services.get(shape.namespace, {}).values():
             if all(shape.labels.get(key) == value for key, value in selector.items()):

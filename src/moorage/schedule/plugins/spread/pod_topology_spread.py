@@ -1,6 +1,6 @@
-"""PodTopologySpread: spread constraints × where matching pods are → which domains may take one more, which should.
+"""PodTopologySpread: filter and score nodes by the spread constraints and the matching pods in topology domains.
 
-With DoNotSchedule a node remains if `matching pods in its domain + 1 if the pod itself matches - the fewest in any
+With DoNotSchedule a node passes if `matching pods in its domain + 1 if the pod itself matches - the fewest in any
 domain <= maxSkew`, for each constraint. With ScheduleAnyway domains with fewer matching pods score higher, the more so
 the more domains there are. Pods without constraints are spread by the profile's defaults, together with the other pods
 of their Service or controller. Kubernetes: pkg/scheduler/framework/plugins/podtopologyspread.
@@ -61,7 +61,7 @@ def _constraints(want: SpreadWant, cluster: Cluster) -> tuple[Constraint, ...]:
 
 
 def _counted(want: SpreadWant, pod: Pod, cluster: Cluster) -> list[bool]:
-    """Which constraints count the pod."""
+    """Return which constraints count the pod."""
     if pod.metadata.namespace != want.namespace:
         return []
     return [constraint.selector.match(pod.metadata.labels) for constraint in _constraints(want, cluster)]
@@ -84,7 +84,7 @@ def _is_in_domains(want: SpreadWant, shape: Shape, event: Event, cluster: Cluste
 
 
 def _moved(want: SpreadWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """A node that is in another domain, or counts where it did not, or the other way round."""
+    """Return whether a node changed its domain, or counts where it did not, or the other way round."""
     old: Node = event.old
     new: Node = event.new
     had, has = _has_keys(want, old, cluster), _has_keys(want, new, cluster)
@@ -107,7 +107,7 @@ def _tainted_otherwise(want: SpreadWant, shape: Shape, event: Event, cluster: Cl
 
 
 def _counted_labels(want: SpreadWant, shape: Shape, cluster: Cluster) -> tuple[Label, ...] | None:
-    """A pod that counts is selected by one of the constraints; those that the pod did not ask for itself may change."""
+    """Return the labels of pods that a constraint selects; default constraints may change, so not theirs."""
     if not shape.spec.topologySpreadConstraints:
         return None
     needed = [label_needed(constraint.selector) for constraint in _constraints(want, cluster)]
@@ -127,7 +127,7 @@ _REQUEUE_ON = (
 
 
 class PodTopologySpread(WidePlugin[SpreadWant]):
-    """See the module. `defaults` are for pods without constraints: the system's, or the list of a profile."""
+    """The PodTopologySpread plugin. `defaults` are the profile's constraints; None: the system's."""
 
     name = "PodTopologySpread"
     requeue_on = _REQUEUE_ON
@@ -309,7 +309,7 @@ def _described(constraint: Constraint) -> str:
 
 
 def _reversed(raw: Scores) -> Scores:
-    """0–100, so that fewer pods score higher."""
+    """Return 0–100, so that fewer pods score higher."""
     lowest, highest = int(np.minimum.reduce(raw)), int(np.maximum.reduce(raw))
     if highest == 0:
         return np.full(len(raw), MAX_SCORE, np.int64)

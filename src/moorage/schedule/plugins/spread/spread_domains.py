@@ -1,8 +1,7 @@
 """What PodTopologySpread counts: for each constraint, the matching pods in each domain, over the nodes that count.
 
-In: compiled constraints. Out: `SpreadWant`, which holds the counts and follows the cluster. A node counts if it has all
-topology keys and, where a constraint's policies honour them, meets the pod's node affinity and has no taint that the
-pod does not tolerate. Kubernetes: preFilterState and preScoreState of podtopologyspread, computed for each pod.
+A node counts if it has all topology keys and, where a constraint's policies honour them, meets the pod's node affinity
+and has no taint that the pod does not tolerate. Kubernetes: preFilterState and preScoreState of podtopologyspread.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +40,7 @@ class Constraint(msgspec.Struct, frozen=True):
 
 
 class Constraints(msgspec.Struct, frozen=True):
-    """The constraints of a shape. `needs_all_keys`: a node without one of the soft ones' keys is not scored."""
+    """The constraints of a shape. `needs_all_keys`: a node without a soft constraint's key is not scored."""
 
     hard: tuple[Constraint, ...]
     soft: tuple[Constraint, ...]
@@ -49,7 +48,7 @@ class Constraints(msgspec.Struct, frozen=True):
 
 
 class BalancedDomains(DomainCounts):
-    """Counts that also know which domains there are, with or without pods, and the fewest pods that any of them has."""
+    """Counts that include domains without pods, and the fewest pods in any domain."""
 
     __slots__ = ("_fewest", "_having", "_home", "_nodes", "domains")
 
@@ -73,7 +72,7 @@ class BalancedDomains(DomainCounts):
         self._fewest = min(self._having, default=0)
 
     def follow_node(self, slot: int, counts_here: bool) -> tuple[int, int]:
-        """`follow`, for a node that may have moved, come or gone as well."""
+        """Count one slot again, whose node may have moved, come or gone as well."""
         if slot >= len(self._home):
             self._home = np.concatenate([self._home, np.zeros(len(self.column.codes) - len(self._home), np.int64)])
         old, new = int(self._home[slot]), int(self.column.codes[slot]) if counts_here else ABSENT
@@ -84,7 +83,7 @@ class BalancedDomains(DomainCounts):
         return self.follow(slot, counts_here)
 
     def fewest(self, min_domains: int) -> int:
-        """The global minimum: 0 as long as there are fewer domains than there should be."""
+        """Return the global minimum: 0 as long as there are fewer domains than minDomains."""
         if self.domains < min_domains or not self._having:
             return 0
         if self._fewest not in self._having:
@@ -92,7 +91,7 @@ class BalancedDomains(DomainCounts):
         return self._fewest
 
     def _settle(self, code: int, by: int) -> None:
-        """A node came into a domain or left it."""
+        """Count a node that came into a domain or left it."""
         if code == ABSENT:
             return
         before = self._nodes.get(code, 0)
@@ -118,7 +117,7 @@ class BalancedDomains(DomainCounts):
 
 
 class TaintPredicate:
-    """Whether a node has no taint that keeps the pod away, evaluated once per distinct list of taints."""
+    """Whether a node's NoSchedule and NoExecute taints are tolerated, evaluated once per taint list."""
 
     def __init__(self, tolerations: TolerationSet, cluster: Cluster) -> None:
         self._tolerations = tolerations
@@ -167,7 +166,7 @@ class SpreadWant(Following):
         compiled: Callable[[], Constraints],
         version_now: Callable[[], int],
     ) -> None:
-        """`compiled` gives the constraints; they may change when `version_now` does."""
+        """`compiled` returns the constraints, which may change when `version_now` does."""
         super().__init__()
         self.namespace = shape.namespace
         self.required = required
@@ -226,7 +225,7 @@ class SpreadWant(Following):
             soft_domain.follow(slot, keyed and self._includes(constraint, slot))
 
     def _count(self, cluster: Cluster, selector: Selector) -> PodCounts:
-        """Pods of the namespace that the selector matches and that are not being deleted. An empty one counts none."""
+        """Count pods of the namespace that the selector matches and that are not being deleted."""
         own = self.namespace
 
         def counts(namespace: str, labels: Mapping[str, str], deleting: bool) -> bool:

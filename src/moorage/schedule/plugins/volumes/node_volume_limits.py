@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: a pod's volumes × how many more a node can attach → which nodes remain.
+"""NodeVolumeLimits: filter out nodes that cannot attach as many volumes as the pod brings.
 
 Each driver says in the CSINode how many volumes a node takes. Volumes that a pod on the node uses already are not
 counted again. Kubernetes: pkg/scheduler/framework/plugins/nodevolumelimits.
@@ -37,13 +37,13 @@ class _Want:
 
 
 def _had_volumes(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """Whether a pod that went may have left room."""
+    """Return whether a deleted pod may have detached volumes."""
     pod = event.old
     return bool(pod.spec.volumes) and bool(claims_of(pod) or inline_attachables(pod.spec))
 
 
 class NodeVolumeLimits(Plugin[_Want]):
-    """See the module."""
+    """The NodeVolumeLimits plugin."""
 
     name = "NodeVolumeLimits"
     requeue_on = (
@@ -101,7 +101,7 @@ class NodeVolumeLimits(Plugin[_Want]):
 
 
 def _new_volumes(volumes: list[tuple[Attachable, bool]], cluster: Cluster) -> NDArray[np.int64]:
-    """How many volumes of one driver the pod would bring to each slot."""
+    """Return how many volumes of one driver the pod would bring to each slot."""
     attachments = cluster.storage.attachments
     new = np.zeros(cluster.nodes.slots.capacity, np.int64)
     doubtful: set[int] = set()
@@ -129,7 +129,7 @@ def _new_volumes_at(volumes: list[tuple[Attachable, bool]], cluster: Cluster, sl
 
 
 def _ways(volumes: list[tuple[Attachable, bool]]) -> dict[tuple[str, str], dict[Attachable, bool]]:
-    """The ways in which the pod has each volume: by its driver, or by a plugin that a driver took over from."""
+    """Return the ways in which the pod has each volume: by its driver, or by a plugin migrated to it."""
     ways: dict[tuple[str, str], dict[Attachable, bool]] = {}
     for volume, is_itself in volumes:
         ways.setdefault((volume.driver, volume.handle), {})[volume] = is_itself

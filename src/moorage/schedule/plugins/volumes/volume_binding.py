@@ -1,6 +1,6 @@
-"""VolumeBinding: a pod's claims × volumes and nodes → which nodes remain, and which volume goes to which claim.
+"""VolumeBinding: filter out nodes where the pod's claims cannot be served, and choose a volume for each claim.
 
-A node remains if every bound volume can be reached from it and every claim that waits for its pod finds a volume there,
+A node passes if every bound volume can be reached from it and every claim that waits for its pod finds a volume there,
 the smallest that will do, or can have one made. What is found for the node that is chosen is promised to the pod, so
 that no other gets it. Kubernetes: pkg/scheduler/framework/plugins/volumebinding.
 Differs: Semver* operators behind their gate; evaluated once per distinct node affinity; a claim that a pod names twice
@@ -34,14 +34,14 @@ _MENTIONED = 3
 
 
 class _Choice(NamedTuple):
-    """A claim and the volume it gets; without a name, one is made for it."""
+    """A claim and the volume it gets; without a name, one is provisioned."""
 
     need: Need
     volume: str | None
 
 
 class _Found(NamedTuple):
-    """What all claims get on one node, or what keeps it from working."""
+    """What all claims get on one node, or what prevents it."""
 
     choices: tuple[_Choice, ...] = ()
     reason: str = ""
@@ -68,7 +68,7 @@ class _Want:
         self._position = -1
 
     def catch_up(self, cluster: Cluster) -> None:
-        """Take in which volumes came, went or were taken."""
+        """Update the pools with the volumes that changed."""
         changed = cluster.storage.changed
         if not self.choosing or changed.position == self._position:
             return
@@ -91,7 +91,7 @@ class _Want:
                             self._touch(code, cluster)
 
     def _touch(self, code: int, cluster: Cluster) -> None:
-        """Some slots have more or fewer volumes to choose from than they need."""
+        """Have slots asked again that have more or fewer volumes to choose from than they need."""
         slots = None if code == EVERYWHERE else self.topology.slots(code)
         if slots is None or len(slots) > _FEW:
             self.epoch += 1
@@ -100,7 +100,7 @@ class _Want:
                 cluster.nodes.changes.note(slot)
 
     def find(self, cluster: Cluster, slot: int) -> _Found:
-        """A volume for each claim, or the first claim there is none for."""
+        """Return a volume for each claim, or the first claim without one."""
         if not self.needs:
             return _Found()
         taken: dict[str, None] = {}
@@ -125,13 +125,13 @@ class _Want:
 
 
 def is_own_claim(want: Any, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """Whether the claim that an event is about may be one of the pod's."""
+    """Return whether the event's claim may be one of the pod's."""
     metadata = event.new.metadata
     return bool(metadata.namespace == shape.namespace) and any(kind.may_be(metadata.name) for kind in shape.claims)
 
 
 class VolumeBinding(Plugin[_Want]):
-    """See the module."""
+    """The VolumeBinding plugin."""
 
     name = "VolumeBinding"
     requeue_on = (
@@ -188,14 +188,14 @@ class VolumeBinding(Plugin[_Want]):
         return self._served(want, cluster, mask) if want.needs else mask
 
     def _within_reach(self, want: _Want, cluster: Cluster) -> Mask:
-        """The slots from which all bound volumes can be reached."""
+        """Return the slots from which all bound volumes can be reached."""
         mask = np.ones(cluster.nodes.slots.capacity, np.bool_)
         for volume in want.bound:
             mask &= volume.mask(cluster)
         return mask
 
     def _served(self, want: _Want, cluster: Cluster, among: Mask) -> Mask:
-        """Among some slots, those with a volume for every claim that waits for its pod."""
+        """Return, among some slots, those with a volume for every claim that waits for its pod."""
         want.catch_up(cluster)
         capacity = cluster.nodes.slots.capacity
         mask = among.copy()
@@ -278,7 +278,7 @@ class VolumeBinding(Plugin[_Want]):
 
 
 def _rejection(shape: Shape) -> Verdict | None:
-    """What is wrong with a pod's claims before any node is looked at."""
+    """Return what is wrong with a pod's claims before any node is looked at."""
     for kind in shape.claims:
         problem = _problem(kind, shape)
         if problem:
@@ -310,7 +310,7 @@ def not_found(claim: str) -> str:
 
 
 def _no_volume(need: Need, want: _Want, cluster: Cluster, slot: int) -> str:
-    """Why none of the existing volumes will do, by the example of some."""
+    """Describe why some existing volumes do not serve the claim."""
     if need.pool is None:
         return ""
     storage, topology = cluster.storage, want.topology

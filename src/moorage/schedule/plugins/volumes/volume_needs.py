@@ -1,7 +1,6 @@
-"""What a pod's claims need of a node: volumes to reach, volumes to take, volumes to be made there.
+"""What a pod's claims need of a node: bound volumes within reach, and volumes to take or to provision there.
 
-In: the facts about a pod's claims. Out: `BoundVolume`s, which have to be within reach, and `Need`s, claims that wait
-for their pod; each answers for all slots or for one. Kubernetes: volumebinding/binder.go.
+Kubernetes: volumebinding/binder.go.
 """
 
 from typing import Any
@@ -28,7 +27,7 @@ _STORAGE = "storage"
 
 
 class BoundVolume:
-    """A volume that a claim has, and from which nodes it can be reached."""
+    """A bound volume, and from which nodes it can be reached."""
 
     __slots__ = ("_matcher", "_moved", "_moved_matcher", "_plugin", "_predicate", "_sole", "claim", "volume")
 
@@ -60,7 +59,7 @@ class BoundVolume:
         return predicate is None or predicate.at(slot)
 
     def sole_slot(self, cluster: Cluster) -> int | None:
-        """The only slot within reach, as of a local disk; -1 if there is none, None if there may be several."""
+        """Return the only slot within reach, as of a local disk; -1 if there is none, None if several may be."""
         nodes = cluster.nodes
         if self._predicate is None or self._moved is not None:
             return None
@@ -78,9 +77,9 @@ class BoundVolume:
 
 
 class Need:
-    """A claim that waits for its pod: the volumes it could have, and where one could be made for it.
+    """A claim that waits for its pod: the volumes it could have, and where one could be provisioned.
 
-    `index` is the claim's place among the pod's. With a `selected` node, a volume is being made there already.
+    `index` is the claim's among the pod's. With a `selected` node, a volume is being provisioned there already.
     """
 
     def __init__(self, index: int, kind: ClaimFacts, claim: PersistentVolumeClaim, topology: VolumeTopology) -> None:
@@ -96,7 +95,7 @@ class Need:
         self._spacious: tuple[int, NodePredicate | None] = (-1, None)
 
     def can_be_made(self, cluster: Cluster) -> Mask:
-        """The slots for which a volume can be made."""
+        """Return the slots for which a volume can be provisioned."""
         capacity = cluster.nodes.slots.capacity
         if not self.provisioner:
             return np.zeros(capacity, np.bool_)
@@ -107,7 +106,7 @@ class Need:
         return np.logical_and.reduce(masks) if masks else np.ones(capacity, np.bool_)
 
     def obstacle(self, cluster: Cluster, slot: int) -> tuple[str, str] | None:
-        """Why no volume can be made for a slot: the reason and its detail."""
+        """Return why no volume can be provisioned for a slot: the reason and its detail."""
         node = cluster.nodes.node(slot).metadata.name
         if self.selected is not None and self.selected != node:
             return BIND_CONFLICT, f'a volume is being made for node "{self.selected}"'
@@ -140,7 +139,7 @@ class Need:
         return self._allowed
 
     def _with_space(self, cluster: Cluster) -> NodePredicate | None:
-        """The nodes that reach a pool with enough space; None if the driver does not tell."""
+        """Return the nodes that reach a pool with enough space; None if the driver does not report it."""
         storage = cluster.storage
         if self._spacious[0] != storage.capacity_generation:
             driver = storage.drivers.get(self.provisioner)

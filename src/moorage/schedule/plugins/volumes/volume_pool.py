@@ -1,7 +1,6 @@
 """The volumes that a claim could be bound to, smallest first, kept up to date as they are taken.
 
-In: a claim, the volumes of its class, and the log of those that changed. Out: how many there are for each slot, and the
-best one for a slot. Kubernetes: FindMatchingVolume, which goes through all volumes for each claim and node.
+Kubernetes: FindMatchingVolume, which goes through all volumes for each claim and node.
 """
 
 from bisect import bisect_left, insort
@@ -20,7 +19,7 @@ _Entry = tuple[int, str]  # capacity and name
 
 
 class VolumePool:
-    """The volumes for one claim: those set aside for it if there are any (`reserved`), the free ones otherwise."""
+    """The volumes for one claim: those that name it in claimRef if there are any (`reserved`), else the free ones."""
 
     def __init__(self, matcher: ClaimMatcher, reserved: bool, topology: VolumeTopology) -> None:
         self.matcher = matcher
@@ -30,7 +29,6 @@ class VolumePool:
         self._place_of: dict[str, tuple[int, _Entry]] = {}
 
     def fill(self, storage: Storage) -> None:
-        """Begin anew."""
         self._by_code.clear()
         self._place_of.clear()
         for name in storage.in_class(self.matcher.storage_class):
@@ -44,7 +42,7 @@ class VolumePool:
             entries.sort()
 
     def follow(self, name: str, volume: PersistentVolume | None) -> dict[int, tuple[int, int]]:
-        """A volume changed or went; returns, for the codes concerned, how many there were and are."""
+        """Take in a changed or deleted volume; return, for the codes concerned, how many there were and are."""
         concerned: dict[int, tuple[int, int]] = {}
         old = self._place_of.pop(name, None)
         if old is not None:
@@ -64,7 +62,7 @@ class VolumePool:
         return concerned
 
     def counts(self, capacity: int, most: int) -> NDArray[np.int64]:
-        """How many volumes each slot can choose from; what is more than `most` may be told as `most` or more."""
+        """Return how many volumes each slot can choose from; counts above `most` may be larger or equal to it."""
         counts = np.zeros(capacity, np.int64)
         for code, entries in self._by_code.items():
             few = min(len(entries), most)
@@ -75,7 +73,7 @@ class VolumePool:
         return counts
 
     def best(self, codes: list[int], taken: Set[str]) -> str | None:
-        """The smallest volume that a slot with these codes can reach and that is not taken."""
+        """Return the smallest free volume that a slot with these codes can reach."""
         best: _Entry | None = None
         for code in codes:
             for entry in self._by_code.get(code, ()):
@@ -86,7 +84,7 @@ class VolumePool:
         return best[1] if best is not None else None
 
     def some(self, most: int) -> list[str]:
-        """A few of them, each with another node affinity."""
+        """Return a few volumes, each with another node affinity."""
         return [entries[0][1] for entries in islice(self._by_code.values(), most)]
 
     def __contains__(self, name: str) -> bool:

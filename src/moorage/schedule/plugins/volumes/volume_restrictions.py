@@ -1,4 +1,4 @@
-"""VolumeRestrictions: a pod's disks and exclusive claims × what other pods use → which nodes remain.
+"""VolumeRestrictions: filter out nodes where the pod's disks or exclusive claims are in use.
 
 A disk that a pod names itself (GCE, AWS, iSCSI, RBD) must not be in use on the node, unless all only read it; a claim
 with access mode ReadWriteOncePod must not be in use at all.
@@ -35,13 +35,13 @@ class _Want:
         self.exclusive = exclusive
 
     def conflict(self, cluster: Cluster) -> ClaimKey | None:
-        """An exclusive claim that is in use."""
+        """Return an exclusive claim that is in use."""
         users = cluster.storage.users
         return next((claim for claim in self.exclusive if claim in users), None)
 
 
 def _used_one_of_ours(want: _Want | None, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """Whether a pod that went had one of the disks or exclusive claims."""
+    """Return whether a deleted pod had one of the disks or exclusive claims."""
     if want is None:  # a claim is not there at all
         return False
     pod = event.old
@@ -51,7 +51,7 @@ def _used_one_of_ours(want: _Want | None, shape: Shape, event: Event, cluster: C
 
 
 class VolumeRestrictions(Plugin[_Want]):
-    """See the module."""
+    """The VolumeRestrictions plugin."""
 
     name = "VolumeRestrictions"
     requeue_on = (
@@ -66,7 +66,7 @@ class VolumeRestrictions(Plugin[_Want]):
         for facts in shape.claims:
             if facts.state is ClaimState.MISSING and not facts.use.ephemeral:
                 return Prepared(_Want((), ()), rejection=unresolvable(not_found(facts.use.name)))
-        # A claim that nobody uses may stand for many; when somebody does, the pod gets another shape.
+        # A claim that is not in use may stand for many; once it is, the pod gets another shape.
         exclusive = tuple((shape.namespace, f.use.name) for f in shape.claims if f.is_exclusive and f.is_itself)
         if not exclusive and not shape.disks:
             return SKIP

@@ -1,9 +1,7 @@
-"""From which nodes volumes can be reached, worked out once per distinct node affinity.
+"""From which nodes volumes can be reached, evaluated once per distinct node affinity, which has a code.
 
-In: node affinities of PersistentVolumes. Out: a code for each distinct one; the slots of a code; the codes of a slot.
 Five thousand local disks have five thousand affinities, each for one host, so codes are filed under the label values
-they ask for: a slot is asked only about those that name one of its labels, and an answer for all slots is kept as a
-short list. Kubernetes: CheckNodeAffinity, per volume and node.
+they ask for: a slot is asked only about those that name one of its labels. Kubernetes: CheckNodeAffinity.
 """
 
 from collections.abc import Mapping
@@ -44,7 +42,7 @@ class VolumeTopology:
         self._unfiled: list[int] = []
 
     def code(self, required: NodeSelector | None) -> int:
-        """The code of an affinity; `EVERYWHERE` if there is none."""
+        """Return the code of an affinity; `EVERYWHERE` if there is none."""
         if required is None:
             return EVERYWHERE
         code = self._codes.intern(msgspec.msgpack.encode(required))
@@ -56,7 +54,7 @@ class VolumeTopology:
         return code
 
     def compile(self, required: NodeSelector) -> NodeSelectorMatcher:
-        """A volume's affinity reads labels only: Kubernetes asks it about a node without a name."""
+        """Compile an affinity over labels only: Kubernetes asks it about a node without a name."""
         matcher = compile_node_selector(required, self._gates)
         terms = tuple(msgspec.structs.replace(term, fields=()) for term in matcher.terms)
         return msgspec.structs.replace(matcher, terms=terms)
@@ -74,7 +72,7 @@ class VolumeTopology:
             self._filed_keys[label[0]] = None
 
     def slots(self, code: int) -> Slots:
-        """The slots that match; not for `EVERYWHERE`."""
+        """Return the slots that match a code other than `EVERYWHERE`."""
         kept = self._slots[code]
         matcher = self._matchers[code]
         if matcher is not None and (kept is None or kept[0] != self._nodes.generation):
@@ -83,7 +81,7 @@ class VolumeTopology:
         return kept[1] if kept is not None else np.flatnonzero(self._nodes.alive)
 
     def codes_at(self, slot: int) -> list[int]:
-        """The codes that match a slot, `EVERYWHERE` among them."""
+        """Return the codes that match a slot, `EVERYWHERE` among them."""
         labels = self._nodes.node(slot).metadata.labels
         asked = list(self._unfiled)
         for key in self._filed_keys:
@@ -96,6 +94,6 @@ class VolumeTopology:
         return matcher is None or matcher.match(labels, "")
 
     def explain(self, code: int, slot: int) -> str | None:
-        """Why a slot is out of reach; None if it is not."""
+        """Return why a slot is out of reach; None if it is not."""
         matcher = self._matchers[code]
         return None if matcher is None else matcher.explain(self._nodes.node(slot).metadata.labels, "")

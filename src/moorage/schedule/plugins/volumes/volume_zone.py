@@ -1,4 +1,4 @@
-"""VolumeZone: the zone labels of a pod's volumes × those of nodes → which nodes remain.
+"""VolumeZone: filter out nodes in other zones than the pod's volumes.
 
 A node with any zone or region label has to have, for each such label of each bound volume, one of the label's values.
 Kubernetes: pkg/scheduler/framework/plugins/volumezone. Differs: evaluated once per distinct label value.
@@ -25,7 +25,7 @@ _DELIMITER = "__"
 
 
 class Topology(msgspec.Struct, frozen=True):
-    """A label of a volume and the values with which a node may answer it."""
+    """A label of a volume and the values that a node may have."""
 
     volume: str
     key: str
@@ -33,7 +33,7 @@ class Topology(msgspec.Struct, frozen=True):
 
 
 class VolumeZone(Plugin[tuple[Topology, ...]]):
-    """See the module."""
+    """The VolumeZone plugin."""
 
     name = "VolumeZone"
     only_reason = CONFLICT
@@ -90,7 +90,7 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
 
 
 def topologies_of(volume: PersistentVolume) -> list[Topology]:
-    """A volume's zone labels; one that is no list of zones is ignored."""
+    """Return a volume's zone labels; malformed lists of zones are ignored."""
     found = []
     for key in TOPOLOGY_LABELS:
         value = volume.metadata.labels.get(key)
@@ -102,7 +102,7 @@ def topologies_of(volume: PersistentVolume) -> list[Topology]:
 
 
 def _problem(kind: ClaimFacts) -> str:
-    """Why a claim without a volume cannot be judged; nothing if it need not be yet."""
+    """Return why a claim without a volume cannot be judged; empty if it need not be yet."""
     claim = kind.claim
     if not kind.use.name:
         return "PersistentVolumeClaim had no name"
