@@ -13,8 +13,8 @@ from tests.virtual_time import time_of_day
 
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Object, PatchType
-from moorage.control.framework.pods_of import time_text
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 
 POD = KINDS["v1", "Pod"]

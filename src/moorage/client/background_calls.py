@@ -1,8 +1,4 @@
-"""Calls to the API server, many at once but not too many, that nobody waits for.
-
-In: functions that make a coroutine. Out: nothing; whoever sends an errand sees to it that its end is noticed. One task
-runs errands until there are none left, so that a burst costs as many tasks as may run at once, and no more.
-"""
+"""Run calls to the API server in the background, a limited number at a time."""
 
 import asyncio
 from collections import deque
@@ -15,7 +11,7 @@ _LOG = get_logger("client")
 
 
 class BackgroundCalls:
-    """BackgroundCalls of one sort, of which at most so many run at a time; the others wait for their turn."""
+    """A queue of calls and the tasks that run them, at most `at_once`."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
@@ -42,7 +38,7 @@ class BackgroundCalls:
         return len(self._waiting) + len(self._runners)
 
     async def close(self) -> None:
-        """Drop what waits, and stop what runs."""
+        """Drop the waiting calls and cancel the running ones."""
         self._waiting.clear()
         runners = list(self._runners)
         for runner in runners:

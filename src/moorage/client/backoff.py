@@ -1,13 +1,10 @@
-"""How long to wait before the next try: twice as long each time, spread at random, short again after a quiet while.
-
-In: nothing but the wish to wait. Out: seconds. Kubernetes: wait.Backoff as client-go's reflector sets it up.
-"""
+"""Exponential backoff with jitter. Kubernetes: wait.Backoff as client-go's reflector sets it up."""
 
 from collections.abc import Callable
 
 
 class Backoff:
-    """Delays that grow from `first` to `most`; each is up to twice as long as its turn says, at random."""
+    """Delays that double from `first` to `most`, each lengthened at random by up to its own length."""
 
     def __init__(
         self,
@@ -18,14 +15,14 @@ class Backoff:
         random: Callable[[], float],
         reset_after: float = 120.0,
     ) -> None:
-        """`now` is a monotonic clock; `random` gives numbers from 0 to 1; no failure for `reset_after`: start anew."""
+        """`now` is a monotonic clock; `random` returns 0 to 1; `reset_after` seconds without failure, start anew."""
         self._first, self._most, self._reset_after = first, most, reset_after
         self._now, self._random = now, random
         self._next = first
         self._last_failure = float("-inf")
 
     def delay(self) -> float:
-        """Seconds to wait after a failure now."""
+        """Return the seconds to wait after a failure now."""
         now = self._now()
         if now - self._last_failure > self._reset_after:
             self._next = self._first
@@ -36,5 +33,4 @@ class Backoff:
         return waited
 
     def reset(self) -> None:
-        """All is well again."""
         self._next = self._first

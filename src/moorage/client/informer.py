@@ -1,11 +1,8 @@
-"""What the server has of one kind, kept up to date: list, watch, watch again from where it broke off, list again.
+"""Cache of one kind, kept up to date by list and watch. Kubernetes: reflector, delta FIFO and shared informer.
 
-In: a client and a kind. Out: `cache`, one `Object` per key, and `Delta`s to a handler, in batches and in order: no
-change of what is in the cache goes unsaid, and nothing older is ever said after something newer. What happened
-while a watch could not be resumed (410, or a server that started over) is worked out by comparing with a new list; what
-came and went in the meantime is then never heard of, as with Kubernetes.
-Kubernetes: client-go's reflector, delta FIFO and shared informer in one. Differs: the handler gets whole batches; an
-object that was replaced by another of the same name while nobody watched is said to be deleted and added.
+Every change of the cache is reported to the handler as a `Delta`, in order. If a watch cannot be resumed (410, or a
+server that started over), the changes follow from comparison with a new list. Differs: the handler gets whole batches;
+an object replaced by another of the same name between watches is reported as deleted and added.
 """
 
 import asyncio
@@ -28,7 +25,7 @@ _LOG = get_logger("client")
 
 
 class Delta(NamedTuple):
-    """One change of the cache. Added: no `old`. Deleted: no `new`, and `old` is the last state there was."""
+    """One change of the cache: no `old` if added; no `new` if deleted, and `old` is then the last state."""
 
     old: Object | None
     new: Object | None
@@ -42,7 +39,7 @@ class _StartOver(Exception):
 
 
 class Informer:
-    """See the module. `run` it in a task; `cache` and `revision` belong to it, others only look."""
+    """The cache and its `run` loop. `cache` and `revision` are read-only for others."""
 
     def __init__(
         self,
@@ -71,7 +68,6 @@ class Informer:
 
     @property
     def has_synced(self) -> bool:
-        """Whether the first list has been handled."""
         return self._synced.is_set()
 
     async def synced(self) -> None:
@@ -95,13 +91,13 @@ class Informer:
             await asyncio.sleep(delay)
 
     def _start_over(self, why: str) -> float:
-        """Seconds to wait before the list, which has a turn of its own: it costs the server more than a watch."""
+        """Forget the list; return the seconds to wait before the next, which backs off on its own."""
         self._failed(why)
         self._listed = False
         return self._before_list.delay()
 
     def _failed(self, why: str) -> float:
-        """Seconds to wait before the next try."""
+        """Log a failure; return the seconds to wait."""
         self.problem = why
         doing = "watch" if self._listed else "list"
         _LOG.warning(f"Failed to {doing}, will try again", resource=self.kind.plural, err=why)
@@ -119,7 +115,7 @@ class Informer:
         self._synced.set()
 
     def _compare(self, listing: Listing) -> list[Delta]:
-        """Make the cache what the list says; what is different, deletions first so that their room can be taken."""
+        """Replace the cache by the list; return the changes, deletions first."""
         cache = self.cache
         found = {item.key: item for item in listing.items}
         deleted: list[Delta] = []
@@ -141,7 +137,7 @@ class Informer:
         return deleted + changed
 
     async def _watch(self) -> None:
-        """Until the server ends it, or something breaks."""
+        """Watch until the server ends it or the connection breaks."""
         started, heard = self._now(), False
         watch = self._client.watch(self.kind, self.revision, self._namespace, labels=self._labels, fields=self._fields)
         async with aclosing(watch):
@@ -162,7 +158,7 @@ class Informer:
             raise Unreachable("the watch ended at once, without a word")
 
     def _take(self, events: list[WatchEvent]) -> list[Delta]:
-        """Put the events into the cache; what they changed."""
+        """Apply events to the cache; return the changes."""
         cache = self.cache
         revision = self.revision
         deltas: list[Delta] = []
@@ -187,7 +183,7 @@ class Informer:
 
 
 def _history_is_lost(error: ApiError) -> bool:
-    """The revision is too old for the server to go on from, or it is one that the server never had."""
+    """Return whether the revision is too old, or one that the server never had."""
     if error.code == 410:
         return True
     causes = (error.status.get("details") or {}).get("causes") or ()

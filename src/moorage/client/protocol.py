@@ -1,9 +1,6 @@
-"""What a client of the Kubernetes API can do, said once for all transports.
+"""The `Client` protocol that all transports implement. Kubernetes: client-go's typed clients.
 
-In: kinds, names, raw documents. Out: `Object`s, which decode themselves when somebody looks, and `WatchEvent`s.
-Everything that the server refuses is an `ApiError` (`moorage.model.api_error`), whose `reason` says why. Time spent
-waiting for a server that cannot be reached ends in `Unreachable`.
-Kubernetes: client-go's typed clients and its Patch types.
+Refusals are raised as `ApiError`, a server that cannot be reached as `Unreachable`.
 """
 
 from collections.abc import AsyncGenerator
@@ -39,17 +36,14 @@ class Template:
 
 
 class Object:
-    """An object as the server has it at `revision`. `raw` and `view` are made when first asked for, and kept.
-
-    Neither may be changed: others look at the same ones.
-    """
+    """An object at `revision`. `raw` and `view` are decoded on demand and shared: never change them."""
 
     __slots__ = ("_body", "_raw", "_view", "key", "kind", "revision")
 
     def __init__(
         self, kind: Kind, key: str, revision: int, body: bytes = b"", raw: Raw | None = None, view: Any = None
     ) -> None:
-        """`key` is `namespace/name`, or the name alone; `body` is JSON. At least one of the last three is given."""
+        """`key` is `namespace/name`, or the name alone; `body` is JSON. One of the last three is required."""
         self.kind, self.key, self.revision = kind, key, revision
         self._body, self._raw, self._view = body, raw, view
 
@@ -61,21 +55,18 @@ class Object:
 
     @property
     def view(self) -> Any:
-        """The typed view, of the class that `facts.view` names."""
+        """The typed view, of class `kind.view`."""
         if self._view is None:
             self._view = convert_view(self._decode_briefly() if self._raw is None else self._raw, self.kind.view)
         return self._view
 
     @property
     def template(self) -> Template | None:
-        """The template of the object, where the API server is in the same process and knows one."""
+        """The object's template, if the API server is in this process and knows it."""
         return None
 
     def _decode_briefly(self) -> Raw:
-        """For the view only: most who want it never ask for the document, which is then not kept.
-
-        Nobody wants to see in a view who owns which field, and it is more than half of most.
-        """
+        """Decode without managedFields and without keeping the document, for the view only."""
         document = self._decode()
         metadata = document.get("metadata")
         if type(metadata) is dict:
@@ -92,11 +83,11 @@ class Object:
         return str((self._raw.get("metadata") or {}).get("uid") or "")
 
     def _json(self) -> bytes:
-        """JSON that has at least the object's metadata, as it is kept."""
+        """Return JSON with at least the object's metadata."""
         return self._body
 
     def _decode(self) -> Raw:
-        """A document that nobody else has."""
+        """Return a new document."""
         decoded: Raw = msgspec.json.decode(self._json())
         return decoded
 
@@ -110,14 +101,14 @@ class Object:
 
 
 class Listing(NamedTuple):
-    """All that was asked for, as of one revision: a watch may go on from there."""
+    """All objects asked for, as of one revision, from which a watch may continue."""
 
     items: list[Object]
     revision: int
 
 
 class EventType(Enum):
-    """What a watch can say. A bookmark's object has nothing but a revision."""
+    """Type of a watch event. A bookmark's object has a revision only."""
 
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
@@ -133,7 +124,7 @@ class WatchEvent(NamedTuple):
 
 
 class PatchType(Enum):
-    """How a patch is to be read."""
+    """Media type of a patch."""
 
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
@@ -142,35 +133,35 @@ class PatchType(Enum):
 
 
 class Unreachable(Exception):
-    """The server cannot be reached, or broke off before it answered: nobody knows whether a write happened."""
+    """The server cannot be reached, or gave no answer: a write may or may not have happened."""
 
 
 class NotSent(Unreachable):
-    """There was no connection to send anything on: no write has happened."""
+    """There was no connection: the write has not happened."""
 
 
 class Client(Protocol):
-    """See the module. `namespace` is "" for kinds without one and, when listing and watching, for all of them."""
+    """The verbs of the API. An empty `namespace`: cluster-scoped kinds, or all namespaces."""
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object: ...
 
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        """All of them, however many pages it takes; `labels` and `fields` are selectors."""
+        """List all pages; `labels` and `fields` are selectors."""
         ...
 
     def watch(
         self, kind: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[list[WatchEvent], None]:
-        """Batches of changes after `revision`, in order. Ends when the server ends it: watch again from the last one.
+        """Yield batches of changes after `revision`, until the server ends the watch.
 
-        Raises ApiError with code 410 if that is too long ago: list again. Close it with `aclose`.
+        Raises ApiError 410 if the revision is too old: list again. Close it with `aclose`.
         """
         ...
 
     async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object: ...
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
-        """Replace; metadata.resourceVersion, if there is one, must be the newest (else ApiError, Conflict)."""
+        """Replace an object; metadata.resourceVersion, if set, must be current (else ApiError, Conflict)."""
         ...
 
     async def patch(
@@ -195,15 +186,15 @@ class Client(Protocol):
         propagation: str = "",
         revision: int = 0,
     ) -> None:
-        """With `uid`, only if it is still that object, with `revision` only in that state (else ApiError, Conflict)."""
+        """Delete an object if `uid` and `revision`, where given, match (else ApiError, Conflict)."""
         ...
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        """Put the pod on the node: the binding subresource."""
+        """Bind a pod to a node: the binding subresource."""
         ...
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
-        """Ask politely: the eviction subresource, which a PodDisruptionBudget may refuse (429)."""
+        """Evict a pod: the eviction subresource, which a PodDisruptionBudget may refuse (429)."""
         ...
 
     async def close(self) -> None: ...

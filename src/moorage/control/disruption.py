@@ -13,11 +13,12 @@ from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD, ready_condition, seconds_of, time_text
+from moorage.control.framework.pods_of import POD, ready_condition
 from moorage.control.framework.workloads import scaled
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, OwnerReference
 from moorage.model.types.pod import Pod

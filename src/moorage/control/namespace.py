@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Update
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import POD, seconds_of, time_text
+from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]

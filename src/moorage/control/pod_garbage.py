@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Patch, Plan, Raw
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import time_text
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod

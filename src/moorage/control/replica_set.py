@@ -29,13 +29,12 @@ from moorage.control.framework.pods_of import (
     is_terminating,
     pod_from_template,
     ready_condition,
-    seconds_of,
     selects,
-    time_text,
 )
 from moorage.control.framework.workloads import desired_replicas, namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World, controller_of
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import exponential_buckets
 

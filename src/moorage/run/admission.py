@@ -1,9 +1,7 @@
-"""The kubelet's own look at a pod that was bound to its node: it may still say no, and then the pod has failed.
+"""Kubelet admission: whether a bound pod may start on its node. Kubernetes: pkg/kubelet/lifecycle/predicate.go.
 
-In: the pod, the node, what is on it already, and what the kubelet's gates let it read. Out: a `Refusal` with the
-reason and message that the pod's status gets, or None. Only the first complaint counts. Static pods ignore taints.
-`Admission` is what all simulated kubelets of a process share: gates, and compiled expressions of tolerations.
-Kubernetes: pkg/kubelet/lifecycle/predicate.go. Differs: no pod is evicted for a critical one that does not fit.
+A refused pod fails with the first reason found. Static pods ignore taints. Differs: no pod is evicted for a critical
+one that does not fit.
 """
 
 from __future__ import annotations
@@ -36,14 +34,14 @@ _LOG = get_logger("kubelet")
 
 
 class Refusal(NamedTuple):
-    """Why a pod cannot run here, as its status says it."""
+    """Reason and message of the failed pod's status."""
 
     reason: str
     message: str
 
 
 class Load:
-    """What the pods on a node use of it, kept up to date as they come and go."""
+    """Resources and ports that the pods on a node use."""
 
     def __init__(self, pods: Iterable[Pod] = ()) -> None:
         self.pods = 0
@@ -61,7 +59,7 @@ class Load:
         self._count(pod, -1)
 
     def capacity(self, node: Node) -> Amounts:
-        """What the node has for pods, worked out once for each state that it is in."""
+        """Return the node's allocatable resources, cached for the same node object."""
         if node is not self._node:
             self._node, self._capacity = node, amounts(node.status.allocatable)
         return self._capacity
@@ -77,7 +75,7 @@ class Load:
 
 
 class Admission:
-    """How kubelets with these gates look at pods. Counts evaluations of expressions that failed."""
+    """Gates and compiled expressions that all kubelets of a process share."""
 
     def __init__(self, gates: GateSet) -> None:
         self.gates = gates
@@ -86,7 +84,7 @@ class Admission:
 
     @property
     def programs(self) -> ProgramCache:
-        """One bounded cache for all; CEL is large, so it is made for the first pod that needs it."""
+        """The bounded cache of expressions, created on first use because CEL is large."""
         if self._programs is None:
             from moorage.match.cel import ProgramCache
 
@@ -94,11 +92,11 @@ class Admission:
         return self._programs
 
     def cached(self, what: str) -> int:
-        """`hits`, `misses` or `evictions` of the cache."""
+        """Return `hits`, `misses` or `evictions` of the cache."""
         return getattr(self._programs, what) if self._programs is not None else 0
 
     def refuse(self, pod: Pod, node: Node, load: Load) -> Refusal | None:
-        """The first thing that is wrong with running the pod on the node beside the others."""
+        """Return why the pod cannot run on the node, or None."""
         has_expression = any(toleration.expression for toleration in pod.spec.tolerations)
         return refuse_pod(
             pod, node, load, self.gates, self.programs if has_expression else None, self._evaluation_failed
@@ -117,7 +115,7 @@ def refuse_pod(
     programs: ProgramCache | None = None,
     on_evaluation_failed: EvaluationFailed | None = None,
 ) -> Refusal | None:
-    """The first thing that is wrong with running the pod on the node beside the others."""
+    """Return the first reason why the pod cannot run on the node beside the others, or None."""
     return (
         _wrong_system(pod)
         or _no_room(pod, node, load)
@@ -200,5 +198,5 @@ def _failed(predicate: str, why: str) -> Refusal:
 
 
 def _is_static(pod: Pod) -> bool:
-    """Whether the pod comes from the node itself and not from the API server."""
+    """Return whether the pod comes from the node itself, not from the API server."""
     return pod.metadata.annotations.get(_SOURCE_ANNOTATION, "api") != "api"

@@ -1,9 +1,7 @@
-"""Every simulated node says that it is alive: its Lease every ten seconds, its status every five minutes.
+"""Renew Leases every ten seconds and report node status every five minutes, spread over the period.
 
-In: nodes that come, change and go. Out: requests, spread over the period, so that thousands of nodes are a steady
-trickle of writes. A node that says something else of itself than its kubelet would (it is new and says nothing yet, or
-somebody has declared it dead) is told right at its next beat. What its owner has said of it, capacity, labels and
-taints, is left alone. Kubernetes: component-helpers' lease controller and pkg/kubelet's syncNodeStatus.
+A node whose status differs from a healthy kubelet's reports at its next beat. Capacity, labels and taints set by others
+stay. Kubernetes: component-helpers' lease controller, pkg/kubelet's syncNodeStatus.
 """
 
 import asyncio
@@ -15,9 +13,10 @@ from itertools import count
 from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import micro_time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
-from moorage.run.node_objects import LEASE_NAMESPACE, is_healthy, micro_time_text, new_lease, node_status
+from moorage.run.node_objects import LEASE_NAMESPACE, is_healthy, new_lease, node_status
 from moorage.telemetry.logs import get_logger
 
 BEAT_SECONDS = 10.0
@@ -29,7 +28,7 @@ _LOG = get_logger("kubelet")
 
 
 class _Heart:
-    """One node's: when it reports its status next, whether it has its Lease, and whether a beat is under way."""
+    """One node: when it reports next, whether its Lease exists, and whether a beat is under way."""
 
     __slots__ = ("has_lease", "is_beating", "node", "number", "reports_at")
 
@@ -40,7 +39,7 @@ class _Heart:
 
 
 class Heartbeats:
-    """See the module. `clock` is the time of day."""
+    """The heartbeats of all nodes. `clock` is the time of day."""
 
     def __init__(
         self, client: Client, errands: BackgroundCalls, clock: Callable[[], float], capacity: Mapping[str, str]
@@ -76,7 +75,7 @@ class Heartbeats:
         self._hearts.pop(name, None)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Beat until cancelled."""
         while True:
             self._wakened.clear()
             self._beat()
@@ -131,13 +130,13 @@ class Heartbeats:
                     return
             except Unreachable:
                 return
-        patch = {"spec": {"renewTime": micro_time_text(now)}}
+        patch = {"spec": {"renewTime": micro_time_text(int(now * 1_000_000))}}
         renewing = self._client.patch(_LEASE, name, LEASE_NAMESPACE, patch, patch_type=PatchType.MERGE)
         heart.has_lease = await _done(renewing, name)
 
 
 async def _done(call: Awaitable[object], node: str) -> bool:
-    """Whether it was. What is gone is made anew at the next beat; who cannot be reached is tried again then."""
+    """Await a request and return whether it succeeded; failures are repeated at the next beat."""
     try:
         await call
     except ApiError as error:

@@ -1,8 +1,4 @@
-"""What the simulated kubelets count, under upstream's names where upstream has one.
-
-In: the state machine and its admission, read when somebody asks. Out: families in `Metrics`. Kubernetes:
-pkg/kubelet/metrics. Differs: one process stands for many nodes, so that numbers are sums; `kubelet_cel_*` is ours.
-"""
+"""Metrics of the simulated kubelets. Kubernetes: pkg/kubelet/metrics. Differs: sums over all nodes; `kubelet_cel_*`."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +13,6 @@ _KNOWN = _BASIC | {"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported"}
 
 
 def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admission) -> None:
-    """Register all families."""
     counter, gauge = metrics.counter_function, metrics.gauge_function
     gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox.", lambda: state.running_pods)
     gauge("kubelet_simulated_nodes", "Number of nodes that are simulated.", lambda: len(state.nodes))
@@ -32,7 +27,7 @@ def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admiss
 
 
 def _rejections(state: KubeletState) -> Mapping[Labels, float]:
-    """A label has few values: what is not on upstream's list is counted as something else."""
+    """Count rejections by reason; reasons not on Kubernetes' list are grouped."""
     counted: Counter[Labels] = Counter()
     for reason, times in state.refused.items():
         extended = "OutOfExtendedResources" if reason.startswith("OutOf") else "Other"

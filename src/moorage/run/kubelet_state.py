@@ -1,10 +1,8 @@
-"""Many kubelets as one state machine: nodes and pods come and go, and at its time each pod takes its next step.
+"""State machine of all simulated kubelets: events in, due `Action`s out, with the time as an argument.
 
-In: events (nodes and pods that came, changed, went), with the time. Out: `Action`s that are due: a status to write, a
-pod to remove, something to report. It never waits for an answer: what the API server says comes back as an event. A
-pod that is found running, after a restart of this process, goes on where it was. Pods on a node that is not there, or
-has not said yet what it has, wait for it. Kubernetes: the pod workers of pkg/kubelet. Differs: a container that stops
-because its pod is deleted is told of only where somebody (a finalizer) is still there to read it.
+It never waits: what the API server does comes back as an event. Pods found running after a restart continue; pods on a
+node that is absent or has no capacity yet wait for it. Kubernetes: the pod workers of pkg/kubelet. Differs: the end of
+a deleted pod's containers is reported only if a finalizer keeps the pod.
 """
 
 import heapq
@@ -20,7 +18,7 @@ from moorage.run.admission import Admission, Load
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing
-from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, SimulatedPod, Stage, Step, life_found
+from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
 
 Raw = dict[str, Any]
 
@@ -29,7 +27,7 @@ _FIRST_MOUNT_DELAY, _MAX_MOUNT_DELAY = 1.0, 122.0
 
 
 class WriteStatus(NamedTuple):
-    """Write this into the pod's status, if it is still the same pod."""
+    """Write a pod's status, if it is still the same pod."""
 
     key: str
     uid: str
@@ -37,14 +35,14 @@ class WriteStatus(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """The pod has stopped: it need not be there any longer."""
+    """Delete a stopped pod."""
 
     key: str
     uid: str
 
 
-class Report(NamedTuple):
-    """Tell of it in an event; `container` is the one that it is about, if it is about one."""
+class ReportEvent(NamedTuple):
+    """Record an event about a pod, or about one of its containers."""
 
     pod: Pod
     kind: str
@@ -53,11 +51,11 @@ class Report(NamedTuple):
     container: str = ""
 
 
-Action = WriteStatus | Remove | Report
+Action = WriteStatus | Remove | ReportEvent
 
 
 class KubeletState:
-    """See the module. `due` gives what is to be done by now; `next_time` says when there is more."""
+    """Nodes, pods and their next steps. `due` returns actions; `next_time` says when there are more."""
 
     def __init__(self, admission: Admission, mounts: Mounts | None = None) -> None:
         self.started = 0
@@ -81,10 +79,10 @@ class KubeletState:
 
     @property
     def running_pods(self) -> int:
-        return sum(1 for life in self._lives.values() if life.stage in (Stage.RUNNING, Stage.BACKING_OFF))
+        return sum(1 for life in self._lives.values() if life.stage in (PodStage.RUNNING, PodStage.BACKING_OFF))
 
     def has(self, key: str, uid: str) -> bool:
-        """Whether this pod is still one of ours."""
+        """Return whether this pod is on one of the nodes."""
         life = self._lives.get(key)
         return life is not None and life.pod.metadata.uid == uid
 
@@ -102,7 +100,7 @@ class KubeletState:
             self.pods_changed(waiting.items(), now)
 
     def node_gone(self, name: str) -> None:
-        """Its pods stay as they are: whether they are lost is for others to say. It may come back to them."""
+        """Keep the pods of a node that is gone: it may come back."""
         self._nodes.pop(name, None)
         if self._loads.pop(name, None) is None:
             return
@@ -110,7 +108,7 @@ class KubeletState:
             self._wait(key, self._lives[key].pod)
 
     def pods_changed(self, pods: Iterable[tuple[str, Pod]], now: float) -> None:
-        """Several at once: those that run already have a right to their place, the others come by their age."""
+        """Handle several pods: running ones first, then by age."""
         for key, pod in sorted(pods, key=_precedence):
             self.pod_changed(key, pod, now)
 
@@ -152,17 +150,17 @@ class KubeletState:
         self._waits_for[key] = pod.spec.nodeName
 
     def volumes_changed(self, now: float) -> None:
-        """Claims or volumes did, or from where they are reached: those who wait for theirs look again."""
+        """Let pods that wait for volumes try again."""
         for key in self._unmounted:
             life = self._lives[key]
-            if life.stage is Stage.STARTING:
+            if life.stage is PodStage.STARTING:
                 life.at = min(life.at, now)
                 self._plan(key, life)
 
     # -- what is to be done -------------------------------------------------------------------------------------------
 
     def next_time(self) -> float:
-        """When the next step is due; infinity if nothing is planned."""
+        """Return when the next step is due; infinity if none is planned."""
         if self._now_due:
             return 0.0
         return self._planned[0][0] if self._planned else NEVER
@@ -183,15 +181,15 @@ class KubeletState:
         name, phase = pod.spec.nodeName, pod.status.phase
         is_leaving = pod.metadata.deletionTimestamp is not None
         if phase in FINISHED:
-            self._seen_again(key, self._keep(key, SimulatedPod(pod, Stage.OVER, now)), pod, now)
+            self._seen_again(key, self._keep(key, SimulatedPod(pod, PodStage.OVER, now)), pod, now)
             return
         load = self._loads[name]
         if phase != "Running" and not is_leaving:
             refusal = self._admission.refuse(pod, self._nodes[name], load)
             if refusal is not None:
                 self.refused[refusal.reason] += 1
-                self._keep(key, SimulatedPod(pod, Stage.OVER, now))
-                self._now_due.append(Report(pod, "Warning", refusal.reason, refusal.message))
+                self._keep(key, SimulatedPod(pod, PodStage.OVER, now))
+                self._now_due.append(ReportEvent(pod, "Warning", refusal.reason, refusal.message))
                 status = lifecycle.rejected_status(pod, refusal, now)
                 self._now_due.append(WriteStatus(key, pod.metadata.uid, status))
                 return
@@ -201,31 +199,31 @@ class KubeletState:
             self._addresses = max(self._addresses, address_number(life.address))
         else:
             self._addresses += 1
-            life = SimulatedPod(pod, Stage.STARTING, now, pod_address(self._addresses))
+            life = SimulatedPod(pod, PodStage.STARTING, now, pod_address(self._addresses))
             life.at = now + life.script.start_delay
         life.counted = pod
         self._keep(key, life)
         if is_leaving:
             self._stop(key, life, now)
-        elif (life.stage is Stage.STARTING and life.script.start_delay) or (
-            life.stage is Stage.RUNNING and pod.status.observedGeneration != pod.metadata.generation
+        elif (life.stage is PodStage.STARTING and life.script.start_delay) or (
+            life.stage is PodStage.RUNNING and pod.status.observedGeneration != pod.metadata.generation
         ):
             self._now_due.append(self._write(key, life, life.doing(), now))
         self._plan(key, life)
 
     def _seen_again(self, key: str, life: SimulatedPod, pod: Pod, now: float) -> None:
         old, life.pod = life.pod, pod
-        if pod.status.phase in FINISHED and life.stage not in (Stage.OVER, Stage.REMOVED):
+        if pod.status.phase in FINISHED and life.stage not in (PodStage.OVER, PodStage.REMOVED):
             self._end(life)
         if pod.metadata.deletionTimestamp is not None:
-            if life.stage is Stage.REMOVED:
+            if life.stage is PodStage.REMOVED:
                 return  # only finalizers keep it; whoever has put them there is to take them away
-            if life.stage is Stage.OVER:
-                life.stage = Stage.REMOVED
+            if life.stage is PodStage.OVER:
+                life.stage = PodStage.REMOVED
                 self._now_due.append(Remove(key, pod.metadata.uid))
-            elif life.stage is not Stage.STOPPING or _grace(pod) != _grace(old):
+            elif life.stage is not PodStage.STOPPING or _grace(pod) != _grace(old):
                 self._stop(key, life, now)
-        elif life.stage is Stage.RUNNING and (
+        elif life.stage is PodStage.RUNNING and (
             pod.metadata.generation != old.metadata.generation or lifecycle.gates_open(pod) != lifecycle.gates_open(old)
         ):
             # What changed may mean nothing to a kubelet, but kubectl waits until it says that it has seen it.
@@ -235,43 +233,43 @@ class KubeletState:
         self._plan(key, life)
 
     def _stop(self, key: str, life: SimulatedPod, now: float) -> None:
-        if life.stage in (Stage.RUNNING, Stage.BACKING_OFF):
+        if life.stage in (PodStage.RUNNING, PodStage.BACKING_OFF):
             self._now_due += _of_containers(life.pod, "Killing", "Stopping container {}")
         life.stop(now)
 
     def _take_step(self, key: str, life: SimulatedPod, now: float) -> Iterator[Action]:
         pod = life.pod
         _, step = life.next_step()
-        if step is Step.START:
-            waits = self._wait_for_mounts(key, life, now) if life.stage is Stage.STARTING else None
+        if step is PodStep.START:
+            waits = self._wait_for_mounts(key, life, now) if life.stage is PodStage.STARTING else None
             if waits is not None:
                 yield from waits
                 return
-            life.start(now) if life.stage is Stage.STARTING else life.start_again(now)
+            life.start(now) if life.stage is PodStage.STARTING else life.start_again(now)
             self.started += not life.restarts
             yield self._write(key, life, life.doing(), now)
             yield from _of_containers(pod, "Started", "Container started")
-        elif step is Step.GET_READY:
+        elif step is PodStep.GET_READY:
             life.is_ready = True
             yield self._write(key, life, life.doing(), now)
-        elif step is Step.OVERDUE:
-            yield Report(pod, "Normal", *lifecycle.DEADLINE_EXCEEDED)
+        elif step is PodStep.OVERDUE:
+            yield ReportEvent(pod, "Normal", *lifecycle.DEADLINE_EXCEEDED)
             ended = life.ended(now, TERMINATED, lifecycle.DEADLINE_EXCEEDED)
             self._end(life)
             yield self._write(key, life, ended, now)
-        elif step is Step.REMOVE:
+        elif step is PodStep.REMOVE:
             if pod.metadata.finalizers:
                 yield self._write(key, life, life.stopped(now), now)
             self._end(life)
-            life.stage = Stage.REMOVED
+            life.stage = PodStage.REMOVED
             yield Remove(key, pod.metadata.uid)
-        elif step is Step.EXIT:
+        elif step is PodStep.EXIT:
             yield from self._exit(key, life, now)
 
     def _wait_for_mounts(self, key: str, life: SimulatedPod, now: float) -> list[Action] | None:
-        """What to say if the pod's volumes cannot be mounted; None if they are.
+        """Return what to do if volumes cannot be mounted; None if they can.
 
-        At first nobody is alarmed: what the pod was bound for may be heard of a moment later than the pod.
+        The first time there is no event, because claims and volumes may be seen a moment after the pod.
         """
         missing = self._mounts.missing(life.pod, self._nodes[life.pod.spec.nodeName])
         if missing is None:
@@ -286,7 +284,7 @@ class KubeletState:
         self._unmounted[key] = wait, life.at
         if not delay:
             return [self._write(key, life, life.doing(), now)]
-        return [Report(life.pod, "Warning", *missing)]
+        return [ReportEvent(life.pod, "Warning", *missing)]
 
     def _exit(self, key: str, life: SimulatedPod, now: float) -> Iterator[Action]:
         pod = life.pod
@@ -307,16 +305,16 @@ class KubeletState:
         return WriteStatus(key, life.pod.metadata.uid, lifecycle.pod_status(life.pod, doing, host, life.address, now))
 
     def _plan(self, key: str, life: SimulatedPod) -> None:
-        """What was planned before is void."""
+        """Plan the pod's next step instead of any planned before."""
         life.version += 1
         at, _ = life.next_step()
         if at != NEVER:
             heapq.heappush(self._planned, (at, next(self._numbers), key, life.version))
 
     def _end(self, life: SimulatedPod) -> None:
-        """It uses nothing any more."""
+        """Free the node's resources and mark the pod finished."""
         self._release(life)
-        life.stage, life.is_ready = Stage.OVER, False
+        life.stage, life.is_ready = PodStage.OVER, False
 
     def _release(self, life: SimulatedPod) -> None:
         load = self._loads.get(life.pod.spec.nodeName)
@@ -334,5 +332,5 @@ def _grace(pod: Pod) -> int | None:
     return pod.metadata.deletionGracePeriodSeconds
 
 
-def _of_containers(pod: Pod, reason: str, text: str, kind: str = "Normal") -> Iterator[Report]:
-    return (Report(pod, kind, reason, text.format(one.name), one.name) for one in pod.spec.containers)
+def _of_containers(pod: Pod, reason: str, text: str, kind: str = "Normal") -> Iterator[ReportEvent]:
+    return (ReportEvent(pod, kind, reason, text.format(one.name), one.name) for one in pod.spec.containers)

@@ -1,9 +1,7 @@
-"""The kubelets of all simulated nodes, in one component: watch, take what is bound, say that one is alive.
+"""Run the kubelets of all simulated nodes. Kubernetes: the kubelet, kubemark's hollow kubelets.
 
-In: a client, gates. Out: node status and Leases, pod status, removed pods, events. Nodes that carry our label are
-simulated, so that real ones can be beside them; or all of them, where there are no others. One that is annotated as
-stopped is as good as unplugged, until the annotation goes. Kubernetes: the kubelet, kubemark's hollow
-kubelets.
+Nodes with the simulator's label are simulated, or with `takes_all` also those without any. A node annotated as stopped
+behaves as if unplugged.
 """
 
 import asyncio
@@ -22,7 +20,7 @@ from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
 from moorage.run.heartbeats import Heartbeats
 from moorage.run.kubelet_metrics import add_kubelet_metrics
-from moorage.run.kubelet_state import KubeletState, Remove, Report, WriteStatus
+from moorage.run.kubelet_state import KubeletState, Remove, ReportEvent, WriteStatus
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.pod_writer import PodWriter
@@ -40,7 +38,7 @@ class Recorder(Protocol):
 
 
 class Kubelets:
-    """See the module. `simulator` is what the label of our nodes says; `clock` is the time of day."""
+    """Informers, state machine, heartbeats and writer. `simulator` is the value of our nodes' label."""
 
     def __init__(
         self,
@@ -54,7 +52,7 @@ class Kubelets:
         capacity: Mapping[str, str] = CAPACITY,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """With `takes_all`, nodes need no label; those that another simulator is to run are left to it all the same."""
+        """With `takes_all`, nodes need no label; nodes of another simulator are still left alone."""
         self._client, self._recorder, self._clock = client, recorder, clock
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
         admission = Admission(gates)
@@ -75,7 +73,6 @@ class Kubelets:
 
     @property
     def node_count(self) -> int:
-        """How many nodes are simulated."""
         return len(self._hearts)
 
     @property
@@ -83,12 +80,12 @@ class Kubelets:
         return all(informer.has_synced for informer in self._informers)
 
     async def synced(self) -> None:
-        """Wait until everything that there was at the beginning has been seen."""
+        """Wait until the first lists have been handled."""
         for informer in self._informers:
             await informer.synced()
 
     async def register(self, count: int, prefix: str = "node-") -> None:
-        """Make nodes; those that are there already stay as they are. Raises ApiError, Unreachable."""
+        """Create nodes; existing ones stay as they are. Raises ApiError, Unreachable."""
         numbers = iter(range(count))
 
         async def register_some() -> None:
@@ -107,7 +104,7 @@ class Kubelets:
                 raise
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 for informer in self._informers:
@@ -178,7 +175,7 @@ class Kubelets:
             except TimeoutError:
                 pass
 
-    def _report(self, action: Report) -> None:
+    def _report(self, action: ReportEvent) -> None:
         metadata = action.pod.metadata
         involved = {
             "kind": "Pod",

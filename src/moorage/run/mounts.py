@@ -1,10 +1,7 @@
-"""What keeps a pod's volumes from being mounted on its node.
+"""Check whether a pod's volumes can be mounted. Kubernetes: pkg/kubelet/volumemanager, checkNodeAffinity.
 
-In: claims and volumes as they come and change; a pod and its node. Out: a `NotMounted` with the event's reason and
-message for the first volume that cannot be mounted, or None if all can: each claim must be bound, and the volume's
-node affinity must match the node's labels by the kubelet's own gates, whatever the scheduler thought. Kubernetes:
-pkg/kubelet/volumemanager and checkNodeAffinity of pkg/volume/util/operationexecutor. Differs: nothing is attached, so
-nothing else can fail.
+Each claim must be bound, and the volume's node affinity must match by the kubelet's own gates. Differs: nothing is
+attached, so nothing else can fail.
 """
 
 from typing import NamedTuple
@@ -23,14 +20,14 @@ FAILED_MOUNT, FAILED_MAP = "FailedMount", "FailedMapVolume"
 
 
 class NotMounted(NamedTuple):
-    """Why a pod cannot start yet."""
+    """Reason and message of the event about a volume that cannot be mounted."""
 
     reason: str
     message: str
 
 
 class Mounts:
-    """See the module."""
+    """The claims and volumes known."""
 
     def __init__(self, gates: GateSet) -> None:
         self._gates = gates
@@ -52,7 +49,7 @@ class Mounts:
                 self._volumes.pop(old.key, None)
 
     def missing(self, pod: Pod, node: Node) -> NotMounted | None:
-        """The first volume of the pod that cannot be mounted on the node."""
+        """Return why the first volume that cannot be mounted cannot; None if all can."""
         for use in claims_of(pod):
             key = f"{pod.metadata.namespace}/{use.name}"
             claim = self._claims.get(key)

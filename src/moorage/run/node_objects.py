@@ -1,13 +1,9 @@
-"""Simulated nodes as objects: what a kubelet registers, what it reports, and the Lease that says it is alive.
+"""Documents of simulated nodes: registration, status, Lease; and addresses. Kubernetes: pkg/kubelet/nodestatus."""
 
-In: a name, a number, the time. Out: raw documents. Nodes are spread over three zones. Kubernetes:
-pkg/kubelet/nodestatus and the node Lease controller.
-"""
-
-import time
 from collections.abc import Mapping
 from typing import Any
 
+from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 
@@ -38,7 +34,7 @@ _HIGHEST_POD = (1 << 22) - 1
 def new_node(
     name: str, number: int, now: float, capacity: Mapping[str, str] = CAPACITY, simulator: str = SIMULATOR
 ) -> Raw:
-    """A node to register, with all that it has to say of itself."""
+    """Return a Node to register, with its status; nodes are spread over three zones."""
     labels = {
         "beta.kubernetes.io/arch": "amd64",
         "beta.kubernetes.io/os": "linux",
@@ -54,14 +50,14 @@ def new_node(
 
 
 def is_healthy(node: Node) -> bool:
-    """Whether the node says of itself what a kubelet would say."""
+    """Return whether the node's status is that of a healthy kubelet."""
     told = {condition.type: condition.status for condition in node.status.conditions}
     return bool(node.status.allocatable) and all(told.get(kind) == status for kind, status, _, _ in _HEALTHY)
 
 
 def node_status(node: Node, number: int, now: float, capacity: Mapping[str, str] = CAPACITY) -> Raw:
-    """What a kubelet reports: capacity if nobody has said what the node has, conditions, addresses, versions."""
-    text = _time_text(now)
+    """Return the status a kubelet reports; capacity and addresses only if absent."""
+    text = time_text(now)
     old = {condition.type: condition for condition in node.status.conditions}
     conditions = []
     for kind, status, reason, message in _HEALTHY:
@@ -99,35 +95,30 @@ def new_lease(node: Node, now: float) -> Raw:
         "spec": {
             "holderIdentity": node.metadata.name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": micro_time_text(now),
+            "renewTime": micro_time_text(int(now * 1_000_000)),
         },
     }
 
 
 def host_address(node: Node | None) -> str:
-    """The address at which pods reach their node."""
+    """Return the node's internal address."""
     addresses = node.status.addresses if node is not None else ()
     return next((one.address for one in addresses if one.type == "InternalIP"), "10.0.0.1")
 
 
 def pod_address(number: int) -> str:
-    """The address of the n-th pod; after four million they come again."""
+    """Return the address of the n-th pod; they repeat after four million."""
     number &= _HIGHEST_POD
     return f"10.{128 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
 
 
 def address_number(address: str) -> int:
-    """Which pod's address it is; 0 if it is none."""
+    """Return the number of a pod's address; 0 if it is not one."""
     parts = address.split(".")
     if len(parts) != 4 or parts[0] != "10" or not all(part.isascii() and part.isdigit() for part in parts[1:]):
         return 0
     number = (int(parts[1]) - 128 << 16) + (int(parts[2]) << 8) + int(parts[3])
     return number if 0 <= number <= _HIGHEST_POD else 0
-
-
-def micro_time_text(now: float) -> str:
-    micros = int(now * 1_000_000)
-    return f"{_time_text(micros // 1_000_000)[:-1]}.{micros % 1_000_000:06d}Z"
 
 
 def _address(number: int) -> str:
@@ -148,7 +139,3 @@ def _node_info(node: Node) -> Raw:
         "operatingSystem": "linux",
         "architecture": "amd64",
     }
-
-
-def _time_text(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,9 +1,6 @@
-"""What a simulated pod does with its life: how long it takes to start, when its containers exit, how long they take to
-stop.
+"""Behaviour of a simulated pod, by annotations under `simulate.moorage.dev/`: delays and exit code.
 
-In: a pod's view; annotations under `simulate.moorage.dev/` say what differs from the defaults. Out: a `Script`.
-Without any annotation a pod runs from the moment it is admitted until it is deleted, and stops at once; pods of Jobs
-complete after a second. Kubernetes: KWOK's stages are the nearest thing.
+By default a pod starts at once, runs until it is deleted and stops at once; pods of Jobs complete after a second.
 """
 
 from typing import NamedTuple
@@ -22,7 +19,7 @@ _DIGITS, _LONGEST = 3, 40
 
 
 class Script(NamedTuple):
-    """Seconds, and the code that containers exit with. Without `completes_after` the pod runs until it is deleted."""
+    """Delays in seconds, and the exit code. Without `completes_after` the pod runs until it is deleted."""
 
     start_delay: float = 0.0
     ready_delay: float = 0.0
@@ -32,7 +29,7 @@ class Script(NamedTuple):
 
 
 def script_of(pod: Pod) -> Script:
-    """Annotations that cannot be read count as absent."""
+    """Return the pod's script; malformed annotations count as absent."""
     annotations = pod.metadata.annotations
     completes_after = _seconds(annotations.get(COMPLETES_AFTER))
     if completes_after is None and any(owner.kind == "Job" for owner in pod.metadata.ownerReferences):
@@ -49,7 +46,7 @@ def script_of(pod: Pod) -> Script:
 
 
 def _until_ready(pod: Pod) -> float:
-    """Until the last container has answered its probes, each of which is asked first after its initial delay."""
+    """Return the seconds until the last container has passed its probes."""
     sidecars = (one for one in pod.spec.initContainers if one.restartPolicy == "Always")
     return max(
         (
@@ -67,7 +64,7 @@ def _until_passed(probe: Probe | None) -> float:
 
 
 def _seconds(text: str | None) -> float | None:
-    """A duration such as `90s` or `1h30m`, or a plain number of seconds."""
+    """Parse a duration such as `90s` or `1h30m`, or a plain number of seconds."""
     if not text or not text.isascii() or len(text) > _LONGEST:
         return None
     try:

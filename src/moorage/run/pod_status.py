@@ -1,15 +1,13 @@
-"""A pod's status, from the moment its kubelet has it until it is over.
+"""Status documents of simulated pods. Kubernetes: generateAPIPodStatus, status/generate.go.
 
-In: a pod, what its containers are doing, where it runs, the time. Out: the status to write, as a raw part of the
-document; each one is complete, so that one that was never written is not missed. Kubernetes: pkg/kubelet's
-generateAPIPodStatus and status/generate.go. Differs: nothing runs, so all containers of a pod do the same, and their
-IDs are made of the pod's UID.
+Each status is complete, so skipped ones do not matter. Differs: all containers of a pod do the same; their IDs are made
+from the pod's UID.
 """
 
-import time
 from typing import Any, NamedTuple
 
 from moorage.model.go.quoting import go_quote
+from moorage.model.go.times import time_text
 from moorage.model.types.container import Container
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
@@ -23,7 +21,7 @@ DEADLINE_EXCEEDED = ("DeadlineExceeded", "Pod was active on the node longer than
 
 
 class Doing(NamedTuple):
-    """What the pod's containers do: their state, since when the pod is here, how often they were started again."""
+    """What the containers do: state, since when the pod is here, restarts."""
 
     phase: str
     state: Raw
@@ -34,13 +32,8 @@ class Doing(NamedTuple):
     reason: tuple[str, str] = ("", "")
 
 
-def time_text(seconds: float) -> str:
-    """RFC 3339 in whole seconds, as status times are."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
 def rejected_status(pod: Pod, refusal: Refusal, now: float) -> Raw:
-    """A pod that its kubelet does not take."""
+    """Return the status of a pod refused by kubelet admission."""
     status: Raw = {
         "phase": "Failed",
         "reason": refusal.reason,
@@ -53,7 +46,7 @@ def rejected_status(pod: Pod, refusal: Refusal, now: float) -> Raw:
 
 
 def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) -> Raw:
-    """The whole status of a pod that was admitted."""
+    """Return the status of an admitted pod."""
     state = doing.state
     status: Raw = {"phase": doing.phase, "startTime": time_text(doing.began)}
     if pod.metadata.generation:
@@ -84,24 +77,24 @@ def running(since: float) -> Raw:
 
 
 def backing_off(seconds: int) -> Raw:
-    """What each container waits for; its own name comes in later."""
+    """Return the waiting state; `_named` adds the container's name."""
     return {"waiting": {"reason": "CrashLoopBackOff", "message": f"back-off {_short(seconds)}"}}
 
 
 def exited(since: float, now: float, code: int) -> Raw:
-    """A container that has exited, without the `terminated` around it."""
+    """Return the contents of a `terminated` state."""
     reason = "Error" if code else "Completed"
     return {"exitCode": code, "reason": reason, "startedAt": time_text(since), "finishedAt": time_text(now)}
 
 
 def described(pod: Pod) -> str:
-    """A pod as the kubelet's messages name it."""
+    """Return the pod's name as in the kubelet's messages."""
     metadata = pod.metadata
     return f"{metadata.name}_{metadata.namespace}({metadata.uid})"
 
 
 def gates_open(pod: Pod) -> bool:
-    """Whether all who have a say in the pod's readiness agree."""
+    """Return whether all readiness gates are True."""
     return not pod.spec.readinessGates or not _closed_gates(pod, _known(pod))
 
 
@@ -118,7 +111,7 @@ def _named(state: Raw, pod: Pod, container: Container) -> Raw:
 
 
 def _init_container(pod: Pod, container: Container, doing: Doing) -> Raw:
-    """They start with the pod; sidecars go on until it ends, the others have done their part in no time."""
+    """Return an init container's status: sidecars run as long as the pod, others end at once."""
     began = doing.began
     if doing.phase == "Pending":
         return _container(pod, container, {"waiting": {"reason": "PodInitializing"}}, False, 0, None)
@@ -148,7 +141,7 @@ def _container(pod: Pod, container: Container, state: Raw, is_ready: bool, resta
 
 
 def _conditions(pod: Pod, doing: Doing, now: str) -> list[Raw]:
-    """The conditions that a kubelet keeps, for a pod that nobody scheduled too. Those that stay keep their times."""
+    """Return the conditions a kubelet maintains. Unchanged ones keep their transition times."""
     known = _known(pod)
     phase, started = doing.phase, doing.phase != "Pending"
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
@@ -203,6 +196,6 @@ def _closed_gates(pod: Pod, known: dict[str, PodCondition]) -> str:
 
 
 def _short(seconds: int) -> str:
-    """As Go prints a duration."""
+    """Format seconds as Go prints a duration."""
     minutes, rest = divmod(seconds, 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"

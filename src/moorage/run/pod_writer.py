@@ -1,8 +1,7 @@
-"""What kubelets write into pods: one request at a time for each, in order, until the server has taken it.
+"""Write pod statuses and deletions, one request at a time for each pod. Kubernetes: pkg/kubelet/status.
 
-In: statuses, and pods to remove. Out: requests; a status that was overtaken by a newer one is never sent, since each is
-complete. What cannot reach the server is tried again, later and later; what the server refuses for good is logged and
-dropped. Kubernetes: pkg/kubelet/status's manager.
+Only the newest status of a pod is sent. Unreachable servers, conflicts and server errors are retried with growing
+delays; other refusals are logged and dropped.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ _LOG = get_logger("kubelet")
 
 
 class _Wanted:
-    """What is to become of a pod."""
+    """Pending writes of one pod."""
 
     __slots__ = ("is_busy", "removes", "retry", "status", "uid")
 
@@ -35,7 +34,7 @@ class _Wanted:
 
 
 class PodWriter:
-    """See the module. `is_ours` says whether a pod, by key and uid, is still to be written to."""
+    """Pending writes by pod. `is_ours` returns whether a pod, by key and UID, is still to be written."""
 
     def __init__(self, client: Client, errands: BackgroundCalls, is_ours: Callable[[str, str], bool]) -> None:
         self._client, self._errands, self._is_ours = client, errands, is_ours
@@ -55,7 +54,6 @@ class PodWriter:
         self._send(action.key, wanted)
 
     def close(self) -> None:
-        """Nothing more is written."""
         self._wanted.clear()
 
     def _of(self, key: str, uid: str) -> _Wanted:
@@ -95,7 +93,7 @@ class PodWriter:
         wanted.retry = FIRST_RETRY
 
     def _is_worth_another_try(self, key: str, wanted: _Wanted, error: ApiError | Unreachable) -> bool:
-        """What is gone, or is another pod by now, is somebody else's."""
+        """Return whether to retry; a pod that is gone or replaced is not."""
         if isinstance(error, ApiError):
             if error.code in (_CONFLICT, _TOO_MANY) or error.code >= _SERVER_ERROR:
                 return self._is_ours(key, wanted.uid)

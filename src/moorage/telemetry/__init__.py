@@ -1,1 +1,1 @@
-"""What operators see of a running component: logs and metrics, under the names that Kubernetes gives them."""
+"""Logs and metrics under Kubernetes' names."""

@@ -1,8 +1,4 @@
-"""What an API server counts of the requests it answers, under Kubernetes' names and labels.
-
-In: one call per request, with what was asked and how it ended. Out: families in `Metrics`. The children for one
-combination of labels are found by one dictionary lookup. Kubernetes: apiserver's endpoints/metrics.
-"""
+"""Request metrics of the API server. Kubernetes: apiserver's endpoints/metrics."""
 
 from typing import NamedTuple
 
@@ -15,7 +11,7 @@ _BUCKETS = (
 
 
 class Asked(NamedTuple):
-    """What a request was for, as the labels say it: `verb` is GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE …"""
+    """Labels of a request: `verb` is GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE …"""
 
     verb: str
     dry_run: str = ""
@@ -28,7 +24,7 @@ class Asked(NamedTuple):
 
 
 class ApiServerMetrics:
-    """Counts requests by what they asked and how they ended, and what runs at the moment."""
+    """Counts requests by labels and status code, and those in flight."""
 
     def __init__(self, metrics: Metrics) -> None:
         labels = Asked._fields
@@ -60,7 +56,6 @@ class ApiServerMetrics:
         self._known: dict[tuple[Asked, int], tuple[Count, Distribution]] = {}
 
     def observe(self, asked: Asked, code: int, seconds: float) -> None:
-        """One request was answered."""
         known = self._known.get((asked, code))
         if known is None:
             known = self._known[asked, code] = (self._total.labels(*asked, str(code)), self._seconds.labels(*asked))
@@ -68,9 +63,8 @@ class ApiServerMetrics:
         known[1].observe(seconds)
 
     def long_running(self, asked: Asked) -> Count:
-        """The gauge to raise when such a request begins and to lower when it ends."""
+        """Return the gauge of active long-running requests."""
         return self._long_running.labels(asked.verb, *asked[2:])
 
     def watch_events(self, group: str, version: str, resource: str) -> Count:
-        """The counter for events that are sent to watchers of one resource."""
         return self._watch_events.labels(group, version, resource)

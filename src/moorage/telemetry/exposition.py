@@ -1,9 +1,4 @@
-"""Families of metrics → the text that Prometheus scrapes.
-
-In: families and the scraper's Accept header. Out: Prometheus' text format 0.0.4, or OpenMetrics 1.0 where asked for.
-A counter whose name does not end in `_total`, which OpenMetrics does not allow, is shown there as of unknown type.
-Kubernetes: promhttp.
-"""
+"""Render metrics as Prometheus text 0.0.4, or OpenMetrics 1.0 if the Accept header asks for it."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

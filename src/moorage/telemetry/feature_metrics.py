@@ -1,8 +1,4 @@
-"""Which feature gates are on, for those who watch a rollout.
-
-In: the gates of one or more components. Out: `kubernetes_feature_enabled`, 1 or 0 for each. Kubernetes:
-component-base's metric of that name. Differs: has the component as a label, because several may run in one process.
-"""
+"""`kubernetes_feature_enabled` for each gate. Differs: has the component as a label."""
 
 from collections.abc import Mapping
 

@@ -1,10 +1,7 @@
-"""Numbers that grow or change, in families with labels; cheap to count, rendered when somebody asks.
+"""Counters, gauges and histograms with labels. Kubernetes: component-base/metrics.
 
-In: `attempts = metrics.counter("scheduler_schedule_attempts_total", "…", ("result",))`, `attempts.labels("scheduled")`
-once and `.inc()` on it often, or `.value += 1` where even that call matters; numbers that exist anyway are read at
-scrape time by `counter_function` and `gauge_function`. Out: families for `exposition`. One `Metrics` per component,
-no locks: all is counted on one event loop. Kubernetes: component-base/metrics over Prometheus' client, whose Python
-sibling costs several times as much per observation for its locks.
+No locks: everything is counted on one event loop. Keep the result of `labels(…)` and call `.inc()` on it, or `.value +=
+1` in hot code; `counter_function` and `gauge_function` read numbers that exist anyway.
 """
 
 from bisect import bisect_left
@@ -46,7 +43,7 @@ class Count:
 
 
 class Distribution:
-    """How many observations fell into each bucket, and their sum."""
+    """Observations by bucket, and their sum."""
 
     __slots__ = ("bounds", "counts", "sum")
 
@@ -60,7 +57,6 @@ class Distribution:
         self.sum += value
 
     def observe_many(self, value: float, times: int) -> None:
-        """The same observation several times: what a batch took, once for each of its members."""
         self.counts[bisect_left(self.bounds, value)] += times
         self.sum += value * times
 
@@ -70,7 +66,7 @@ class Distribution:
 
 
 class Family:
-    """All that has one name: its kind, its help, the names of its labels."""
+    """All samples of one name: its kind, help text and label names."""
 
     kind = "untyped"
 
@@ -80,7 +76,6 @@ class Family:
         self.label_names = label_names
 
     def samples(self) -> Iterator[Sample]:
-        """What is shown of it, now."""
         return iter(())
 
     def _named(self, values: Labels) -> tuple[tuple[str, str], ...]:
@@ -88,7 +83,7 @@ class Family:
 
 
 class Gauge(Family):
-    """Numbers that go up and down, one for each combination of labels."""
+    """Numbers that go up and down, by labels."""
 
     kind = "gauge"
 
@@ -99,7 +94,7 @@ class Gauge(Family):
             self.labels()
 
     def labels(self, *values: str) -> Count:
-        """The number for these labels: ask once, keep it, count on it."""
+        """Return the number for these labels, to be kept by the caller."""
         child = self._children.get(values)
         if child is None:
             if len(values) != len(self.label_names):
@@ -122,7 +117,7 @@ class Counter(Gauge):
 
 
 class Histogram(Family):
-    """Distributions, one for each combination of labels."""
+    """Distributions by labels."""
 
     kind = "histogram"
 
@@ -152,7 +147,7 @@ class Histogram(Family):
 
 
 class Function(Family):
-    """Numbers that are kept elsewhere and read when they are asked for: one, or one for each combination of labels."""
+    """Numbers that are read when scraped: one, or a mapping by labels."""
 
     def __init__(self, name: str, help_text: str, label_names: Labels, kind: str, read: Callable[[], Reading]) -> None:
         super().__init__(name, help_text, label_names)
@@ -196,11 +191,11 @@ class Metrics:
         return self._add(Function(name, help_text, labels, "gauge", read))
 
     def include(self, other: "Metrics") -> None:
-        """Show another component's families too: several components in one process are scraped at one address."""
+        """Show another component's families too, for several components at one address."""
         self._included.append(other)
 
     def families(self) -> list[Family]:
-        """All, by name; of two with the same name the one of this component."""
+        """Return all families by name; this component's own win over included ones."""
         found: dict[str, Family] = {}
         for other in self._included:
             found.update((family.name, family) for family in other.families())
@@ -208,7 +203,7 @@ class Metrics:
         return [found[name] for name in sorted(found)]
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
-        """The exposition and its content type: OpenMetrics if the client's Accept header asks for it, else text."""
+        """Return the exposition and its content type."""
         return render(self.families(), accept)
 
     def _add(self, family: _F) -> _F:
@@ -223,5 +218,5 @@ def _bound_text(bound: float) -> str:
 
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """`count` bounds, each `factor` times the one before, as Kubernetes' histograms are often given."""
+    """Return `count` bounds, each `factor` times the one before."""
     return tuple(start * factor**i for i in range(count))

@@ -1,7 +1,4 @@
-"""What the operating system says of this process, under the names that every Prometheus client uses.
-
-In: `Metrics`. Out: process_* families in it, read from /proc when scraped; elsewhere than on Linux only some of them.
-"""
+"""The process_* metrics of Prometheus clients, read from /proc when scraped."""
 
 import os
 import resource
@@ -15,7 +12,6 @@ _FDS = Path("/proc/self/fd")
 
 
 def add_process_metrics(metrics: Metrics) -> None:
-    """Add the process_* families."""
     started = time.time() - time.monotonic() + _started_after_boot() if _STAT.exists() else time.time()
     metrics.counter_function("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", _cpu)
     metrics.gauge_function(
@@ -45,7 +41,7 @@ def _max_fds() -> float:
 
 
 def _stat() -> list[int]:
-    """The numbers after the command's name and state, which may hold anything."""
+    """Return the numbers in /proc/self/stat after the command's name and state."""
     return [int(field) for field in _STAT.read_text().rpartition(")")[2].split()[1:]]
 
 

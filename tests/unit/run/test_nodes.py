@@ -4,8 +4,8 @@ from typing import Any
 
 from tests.unit.run.simulation import LEASE, MIDNIGHT, NODE, POD, Simulation, simulating
 
-from moorage.run.node_objects import CAPACITY, address_number, micro_time_text, pod_address
-from moorage.run.pod_status import time_text
+from moorage.model.go.times import micro_time_text, time_text
+from moorage.run.node_objects import CAPACITY, address_number, pod_address
 
 
 async def _node(world: Simulation, name: str = "n1") -> dict[str, Any]:
@@ -48,7 +48,7 @@ async def test_what_the_owner_says_of_a_node_stays(simulation: Simulation) -> No
 async def test_hearts_beat_every_ten_seconds_and_report_every_five_minutes(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.settle()
-    assert await _renewed(simulation) == micro_time_text(MIDNIGHT + 0.001)
+    assert await _renewed(simulation) == _micro(MIDNIGHT + 0.001)
     lease = (await simulation.client.get(LEASE, "n1", "kube-node-lease")).raw
     assert lease["spec"]["holderIdentity"] == "n1"
     assert lease["spec"]["leaseDurationSeconds"] == 40
@@ -85,7 +85,7 @@ async def test_a_node_that_comes_later_does_not_wait_for_the_others(simulation: 
     await simulation.client.create(NODE, {"metadata": {"name": "n2"}})
     await simulation.settle()
     assert (await _node(simulation, "n2"))["status"]["allocatable"] == CAPACITY
-    assert await _renewed(simulation, "n2") >= micro_time_text(MIDNIGHT + 12)
+    assert await _renewed(simulation, "n2") >= _micro(MIDNIGHT + 12)
 
 
 async def test_a_lease_that_is_lost_is_made_again(simulation: Simulation) -> None:
@@ -93,7 +93,7 @@ async def test_a_lease_that_is_lost_is_made_again(simulation: Simulation) -> Non
     await simulation.settle()
     await simulation.client.delete(LEASE, "n1", "kube-node-lease")
     await simulation.settle(25)
-    assert await _renewed(simulation) > micro_time_text(MIDNIGHT + 5)
+    assert await _renewed(simulation) > _micro(MIDNIGHT + 5)
 
 
 async def test_pods_wait_for_their_node(simulation: Simulation) -> None:
@@ -124,7 +124,7 @@ async def test_a_node_that_comes_back_finds_its_pods(simulation: Simulation) -> 
     await simulation.settle(20)
     assert await simulation.phase("a") == "Succeeded"
     assert simulation.said("Started") == ["Container started"] * 2
-    assert await _renewed(simulation) > micro_time_text(MIDNIGHT + 9)
+    assert await _renewed(simulation) > _micro(MIDNIGHT + 9)
 
 
 async def test_real_nodes_beside_simulated_ones_are_left_alone() -> None:
@@ -195,6 +195,10 @@ async def test_registered_nodes_are_ready_from_the_start() -> None:
         await world.settle()
         assert world.kubelets.node_count == 7
         assert world.measured("kubelet_simulated_nodes") == "kubelet_simulated_nodes 7"
+
+
+def _micro(seconds: float) -> str:
+    return micro_time_text(int(seconds * 1_000_000))
 
 
 def test_addresses_can_be_counted() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container
 
-from moorage.run.pod_status import time_text
+from moorage.model.go.times import time_text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container
 
-from moorage.run.pod_status import time_text
+from moorage.model.go.times import time_text
 
 
 async def test_a_pod_runs_at_once_and_says_all_that_a_kubelet_says(simulation: Simulation) -> None:

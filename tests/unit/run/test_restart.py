@@ -6,8 +6,8 @@ from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simu
 
 from moorage.client.protocol import Object, PatchType, Unreachable
 from moorage.model.api_error import internal
+from moorage.model.go.times import time_text
 from moorage.model.kinds import Kind
-from moorage.run.pod_status import time_text
 from moorage.serve.loopback import LoopbackClient
 
 

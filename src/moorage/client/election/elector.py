@@ -1,9 +1,7 @@
-"""Leading while holding a Lease: of all the processes that want to, one does the work, and another takes over.
+"""Run a component while it holds a Lease. Kubernetes: client-go's tools/leaderelection.
 
-In: a client, the Lease's name, what to do while leading. Out: that, run as a task for as long as the Lease is renewed
-and never longer: a leader that could not renew stops well before any other candidate may begin.
-Kubernetes: client-go's tools/leaderelection. Differs: the time that a leader has counts from when it began to write the
-last renewal, not from when it was told that it had succeeded, so that a slow answer cannot make two leaders.
+A leader that cannot renew stops before another candidate may begin. Differs: a renewal counts from when its write
+began, not from its answer, so that a slow answer cannot make two leaders.
 """
 
 import asyncio
@@ -30,14 +28,14 @@ _SOMEBODY_WAS_FASTER = 409
 
 
 class ElectionTimes(NamedTuple):
-    """Seconds. The Lease is good for `lease`; a leader tries for `deadline` to renew it, every `retry`."""
+    """Seconds: the Lease is valid for `lease`; a leader tries for `deadline` to renew it, every `retry`."""
 
     lease: int = 15
     deadline: float = 10.0
     retry: float = 2.0
 
     def complaint(self) -> str:
-        """What is wrong with them, empty if nothing is."""
+        """Return why the times are invalid; empty if they are valid."""
         if self.lease < 1 or self.retry <= 0 or self.deadline <= 0:
             return "leaseDuration must be at least one second, renewDeadline and retryPeriod greater than zero"
         if self.lease <= self.deadline:
@@ -48,7 +46,7 @@ class ElectionTimes(NamedTuple):
 
 
 class LeadershipLost(Exception):
-    """The Lease could not be renewed in time: what was done while leading has been stopped."""
+    """The Lease could not be renewed in time, and the work has been stopped."""
 
 
 def new_identity() -> str:
@@ -56,7 +54,7 @@ def new_identity() -> str:
 
 
 class LeaderElector:
-    """See the module."""
+    """One candidate for one Lease."""
 
     def __init__(
         self,
@@ -72,7 +70,7 @@ class LeaderElector:
         clock: Callable[[], float] = time.time,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        """Raises ValueError if the times do not go together."""
+        """Raises ValueError if the times are invalid."""
         times = times or ElectionTimes()
         if complaint := times.complaint():
             raise ValueError(complaint)
@@ -87,13 +85,13 @@ class LeaderElector:
 
     @property
     def leader(self) -> str:
-        """Who was last seen to lead."""
+        """The identity last seen to lead."""
         return self._candidate.leader
 
     async def run(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for the Lease, then run `lead` until it returns, the Lease is lost, or this is cancelled.
 
-        In any case it has ended before this does. Raises LeadershipLost, and whatever `lead` raises.
+        `lead` has ended before this returns. Raises LeadershipLost, and whatever `lead` raises.
         """
         await self._acquire()
         work = asyncio.create_task(lead())
@@ -122,7 +120,7 @@ class LeaderElector:
         self._tell("became leader")
 
     async def _renew(self) -> None:
-        """Returns when the Lease is lost."""
+        """Renew the Lease; return when it is lost."""
         times = self._times
         while True:
             await asyncio.sleep(times.retry)
@@ -143,7 +141,7 @@ class LeaderElector:
             return False
 
     async def _try(self) -> bool:
-        """Take or renew the Lease; whether it is ours now."""
+        """Take or renew the Lease; return whether this candidate holds it."""
         try:
             return await self._take()
         except Unreachable as error:
@@ -176,7 +174,7 @@ class LeaderElector:
         return claim is not None and await self._write(claim, self._lease)
 
     async def _write(self, record: ElectionRecord, over: Object | None) -> bool:
-        """Raises ApiError if the Lease is not the one we know any more."""
+        """Write the Lease. Raises ApiError if it has changed."""
         began = self._now()
         if over is None:
             metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
@@ -191,7 +189,7 @@ class LeaderElector:
         return True
 
     async def _release(self) -> None:
-        """Let the next one lead at once, if we still hold the Lease."""
+        """Give up the Lease, if still held, so that the next candidate need not wait."""
         self._tell("stopped leading")
         if not self._candidate.is_leader or self._lease is None:
             return
@@ -208,7 +206,7 @@ class LeaderElector:
 
 
 async def _stop(task: "asyncio.Task[None]") -> None:
-    """Cancel the task and see it end; what it raised is asked for later."""
+    """Cancel a task and wait for its end."""
     if not task.done():
         task.cancel()
         await asyncio.wait((task,))

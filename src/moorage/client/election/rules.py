@@ -1,20 +1,18 @@
-"""Who leads, as one candidate sees it: the rules of leader election, without a network or a clock.
+"""Rules of leader election for one candidate, without I/O. Kubernetes: tryAcquireOrRenew.
 
-In: what a Lease says, when that was seen, and what was written. Out: what to write next, or that somebody else leads.
-Two clocks: times in the Lease are for people to read; what counts is how long ago, on the candidate's own monotonic
-clock, the Lease was last seen to change. So candidates may disagree about the time of day as much as they like.
-Kubernetes: client-go's tools/leaderelection, tryAcquireOrRenew.
+Validity is measured by the candidate's monotonic clock since the Lease was last seen to change; the times in the Lease
+are for people to read.
 """
 
 from typing import Any, NamedTuple
 
-from moorage.client.events.event_action import NANOSECONDS, micro_text
+from moorage.model.go.times import micro_time_text
 
 Raw = dict[str, Any]
 
 
 class ElectionRecord(NamedTuple):
-    """What a Lease says. Nobody holds it if there is no `holder`."""
+    """The contents of a Lease. An empty `holder`: it is free."""
 
     holder: str
     seconds: int
@@ -33,7 +31,7 @@ class ElectionRecord(NamedTuple):
 
 
 def read_record(lease: Raw) -> ElectionRecord:
-    """A Lease of any origin; what is missing or odd counts as absent."""
+    """Read a Lease; malformed fields count as absent."""
     spec = lease.get("spec")
     found: Raw = spec if isinstance(spec, dict) else {}
 
@@ -55,7 +53,7 @@ def read_record(lease: Raw) -> ElectionRecord:
 
 
 class Candidate:
-    """See the module. `now` is always the candidate's monotonic clock, `clock` its time of day, in seconds."""
+    """What one candidate knows. `now` is its monotonic clock, `clock` its time of day, in seconds."""
 
     def __init__(self, identity: str, lease_seconds: int) -> None:
         self.identity = identity
@@ -65,7 +63,7 @@ class Candidate:
 
     @property
     def leader(self) -> str:
-        """Who was last seen to lead; empty: nobody."""
+        """The identity last seen to lead; empty if none."""
         return self._observed.holder
 
     @property
@@ -73,29 +71,29 @@ class Candidate:
         return self._observed.holder == self.identity
 
     def observe(self, record: ElectionRecord, now: float) -> None:
-        """The Lease says this. Only a change starts its time anew."""
+        """Record what the Lease says. Only a change restarts its validity."""
         if record != self._observed:
             self._observed, self._observed_at = record, now
 
     def wrote(self, record: ElectionRecord, began: float) -> None:
-        """The Lease says this because we wrote it, at some time after `began`."""
+        """Record a Lease that this candidate wrote, after `began`."""
         self._observed, self._observed_at = record, began
 
     def _is_valid(self, now: float) -> bool:
         return self._observed_at + self._observed.seconds > now
 
     def renewal(self, now: float, clock: float) -> ElectionRecord | None:
-        """What the leader writes without looking first; None if we are not, or may not be, the leader."""
+        """Return what a leader writes without reading first; None if this candidate may not lead."""
         if not self.is_leader or not self._is_valid(now):
             return None
         return self._observed._replace(seconds=self._lease_seconds, renewed=_text(clock))
 
     def first_claim(self, clock: float) -> ElectionRecord:
-        """What to write where there is no Lease yet."""
+        """Return what to write where there is no Lease."""
         return ElectionRecord(self.identity, self._lease_seconds, _text(clock), _text(clock), 0)
 
     def claim(self, now: float, clock: float) -> ElectionRecord | None:
-        """What to write over what was observed; None while somebody else leads."""
+        """Return what to write over the observed Lease; None while another candidate leads."""
         seen = self._observed
         if seen.holder and not self.is_leader and self._is_valid(now):
             return None
@@ -104,9 +102,9 @@ class Candidate:
         return self.first_claim(clock)._replace(transitions=seen.transitions + 1)
 
     def release(self, clock: float) -> ElectionRecord:
-        """What a leader writes who leaves: nobody holds the Lease, and nobody has to wait for long."""
+        """Return what a leader writes to give up: no holder, valid for one second."""
         return ElectionRecord("", 1, _text(clock), _text(clock), self._observed.transitions)
 
 
 def _text(clock: float) -> str:
-    return micro_text(int(clock * NANOSECONDS))
+    return micro_time_text(int(clock * 1_000_000))

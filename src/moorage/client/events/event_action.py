@@ -1,13 +1,7 @@
-"""What both recorders of events share: what they want done, how they call objects, events and times.
-
-In: objects and moments, in nanoseconds since 1970. Out: references, names, texts. All pure.
-Kubernetes: client-go's tools/reference and tools/record/util.
-"""
+"""References, names and times of events, shared by both recorders. Kubernetes: tools/reference, tools/record/util."""
 
 import re
-import time
 import uuid
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
@@ -23,7 +17,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-
 
 
 class EventAction(NamedTuple):
-    """Create the event; or, with a `patch`, change it, and create it if it is not there (any more)."""
+    """Create the event; with a `patch`, patch it and create it if it is absent."""
 
     kind: Kind
     document: Raw
@@ -31,7 +25,7 @@ class EventAction(NamedTuple):
 
 
 def reference_to(subject: Object) -> Raw:
-    """An ObjectReference, as events have them."""
+    """Return an ObjectReference."""
     found = {
         "kind": subject.kind.name,
         "namespace": subject.namespace,
@@ -49,21 +43,5 @@ def event_name(subject: str, now: int) -> str:
 
 
 def event_namespace(reference: Raw) -> str:
-    """Where the event about an object goes; one about an object without a namespace goes to the default one."""
+    """Return the namespace of an event about an object; `default` for cluster-scoped ones."""
     return str(reference.get("namespace") or "default")
-
-
-def seconds_text(now: int) -> str:
-    """metav1.Time."""
-    return _second_text(now // NANOSECONDS) + "Z"
-
-
-def micro_text(now: int) -> str:
-    """metav1.MicroTime."""
-    seconds, rest = divmod(now, NANOSECONDS)
-    return f"{_second_text(seconds)}.{rest // 1000:06d}Z"
-
-
-@lru_cache(maxsize=64)
-def _second_text(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

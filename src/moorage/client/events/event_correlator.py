@@ -1,16 +1,15 @@
-"""Events that repeat are counted, similar ones are combined, too many are dropped: the state behind the older recorder.
+"""Correlation of core/v1 events. Kubernetes: client-go's tools/record, used by kubelets and controllers.
 
-In: something to report, and what time it is. Out: an `EventAction`, or none. The same event again raises the first
-one's count. Ten different messages for one reason within ten minutes are combined into one event. Of one source about
-one object, 25 events may come at once and then one every five minutes.
-Kubernetes: client-go's tools/record, which kubelets and controllers use. Differs: what the server makes of an event is
-not read back, since nothing here depends on it.
+A repeated event raises the first one's count. Ten different messages for one reason within ten minutes are combined. Of
+one source about one object, 25 events are sent at once and then one every five minutes. Differs: the server's copy of
+an event is not read back.
 """
 
 from collections import OrderedDict
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from moorage.client.events.event_action import NANOSECONDS, EventAction, event_name, event_namespace, seconds_text
+from moorage.client.events.event_action import NANOSECONDS, EventAction, event_name, event_namespace
+from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
@@ -27,7 +26,7 @@ _EVENTS = KINDS[("v1", "Event")]
 
 
 class _Recent(OrderedDict[tuple[Any, ...], Value], Generic[Value]):
-    """Forgets what was used longest ago."""
+    """A dictionary that drops the least recently used entry."""
 
     def recall(self, key: tuple[Any, ...]) -> Value | None:
         value = self.get(key)
@@ -43,7 +42,7 @@ class _Recent(OrderedDict[tuple[Any, ...], Value], Generic[Value]):
 
 
 class _Similar:
-    """Messages that came for one reason about one object."""
+    """Messages for one reason about one object."""
 
     __slots__ = ("last", "messages")
 
@@ -64,7 +63,7 @@ class _Bucket(NamedTuple):
 
 
 class EventCorrelator:
-    """See the module. `component` and `host` are the source of the events."""
+    """The state of one source of events: `component` and `host`."""
 
     def __init__(self, component: str, host: str = "") -> None:
         self._component, self._host = component, host
@@ -81,10 +80,10 @@ class EventCorrelator:
         message: str,
         annotations: dict[str, str] | None = None,
     ) -> list[EventAction]:
-        """What to do about one more event."""
+        """Return what to send for one more event, if anything."""
         get = involved.get
         subject = (get("kind"), get("namespace"), get("name"), get("uid"), get("apiVersion"))
-        text = seconds_text(now)
+        text = time_text(now // NANOSECONDS)
         metadata: Raw = {"name": event_name(involved["name"], now), "namespace": event_namespace(involved)}
         key: tuple[Any, ...] = (*subject, get("fieldPath"), kind, reason, message)
         similar_key = (*subject, kind, reason)
@@ -114,7 +113,7 @@ class EventCorrelator:
         return [EventAction(_EVENTS, document, patch)]
 
     def _is_one_of_many(self, now: int, key: tuple[Any, ...], message: str) -> bool:
-        """Whether so many different messages came for the reason that they are to be combined."""
+        """Return whether so many different messages came that they are to be combined."""
         similar = self._similar.recall(key)
         if similar is None or now - similar.last > SIMILAR_SECONDS * NANOSECONDS:
             similar = _Similar()
@@ -127,7 +126,7 @@ class EventCorrelator:
         return True
 
     def _observe(self, document: Raw, key: tuple[Any, ...]) -> Raw | None:
-        """Count the event; if it is known already, it becomes the known one, and this is how to change that."""
+        """Count the event; return the patch if it is known already."""
         known = self._observed.recall(key)
         patch: Raw | None = None
         if known is not None:

@@ -1,8 +1,7 @@
-"""Sends events in the background: a queue that never blocks, and drops what it has no room for.
+"""Send events in the background, from a queue that never blocks and drops what it has no room for.
 
-In: `EventAction`s, from recorders. Out: requests, a few at a time; those about one event in order. A server that cannot
-be reached is asked again, twelve times in all; what it refuses is given up. `dropped` and `failed` count the lost.
-Kubernetes: the broadcasters of client-go's tools/events and tools/record.
+Actions about one event keep their order. An unreachable server is retried, twelve times in all; refused events are
+given up. Kubernetes: the broadcasters of client-go's tools/events and tools/record.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ _LOG = get_logger("client")
 
 
 class EventSender:
-    """See the module. `run` it in a task."""
+    """The queue and its `run` task. `dropped` and `failed` count lost events."""
 
     def __init__(
         self,
@@ -48,7 +47,7 @@ class EventSender:
         self._idle.set()
 
     def put(self, action: EventAction) -> bool:
-        """Queue it; False if there is no room. Never waits."""
+        """Queue an action without waiting; return False if there is no room."""
         if self._waiting >= self._most_queued:
             self.dropped += 1
             if self.dropped == 1 or self.dropped % 1000 == 0:
@@ -68,7 +67,7 @@ class EventSender:
                 group.create_task(self._run_lane(lane, waker))
 
     async def drain(self, seconds: float) -> None:
-        """Wait until all is sent, but no longer than this. For the end of a component."""
+        """Wait until all is sent, at most so many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
@@ -135,7 +134,7 @@ class EventSender:
 
 
 def _has_lost_its_namespace(error: ApiError) -> bool:
-    """What happens in a namespace that is going need not be told there."""
+    """Return whether the event's namespace is gone or terminating."""
     details = error.status.get("details") or {}
     if error.code == 404:
         return bool(details.get("kind") == "namespaces")

@@ -1,10 +1,8 @@
-"""Events that repeat become a series: the state behind the recorder of events.k8s.io/v1.
+"""Series of events.k8s.io/v1 events. Kubernetes: client-go's tools/events, used by kube-scheduler.
 
-In: something to report, and what time it is. Out: an `EventAction`, or none. The first event of its like is created;
-the second turns it into a series; those that follow are only counted, and the count is written when the series is over
-(nothing for six minutes) and every half an hour.
-Kubernetes: client-go's tools/events, which kube-scheduler uses. Differs: no more than `MAX_REMEMBERED` events are
-remembered, the one that was seen longest ago is finished early; notes are cut to what the API takes.
+The first event is created, the second makes it a series, further ones are only counted; the count is written when the
+series is over (nothing for six minutes) and every half hour. Differs: at most `MAX_REMEMBERED` events are kept, the
+least recent one is finished early; notes are cut to the API's limit.
 """
 
 from collections import OrderedDict
@@ -15,8 +13,8 @@ from moorage.client.events.event_action import (
     EventAction,
     event_name,
     event_namespace,
-    micro_text,
 )
+from moorage.model.go.times import micro_time_text
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
@@ -38,11 +36,11 @@ class _Remembered:
         self.document, self.seen, self.count = document, seen, 1
 
     def series(self) -> Raw:
-        return {"count": self.count, "lastObservedTime": micro_text(self.seen)}
+        return {"count": self.count, "lastObservedTime": micro_time_text(self.seen // 1000)}
 
 
 class EventSeriesState:
-    """See the module. `controller` and `instance` say who reports."""
+    """The series of one reporting controller and instance."""
 
     def __init__(self, controller: str, instance: str) -> None:
         self._controller, self._instance = controller, instance
@@ -54,7 +52,7 @@ class EventSeriesState:
     def report(
         self, now: int, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None
     ) -> list[EventAction]:
-        """What to do about one more event. Events are alike if all but their notes and times are."""
+        """Return what to send for one more event. Notes and times do not tell events apart."""
         key = (kind, action, reason, *_identity(regarding), *_identity(related or {}))
         known = self._remembered.get(key)
         if known is not None:
@@ -66,7 +64,7 @@ class EventSeriesState:
             "apiVersion": _EVENTS.api_version,
             "kind": _EVENTS.name,
             "metadata": {"name": event_name(regarding["name"], now), "namespace": event_namespace(regarding)},
-            "eventTime": micro_text(now),
+            "eventTime": micro_time_text(now // 1000),
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "action": action,
@@ -86,7 +84,7 @@ class EventSeriesState:
         return actions
 
     def finish(self, now: int) -> list[EventAction]:
-        """Forget what has not been seen for a while; what to write before. To be called every FINISH_SECONDS."""
+        """Return the final counts of series that are over; call it every FINISH_SECONDS."""
         actions = []
         # Kept in the order of when they were last seen, so that the old ones come first.
         while self._remembered:
@@ -99,7 +97,7 @@ class EventSeriesState:
         return actions
 
     def refresh(self) -> list[EventAction]:
-        """Write all counts, so that the events do not expire meanwhile. To be called every REFRESH_SECONDS."""
+        """Return all counts, so that the events do not expire; call it every REFRESH_SECONDS."""
         return [_write(known) for known in self._remembered.values() if known.count > 1]
 
 
@@ -122,7 +120,7 @@ def _identity(reference: Raw) -> tuple[Any, ...]:
 
 
 def cut_note(note: str) -> str:
-    """At most as many bytes as the API takes."""
+    """Cut a note to the bytes that the API allows."""
     if len(note) * 4 <= MAX_NOTE_LENGTH:
         return note
     encoded = note.encode("utf-8", "replace")

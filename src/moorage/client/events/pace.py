@@ -1,21 +1,17 @@
-"""Not more than so many a second, but some at once: a token bucket.
-
-In: a rate and a burst. Out: turns, for which one may have to wait. Time is the event loop's. Kubernetes: client-go's
-flow control.
-"""
+"""A token bucket on the event loop's clock. Kubernetes: client-go's flow control."""
 
 import asyncio
 
 
 class Pace:
-    """Everybody who wants to go waits for a `turn`."""
+    """A rate limit with a burst."""
 
     def __init__(self, per_second: float, burst: int) -> None:
         self._per_second, self._burst = per_second, float(burst)
         self._left, self._at = float(burst), 0.0
 
     async def turn(self) -> None:
-        """Returns when one may go; those who wait go in the order in which they came."""
+        """Wait for a token, first come first served."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._left = min(self._burst, self._left + (now - self._at) * self._per_second)

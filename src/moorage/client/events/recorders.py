@@ -1,8 +1,6 @@
-"""Recorders: how a component reports what it did to an object. Reporting never waits and never fails.
+"""Recorders of events, which never wait and never fail. Kubernetes: client-go's tools/events and tools/record.
 
-In: a reference to the object, a type, a reason, a text. Out: events, by way of an `EventSender`. The scheduler uses
-`SeriesRecorder` (events.k8s.io/v1), kubelets and controllers use `CountingRecorder` (core/v1), as upstream.
-Kubernetes: client-go's tools/events and tools/record.
+The scheduler uses `SeriesRecorder` (events.k8s.io/v1), kubelets and controllers `CountingRecorder` (core/v1).
 """
 
 import asyncio
@@ -22,7 +20,7 @@ Raw = dict[str, Any]
 
 
 class _Clock:
-    """Nanoseconds that always grow, since the names of events are made of them."""
+    """Nanoseconds that always grow, because the names of events are made from them."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now, self._last = now, 0
@@ -33,10 +31,10 @@ class _Clock:
 
 
 class SeriesRecorder:
-    """Reports to events.k8s.io/v1 for any number of controllers; the `run` task finishes series that are over."""
+    """Records events.k8s.io/v1 events; its `run` task finishes series."""
 
     def __init__(self, sender: EventSender, host: str = "", *, now: Callable[[], int] = time.time_ns) -> None:
-        """`now` gives nanoseconds since 1970."""
+        """`now` returns nanoseconds since 1970."""
         self._sender, self._now = sender, _Clock(now)
         self._host = host or socket.gethostname()
         self._states: dict[str, EventSeriesState] = {}
@@ -44,7 +42,7 @@ class SeriesRecorder:
     def report(
         self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None, *, by: str
     ) -> None:
-        """`regarding` and `related` are ObjectReferences, `kind` is NORMAL or WARNING; `by` is the controller."""
+        """`regarding` and `related` are ObjectReferences, `kind` is NORMAL or WARNING, `by` the controller."""
         state = self._states.get(by)
         if state is None:
             state = self._states[by] = EventSeriesState(by, f"{by}-{self._host}")
@@ -52,7 +50,7 @@ class SeriesRecorder:
             self._sender.put(wanted)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Finish series until cancelled."""
         rounds = 0
         while True:
             await asyncio.sleep(FINISH_SECONDS)
@@ -64,17 +62,16 @@ class SeriesRecorder:
 
 
 class CountingRecorder:
-    """Reports to the core group."""
+    """Records core/v1 events."""
 
     def __init__(
         self, sender: EventSender, component: str, host: str = "", *, now: Callable[[], int] = time.time_ns
     ) -> None:
-        """`now` gives nanoseconds since 1970."""
         self._sender, self._now, self._host = sender, _Clock(now), host
         self._state = EventCorrelator(component, host)
 
     def named(self, component: str) -> "CountingRecorder":
-        """One like it, for another component that sends its events the same way."""
+        """Return a recorder for another component with the same sender."""
         return CountingRecorder(self._sender, component, self._host, now=self._now)
 
     def report(

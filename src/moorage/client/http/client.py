@@ -1,9 +1,8 @@
-"""The client's protocol over HTTP: any API server that a kubeconfig leads to.
+"""The `Client` protocol over HTTP. Kubernetes: client-go's rest package.
 
-In: an `Access`. Out: a `Client`. Connections are kept and used again; a GET on one that turns out to have been closed
-is sent once more, a write never is. A server that asks to come back later (429, or 5xx, with Retry-After) is obeyed,
-ten times at most; a PodDisruptionBudget's 429 is the caller's business. Credentials that expire are renewed.
-Kubernetes: client-go's rest package. Differs: bytes are kept, and decoded when somebody looks.
+Connections are reused; a GET on a connection that turns out to be closed is repeated, a write never is. Retry-After
+(429 and 5xx) is obeyed up to ten times, except for evictions. Expired credentials are renewed. Differs: objects keep
+their bytes and are decoded on demand.
 """
 
 import asyncio
@@ -51,7 +50,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class HttpClient:
-    """See the module. `component` is what the server calls the manager of the fields that this client sets."""
+    """A client of one API server. `component` becomes the field manager."""
 
     def __init__(
         self,
@@ -207,13 +206,13 @@ class HttpClient:
     # How a request is sent.
 
     async def get_path(self, path: str) -> bytes:
-        """What a path outside of the resources says, such as /metrics or /version."""
+        """Return the body at a path such as /metrics or /version."""
         return (await self._request(b"GET", path)).body
 
     async def _request(
         self, method: bytes, path: str, body: bytes = b"", media_type: bytes = _JSON, *, waits: bool = True
     ) -> Answer:
-        """The answer, if it is a good one. Raises ApiError, Unreachable."""
+        """Send a request and return a 2xx answer. Raises ApiError, Unreachable."""
         if self._credentials.expires <= self._clock():
             await self._renew_if_expired()
         delays = 0
@@ -273,7 +272,7 @@ class HttpClient:
             await self._renew()
 
     async def _renew(self) -> None:
-        """Get new credentials; those who come while this is under way wait for the same. Raises Unreachable."""
+        """Renew the credentials, once for all requests that wait for it. Raises Unreachable."""
         if self._renewal is None:
             self._renewal = asyncio.create_task(self._renew_now())
             self._renewal.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -313,7 +312,7 @@ def _error_of(answer: Answer) -> ApiError:
 
 
 async def _whole_lines(stream: Stream) -> AsyncGenerator[bytes, None]:
-    """What the stream brings, cut after its last newline each time. Raises Unreachable for a line without end."""
+    """Yield the stream in whole lines. Raises Unreachable for an endless line."""
     rest: list[bytes] = []
     size = 0
     while piece := await stream.read():

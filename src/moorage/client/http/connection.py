@@ -1,9 +1,4 @@
-"""One connection to an API server: bytes out, `Answer`s or a `Stream` in, one request at a time.
-
-In: a whole request as bytes. Out: its answer, read to the end, or for a watch a `Stream` of what the body brings, as it
-comes. A connection that broke is good for nothing more; who waits on it gets `BrokenConnection`.
-Kubernetes: Go's net/http.
-"""
+"""One HTTP connection: sends a request as bytes, returns an `Answer`, or a `Stream` for a watch."""
 
 import asyncio
 from collections import deque
@@ -19,7 +14,7 @@ _PAUSE_ABOVE = 4 * 1024 * 1024  # bytes of a stream that nobody has taken yet
 
 
 class BrokenConnection(Unreachable):
-    """The connection ended before the answer did. `answered` is whether any of the answer had come."""
+    """The connection ended before the answer. `answered`: part of the answer had arrived."""
 
     def __init__(self, why: str, answered: bool) -> None:
         super().__init__(why)
@@ -27,7 +22,7 @@ class BrokenConnection(Unreachable):
 
 
 class Answer:
-    """What the server said. A `stream`, if there is one, is the rest of the body, still to come."""
+    """Status, headers and body; or a `stream` for the rest of the body."""
 
     __slots__ = ("body", "headers", "status", "stream")
 
@@ -37,12 +32,12 @@ class Answer:
         self.status, self.headers, self.body, self.stream = status, headers, body, stream
 
     def header(self, name: bytes) -> str:
-        """The header's value; the name is lower case."""
+        """Return a header's value, by its lower-case name."""
         return next((value.decode("latin-1") for key, value in self.headers if key.lower() == name), "")
 
 
 class Stream:
-    """A body that comes bit by bit. Reading stops the server's sending when nobody takes what has come."""
+    """A body that arrives in pieces. The server is slowed down while nothing is read."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -54,7 +49,7 @@ class Stream:
         self._waiter: asyncio.Future[None] | None = None
 
     async def read(self) -> bytes:
-        """All that has come since; waits for something. Empty: the end. Raises BrokenConnection."""
+        """Wait for and return what has arrived; empty at the end. Raises BrokenConnection."""
         while not self._pieces:
             if self._error is not None:
                 raise self._error
@@ -71,7 +66,6 @@ class Stream:
         return found
 
     def close(self) -> None:
-        """Nobody wants the rest."""
         self._transport.abort()
 
     def feed(self, piece: bytes) -> None:
@@ -93,7 +87,7 @@ class Stream:
 
 
 class Connection(asyncio.Protocol):
-    """See the module."""
+    """The connection, an asyncio protocol."""
 
     def __init__(self, server: str, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
         self._server = server
@@ -115,7 +109,7 @@ class Connection(asyncio.Protocol):
         self.requests = 0
 
     def send(self, request: bytes, timeout: float, *, stream: bool = False) -> "asyncio.Future[Answer]":
-        """Send a request; the future gives its answer, or BrokenConnection. For a stream, the time is for its start."""
+        """Send a request; return a future for its answer. With `stream`, `seconds` limit its start only."""
         assert self._transport is not None
         self._waiter = waiter = self._loop.create_future()
         self._answered = False
@@ -126,15 +120,14 @@ class Connection(asyncio.Protocol):
         return waiter
 
     def is_idle_for(self, seconds: float) -> bool:
-        """Whether the last answer is so long ago."""
         return self._loop.time() - self._settled > seconds
 
     def give_up_after(self, seconds: float, why: str) -> None:
-        """Limit what a stream may take in all."""
+        """Limit the total duration of a stream."""
         self._timer = self._loop.call_later(seconds, self._give_up, why)
 
     def close(self) -> None:
-        """Done with it; whoever still waits gets BrokenConnection."""
+        """Close it; pending requests fail with BrokenConnection."""
         self.usable = False
         if self._transport is not None:
             self._transport.abort()
@@ -188,7 +181,7 @@ class Connection(asyncio.Protocol):
             self._fail(f"the connection broke off: {error}" if error else "the connection was closed")
 
     def _ends_with_connection(self) -> bool:
-        """Whether the answer is one that only the end of the connection ends, as HTTP/1.0 has them."""
+        """Return whether the body ends with the connection, as in HTTP/1.0."""
         if not self._status:
             return False
         names = {name.lower() for name, _ in self._headers}

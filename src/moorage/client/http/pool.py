@@ -1,8 +1,6 @@
-"""Connections to one API server, kept open and used again.
+"""Pool of connections to one API server. Kubernetes: Go's http.Transport.
 
-In: an address, a TLS context. Out: a `Connection` that nobody else uses; whoever takes one gives it back. At most
-`most` are open at a time, and who comes later waits in line; watches have connections of their own, which do not count.
-Kubernetes: Go's http.Transport.
+At most `most` are open, further requests wait in line. Watches have connections of their own that do not count.
 """
 
 import asyncio
@@ -22,7 +20,7 @@ _KEEP_ALIVE_SECONDS = 30
 
 
 class ConnectionPool:
-    """See the module."""
+    """Idle and busy connections, and requests that wait for one."""
 
     def __init__(
         self,
@@ -33,7 +31,7 @@ class ConnectionPool:
         most: int = 64,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
     ) -> None:
-        """`server_name` is what the server's certificate must be for, if not the host of `server`."""
+        """`server_name`: the name in the server's certificate, if not the host of `server`."""
         url = urlsplit(server)
         self.server = server
         self._host = url.hostname or ""
@@ -47,7 +45,7 @@ class ConnectionPool:
         self._closed = self._retired = False
 
     async def take(self) -> Connection:
-        """A connection to send one request on. Raises Unreachable."""
+        """Return a connection for one request. Raises Unreachable."""
         connection = self.take_idle()
         if connection is None:
             connection = await (self._wait() if self._open >= self._most else self._dial_counted())
@@ -55,7 +53,7 @@ class ConnectionPool:
         return connection
 
     def take_idle(self) -> Connection | None:
-        """The same without waiting, if there is one."""
+        """Return an idle connection without waiting, if there is one."""
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and not connection.is_idle_for(IDLE_SECONDS):
@@ -87,7 +85,7 @@ class ConnectionPool:
             raise
 
     def give_back(self, connection: Connection) -> None:
-        """The request is answered, or the connection is of no use any more."""
+        """Return a connection after its request."""
         self._busy.discard(connection)
         if self._retired:
             connection.close()
@@ -127,7 +125,7 @@ class ConnectionPool:
         return connection
 
     async def dial_stream(self) -> Connection:
-        """A connection for a watch; `end_stream` when it is over. Raises Unreachable."""
+        """Return a connection for a watch; call `end_stream` afterwards. Raises Unreachable."""
         connection = await self._dial()
         self._busy.add(connection)
         return connection
@@ -137,13 +135,13 @@ class ConnectionPool:
         connection.close()
 
     def retire(self) -> None:
-        """Let those who use a connection finish, and keep none."""
+        """Close idle connections now and busy ones after their request."""
         self._retired = True
         for connection in self._idle:
             connection.close()
 
     def close(self) -> None:
-        """Close all; requests under way end with Unreachable."""
+        """Close all; pending requests fail with Unreachable."""
         self._closed = True
         for connection in (*self._idle, *self._busy):
             connection.close()
@@ -155,7 +153,7 @@ class ConnectionPool:
 
 
 def _why(error: OSError | UnicodeError) -> str:
-    """What went wrong with a connection, without numbers, and without the address, which is said already."""
+    """Describe a connection error without error number and address."""
     if isinstance(error, ssl.SSLError):
         return f"no TLS connection: {(error.reason or str(error)).replace('_', ' ').lower()}"
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
@@ -164,7 +162,7 @@ def _why(error: OSError | UnicodeError) -> str:
 
 
 def _detect_dead_peers(transport: asyncio.BaseTransport) -> None:
-    """A peer that vanished without a word is noticed within some minutes, even by a watch that only listens."""
+    """Enable TCP keep-alive, so that a watch notices a dead peer within minutes."""
     found = transport.get_extra_info("socket")
     with suppress(OSError, AttributeError):
         found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

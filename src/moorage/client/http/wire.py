@@ -1,8 +1,6 @@
-"""The API on the wire, as a client sees it: paths, bodies of requests, and what answers mean.
+"""Paths and bodies of requests, and decoding of answers. Kubernetes: client-go's rest.Request and rest.Result.
 
-In: kinds and names, or the bytes of answers. Out: paths and bytes to send; `Object`s that keep their bytes until
-somebody looks, `Page`s of lists, `WatchEvent`s, `ApiError`s. All pure. Of an object only name and revision are read.
-Kubernetes: client-go's rest.Request, rest.Result and the watch decoders.
+Of an object only name and revision are decoded.
 """
 
 import re
@@ -71,7 +69,7 @@ _REASONS = {
 
 
 class Page(NamedTuple):
-    """A part of a list; `continues` asks for the next one, and is empty in the last."""
+    """A part of a list; `continues` is empty in the last one."""
 
     items: list[Object]
     revision: int
@@ -79,7 +77,7 @@ class Page(NamedTuple):
 
 
 def collection_path(facts: Kind, namespace: str) -> str:
-    """Where all objects of the kind are, or those in the namespace."""
+    """Return the path of all objects of a kind, or those in a namespace."""
     root = f"/apis/{facts.api_version}" if "/" in facts.api_version else f"/api/{facts.api_version}"
     if namespace and facts.namespaced:
         return f"{root}/namespaces/{_segment(namespace)}/{facts.plural}"
@@ -93,7 +91,7 @@ def object_path(facts: Kind, name: str, namespace: str, subresource: str = "") -
 
 
 def check_name(facts: Kind, name: str, namespace: str) -> None:
-    """What client-go does not even send: names that are no part of a path. Raises ApiError."""
+    """Refuse names that client-go would not send. Raises ApiError."""
     if facts.namespaced and not namespace:
         raise bad_request("an empty namespace may not be set when a resource name is provided")
     if not name:
@@ -103,7 +101,7 @@ def check_name(facts: Kind, name: str, namespace: str) -> None:
 
 
 def namespace_to_create_in(facts: Kind, document: Raw, namespace: str) -> str:
-    """The namespace that is asked for, or else the document's own. Raises ApiError if there is neither."""
+    """Return the given namespace, or else the document's. Raises ApiError if there is neither."""
     namespace = namespace or metadata_text(document, "namespace")
     if facts.namespaced and not namespace:
         raise bad_request("an empty namespace may not be set during creation")
@@ -117,7 +115,6 @@ def metadata_text(document: Raw, field: str) -> str:
 
 
 def _segment(name: str) -> str:
-    """One part of a path."""
     return name if name.isalnum() and name.isascii() else quote(name, safe="")
 
 
@@ -140,7 +137,7 @@ def render_eviction(namespace: str, name: str, uid: str) -> Raw:
 
 
 def render_delete_options(uid: str, grace_seconds: int | None, propagation: str, revision: int = 0) -> Raw:
-    """Empty if there is nothing to say."""
+    """Return DeleteOptions; empty if there are none."""
     options: Raw = {}
     preconditions = {"uid": uid, "resourceVersion": str(revision or "")}
     if uid or revision:
@@ -153,7 +150,7 @@ def render_delete_options(uid: str, grace_seconds: int | None, propagation: str,
 
 
 def read_object(facts: Kind, body: bytes) -> Object:
-    """Raises Unreachable if the body is no object."""
+    """Decode an object. Raises Unreachable if the body is not one."""
     try:
         head = _HEAD.decode(body)
     except _NOT_JSON as error:
@@ -179,7 +176,7 @@ def _revision(text: str) -> int:
 
 
 def read_page(facts: Kind, body: bytes) -> Page:
-    """Raises Unreachable if the body is no list."""
+    """Decode a list. Raises Unreachable if the body is not one."""
     try:
         found = _LIST.decode(body)
         items = [_object(facts, _HEAD.decode(item), bytes(item)) for item in found.items or ()]
@@ -189,7 +186,7 @@ def read_page(facts: Kind, body: bytes) -> Page:
 
 
 def read_events(facts: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
-    """The events in whole lines of a watch, up to the first that says that it is over, and why."""
+    """Decode whole lines of a watch, up to the first error event."""
     try:
         found = _EVENT.decode_lines(lines)
         events: list[WatchEvent] = []
@@ -214,7 +211,7 @@ def _error_event(event: _Event) -> ApiError:
 
 
 def read_error(code: int, body: bytes) -> ApiError:
-    """What a refusal says; if it is not in Kubernetes' words, as much of it as a message can carry."""
+    """Return the Status of a refusal, or one made from a body that is not a Status."""
     try:
         status = msgspec.json.decode(body)
     except _NOT_JSON:

@@ -1,8 +1,4 @@
-"""Where an API server is and who to be there: what a kubeconfig says, with all files read.
-
-In: the answers of `kubeconfig`, or a composition root that knows them already. Out: an `Access`, and the TLS context
-that goes with it. Kubernetes: rest.Config and its TLSClientConfig.
-"""
+"""Address, credentials and TLS context of an API server. Kubernetes: rest.Config, TLSClientConfig."""
 
 import os
 import ssl
@@ -12,7 +8,7 @@ from typing import NamedTuple
 
 
 class KubeconfigError(Exception):
-    """A kubeconfig, or something it points to, cannot be used. The text names the file and the field."""
+    """A kubeconfig, or a file it points to, cannot be used. The text names the file and the field."""
 
 
 class ExecPlugin(NamedTuple):
@@ -28,7 +24,7 @@ class ExecPlugin(NamedTuple):
 
 
 class Access(NamedTuple):
-    """See the module. Certificates and keys are PEM; `origin` is where this comes from, for messages."""
+    """How to reach an API server. Certificates and keys are PEM; `origin` is named in messages."""
 
     server: str
     certificate_authority: bytes = b""
@@ -47,9 +43,9 @@ class Access(NamedTuple):
 
 
 def tls_context(access: Access, client_certificate: bytes = b"", client_key: bytes = b"") -> ssl.SSLContext:
-    """How to check the server and how to show who we are. Raises KubeconfigError.
+    """Return the TLS context. Raises KubeconfigError.
 
-    A certificate of a plugin, if there is one, takes the place of the one that the kubeconfig has.
+    A certificate of a plugin replaces the one of the kubeconfig.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -71,7 +67,7 @@ def tls_context(access: Access, client_certificate: bytes = b"", client_key: byt
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes, origin: str) -> None:
-    """OpenSSL takes keys from files only; this one is gone, and was never readable by others, a moment later."""
+    """Load a certificate through a temporary file, because OpenSSL takes keys from files only."""
     descriptor, name = tempfile.mkstemp(prefix="moorage-", suffix=".pem")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,9 +1,6 @@
-"""Who to be: the Authorization header that goes with each request, and how to get a new one.
+"""The Authorization header, and its renewal. Kubernetes: transport/token_source, auth/exec.
 
-In: an `Access`. Out: `authorization`, good until `expires`, and a client certificate if a plugin gave one. A token file
-is read again every minute, since the kubelet replaces it; a plugin is run again when what it gave expires, or when the
-server refuses it.
-Kubernetes: client-go's transport/token_source and plugin/pkg/client/auth/exec.
+A token file is read again every minute, a plugin run again when its credentials expire or are refused.
 """
 
 import asyncio
@@ -26,7 +23,7 @@ _NEVER = float("inf")
 
 
 class Credentials:
-    """See the module. `expires` is on the clock that `now` tells, in seconds since 1970."""
+    """`authorization` is valid until `expires`, in seconds since 1970 on the clock `now`."""
 
     def __init__(
         self, access: Access, *, now: Callable[[], float], environment: Mapping[str, str] = os.environ
@@ -45,11 +42,10 @@ class Credentials:
 
     @property
     def can_refresh(self) -> bool:
-        """Whether a refusal may be cured by asking again who to be."""
         return self._access.plugin is not None or bool(self._access.token_file)
 
     async def refresh(self) -> None:
-        """Ask again. Raises KubeconfigError."""
+        """Get new credentials. Raises KubeconfigError."""
         access = self._access
         if access.plugin is not None:
             await self._run_plugin(access.plugin)

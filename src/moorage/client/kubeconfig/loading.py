@@ -1,10 +1,8 @@
-"""A kubeconfig → how to reach the API server and who to be there.
+"""Read a kubeconfig. Kubernetes: client-go's tools/clientcmd and rest.InClusterConfig.
 
-In: `--kubeconfig`, or $KUBECONFIG with several files, or ~/.kube/config, or else the service account of the pod that
-this runs in. Out: an `Access`, all files read. Of several files the first that says something wins; paths are
-relative to the file that names them.
-Kubernetes: client-go's tools/clientcmd and rest.InClusterConfig. Differs: proxies and the authentication providers of
-old are refused, not ignored; a field of the wrong type is named, with its file.
+`--kubeconfig`, else the files of $KUBECONFIG, else ~/.kube/config, else the pod's service account. Of several files the
+first that sets a value wins; paths are relative to their file. Differs: proxies and authentication providers are
+refused, not ignored; errors name file and field.
 """
 
 import os
@@ -25,7 +23,7 @@ _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.
 
 
 class _Entry(NamedTuple):
-    """A named cluster, user or context, and the file that it comes from."""
+    """A named cluster, user or context, and its file."""
 
     fields: dict[str, Any]
     file: Path
@@ -51,12 +49,12 @@ class _Entry(NamedTuple):
         return value
 
     def path(self, field: str) -> str:
-        """A file that the field names, relative to the kubeconfig; empty if it names none."""
+        """Return the file that the field names, relative to the kubeconfig; empty if absent."""
         named = self.text(field)
         return str(self.file.parent / named) if named else ""
 
     def data(self, field: str) -> bytes:
-        """What `<field>-data` holds in base64, or the file that `<field>` names."""
+        """Return the contents of `<field>-data` (base64), or of the file that `<field>` names."""
         inline = self.text(f"{field}-data")
         if inline:
             try:
@@ -77,7 +75,7 @@ class _Entry(NamedTuple):
 
 
 class _Kubeconfig:
-    """All the files as one."""
+    """The merged files."""
 
     def __init__(self) -> None:
         self.current_context = ""
@@ -125,7 +123,7 @@ def load_access(
     home: Path | None = None,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Access:
-    """The access that the kubeconfig's context gives, its current one unless named. Raises KubeconfigError."""
+    """Return the access of a context, the current one by default. Raises KubeconfigError."""
     listed = environment.get("KUBECONFIG", "")
     if path:
         candidates = [Path(path)]
@@ -280,7 +278,7 @@ def _plugin(user: _Entry) -> ExecPlugin | None:
 
 
 def _in_cluster(environment: Mapping[str, str], service_account: Path) -> Access:
-    """What a pod is given: the server in its environment, the token and the authority as files."""
+    """Return the access of a pod: server from its environment, token and authority from files."""
     host, port = environment["KUBERNETES_SERVICE_HOST"], environment["KUBERNETES_SERVICE_PORT"]
     token_file, authority = service_account / "token", service_account / "ca.crt"
     for file in (token_file, authority):

@@ -14,13 +14,14 @@ from moorage.client.protocol import Object
 from moorage.control.cron_job.history import SCHEDULED_AT, JobHistory, job_name, review
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import controller_reference, owner_key, seconds_of
+from moorage.control.framework.pods_of import controller_reference, owner_key
 from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World
 from moorage.control.job.situation import is_over
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
 from moorage.model.go.quoting import go_quote
+from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import CronJobSpec
 from moorage.telemetry.metrics import exponential_buckets

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.control.job.situation import is_over
+from moorage.model.go.times import seconds_of, time_text
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 

@@ -9,8 +9,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import ready_condition, seconds_of, selects
+from moorage.control.framework.pods_of import ready_condition, selects
 from moorage.match.daemon_pods import DaemonFit, DaemonTemplate, pinned_to
+from moorage.model.go.times import seconds_of
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod

@@ -2,7 +2,7 @@
 
 from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.pods_of import seconds_of, time_text
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.types.workload import Deployment
 
 PROGRESSING, AVAILABLE, REPLICA_FAILURE = "Progressing", "Available", "ReplicaFailure"

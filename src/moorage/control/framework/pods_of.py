@@ -3,10 +3,7 @@
 Kubernetes: pkg/controller's controller_utils and controller_ref_manager, pkg/api/v1/pod.
 """
 
-import time
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
@@ -14,6 +11,7 @@ from moorage.control.framework.actions import Patch, Raw
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
+from moorage.model.go.times import seconds_of as seconds_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta
 from moorage.model.types.pod import Pod
@@ -21,25 +19,6 @@ from moorage.model.types.pod_status import PodCondition
 
 POD = KINDS["v1", "Pod"]
 _MAX_NAME_LENGTH = 253
-
-
-# -- times ------------------------------------------------------------------------------------------------------------
-
-
-def time_text(now: float) -> str:
-    """Format a time as metav1.Time."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(now)))
-
-
-@lru_cache(4096)
-def seconds_of(text: str | None) -> float | None:
-    """Parse a time to seconds since 1970; None if absent or malformed."""
-    if not text:
-        return None
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return None
 
 
 # -- pods -------------------------------------------------------------------------------------------------------------

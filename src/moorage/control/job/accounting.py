@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.pods_of import time_text
 from moorage.control.job.ending import FAILURE_ANNOUNCED, SUCCESS_ANNOUNCED, Ending
 from moorage.control.job.pods import is_failed, is_tracked, rule_on, valid_index
 from moorage.control.job.situation import Situation
+from moorage.model.go.times import time_text
 
 #: Most UIDs in uncountedTerminatedPods.
 MAX_UNCOUNTED = 500

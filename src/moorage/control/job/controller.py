@@ -10,7 +10,7 @@ from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, seconds_of, time_text
+from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
 from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, keep_books, tell_suspension
@@ -20,6 +20,7 @@ from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
 from moorage.control.job.situation import OWN_NAME, Situation, is_over
 from moorage.control.job.sizing import Failures, Sizing, size
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.workload import JobStatus
@@ -185,7 +186,7 @@ def _outcome(seen: Situation, books: Books, ending: Ending | None, sizing: Sizin
     return SyncOutcome(seen.spec, seen.status, after, action, len(sizing.indexes), reason, finished, books.rulings)
 
 
-# -- pods that nobody counts any more ---------------------------------------------------------------------------------
+# -- pods without a running Job ---------------------------------------------------------------------------------------
 
 
 def _release_all(job: Object, world: World) -> Plan:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Patch, Raw
-from moorage.control.framework.pods_of import POD, pod_from_template, seconds_of
+from moorage.control.framework.pods_of import POD, pod_from_template
+from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import ContainerStatus
 from moorage.model.types.workload import JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement

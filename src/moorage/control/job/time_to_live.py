@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Delete, Plan
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import seconds_of
 from moorage.control.framework.world import World
+from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import Job
 from moorage.telemetry.metrics import exponential_buckets

@@ -13,12 +13,12 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Patch, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import ready_condition as pod_ready_condition
-from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.control.framework.world import World
 from moorage.control.node_lifecycle import node_facts
 from moorage.control.node_lifecycle.node_facts import FALSE, NO_EXECUTE, NOT_READY, TRUE, UNKNOWN, UNREACHABLE
 from moorage.control.node_lifecycle.zones import DEFAULT_LIMITS, ClusterChange, Limits, Zones
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod

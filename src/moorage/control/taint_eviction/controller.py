@@ -11,13 +11,13 @@ from typing import NamedTuple
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import time_text
 from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.control.framework.world import World
 from moorage.control.taint_eviction.timers import added_at, countdown, noticed_text, placed_at
 from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
+from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, Toleration

@@ -11,8 +11,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from moorage.control.framework.pods_of import seconds_of, time_text
 from moorage.match.taint_eviction import Eviction
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Pod
 

@@ -26,7 +26,7 @@ PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONING_FAILED, EXTERNAL_PROVISIONING = "ProvisioningFailed", "ExternalProvisioning"
 _PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 _OLD_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
-_IN_TREE, _NOBODY = "kubernetes.io/", "kubernetes.io/no-provisioner"
+_IN_TREE, _NO_PROVISIONER = "kubernetes.io/", "kubernetes.io/no-provisioner"
 _STORAGE = "storage"
 _ZONE = "topology.kubernetes.io/zone"
 _DRIVER = "simulated.moorage.dev"
@@ -57,7 +57,7 @@ class Provisioner:
 
     def is_ours(self, provisioner: str) -> bool:
         """Return whether volumes of this provisioner are created and deleted here."""
-        return provisioner == SIMULATED or (self._all and provisioner != _NOBODY)
+        return provisioner == SIMULATED or (self._all and provisioner != _NO_PROVISIONER)
 
     def deletes(self, volume: PersistentVolume) -> bool:
         """Return whether no other component has to delete the storage of a volume first."""
@@ -176,7 +176,7 @@ def _driver(provisioner: str) -> str:
     return provisioner if is_name else _DRIVER
 
 
-_SOMEBODY_ELSE = Saying(NORMAL, "ExternalExpanding", "waiting for an external controller to expand this PVC")
+_EXTERNAL_EXPANSION = Saying(NORMAL, "ExternalExpanding", "waiting for an external controller to expand this PVC")
 
 
 def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provisioning:
@@ -186,7 +186,7 @@ def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provision
     if view.status.phase != BOUND or wanted is None or has is None or not has < wanted:
         return Provisioning()
     if not provisioner.deletes(volume.view):
-        return Provisioning(says=_SOMEBODY_ELSE)
+        return Provisioning(says=_EXTERNAL_EXPANSION)
     about, actions = reference_to(claim), list[Action]()
     size = volume.view.spec.capacity.get(_STORAGE)
     if size is None or size < wanted:

@@ -7,7 +7,10 @@ and seconds any fraction.
 """
 
 import re
+import time
 from calendar import monthrange
+from datetime import datetime
+from functools import lru_cache
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
@@ -36,6 +39,33 @@ _NUMBERS = (
     (":", "04", "minute", re.compile("[0-9]{2}"), 0, 59),
     (":", "05", "second", re.compile("[0-9]{2}"), 0, 59),
 )
+
+
+def time_text(seconds: float) -> str:
+    """Format seconds since 1970 as metav1.Time."""
+    return f"{_whole_seconds(int(seconds))}Z"
+
+
+def micro_time_text(microseconds: int) -> str:
+    """Format microseconds since 1970 as metav1.MicroTime."""
+    seconds, rest = divmod(microseconds, 1_000_000)
+    return f"{_whole_seconds(seconds)}.{rest:06d}Z"
+
+
+@lru_cache(64)
+def _whole_seconds(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+@lru_cache(4096)
+def seconds_of(text: str | None) -> float | None:
+    """Parse a time to seconds since 1970; None if absent or malformed."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def time_complaint(text: str, *, micro: bool = False) -> str | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.client.events.event_action import NANOSECONDS, WARNING, event_name, micro_text, reference_to, seconds_text
+from moorage.client.events.event_action import NANOSECONDS, WARNING, event_name, reference_to
 from moorage.client.events.event_series import (
     FINISH_SECONDS,
     MAX_NOTE_LENGTH,
@@ -11,6 +11,7 @@ from moorage.client.events.event_series import (
     cut_note,
 )
 from moorage.client.protocol import Object
+from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kinds import KINDS
 
 START = 1_700_000_000 * NANOSECONDS
@@ -43,14 +44,16 @@ def test_the_first_event_is_created() -> None:
 def test_the_second_makes_a_series_and_the_rest_is_counted() -> None:
     state = _state()
     created = state.report(START, POD, WARNING, "FailedScheduling", "Scheduling", "a")[0]
-    series = {"count": 2, "lastObservedTime": micro_text(START + NANOSECONDS)}
+    series = {"count": 2, "lastObservedTime": micro_time_text((START + NANOSECONDS) // 1000)}
     (second,) = state.report(START + NANOSECONDS, POD, WARNING, "FailedScheduling", "Scheduling", "another note")
     assert second.patch == {"series": series}
     assert second.document == {**created.document, "series": series}
     for later in range(2, 9):
         assert state.report(START + later * NANOSECONDS, POD, WARNING, "FailedScheduling", "Scheduling", "a") == []
     (refreshed,) = state.refresh()
-    assert refreshed.patch == {"series": {"count": 9, "lastObservedTime": micro_text(START + 8 * NANOSECONDS)}}
+    assert refreshed.patch == {
+        "series": {"count": 9, "lastObservedTime": micro_time_text((START + 8 * NANOSECONDS) // 1000)}
+    }
 
 
 def test_a_series_ends_when_nothing_comes_for_six_minutes() -> None:
@@ -130,5 +133,5 @@ def test_references_and_times() -> None:
     assert found == POD
     node = reference_to(Object(KINDS[("v1", "Node")], "n1", 0, body=b'{"metadata":{"uid":"x"}}'))
     assert node == {"kind": "Node", "name": "n1", "uid": "x", "apiVersion": "v1"}
-    assert seconds_text(START + 1) == "2023-11-14T22:13:20Z"
-    assert micro_text(START + 1_234_567) == "2023-11-14T22:13:20.001234Z"
+    assert time_text((START + 1) / NANOSECONDS) == "2023-11-14T22:13:20Z"
+    assert micro_time_text((START + 1_234_567) // 1000) == "2023-11-14T22:13:20.001234Z"

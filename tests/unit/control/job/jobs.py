@@ -12,10 +12,11 @@ from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import time_of_day
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import POD, time_text
+from moorage.control.framework.pods_of import POD
 from moorage.control.job.controller import JOB, JobController
 from moorage.control.job.pods import completion_index
 from moorage.control.job.time_to_live import TimeToLiveController
+from moorage.model.go.times import time_text
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]

@@ -11,8 +11,8 @@ from tests.unit.control.cluster_objects import LEASE, NODE, POD, node, pod, tain
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import time_of_day
 
-from moorage.control.framework.pods_of import time_text
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
+from moorage.model.go.times import time_text
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
