@@ -9,9 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.perf.problems import ConfigError
-from moorage.admit.prepare.defaults.cluster import default_namespace, default_node
-from moorage.admit.prepare.defaults.pod import default_pod
-from moorage.admit.prepare.defaults.storage import default_claim, default_persistent_volume, default_storage_class
+from moorage.admit.prepare.kind_defaults import (
+    default_claim,
+    default_namespace,
+    default_node,
+    default_persistent_volume,
+    default_storage_class,
+)
+from moorage.admit.prepare.pod_defaults import default_pod
 from moorage.admit.raw import copy_document
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
 from moorage.admit.pod.ip_addresses import validate_ip_address
-from moorage.admit.pod.pod_resources import container_total
+from moorage.admit.pod.resources import container_total
 from moorage.model.quantity import Quantity, parse_quantity
 from moorage.model.types.pod import PodSpec
 

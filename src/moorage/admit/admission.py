@@ -15,8 +15,8 @@ from moorage.admit.messages.rejection_status import bad_request_status, forbidde
 from moorage.admit.messages.warnings import name_warnings, pod_warnings
 from moorage.admit.options import with_privileged
 from moorage.admit.plugins import Forbidden, Plugin
-from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from moorage.admit.plugins.priority import Priority
+from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document, part
 from moorage.admit.registry import KindRow, row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata

@@ -1,19 +1,55 @@
-"""Object metadata: names, labels, annotations, owners, finalizers, of every kind.
+"""Validate object metadata: names, labels, annotations, owners, finalizers, of every kind.
 
-In: an `ObjectMeta`, its path, whether the kind has a namespace, the rule for its names. Out: field errors in upstream's
-order. Kubernetes: ValidateObjectMeta and ValidateObjectMetaUpdate (apimachinery, api/validation, and the finalizer rule
-of pkg/apis/core/validation).
+Answers about names of ordinary length are cached, because manifests repeat the same few names. Kubernetes:
+ValidateObjectMeta and ValidateObjectMetaUpdate (apimachinery, api/validation, and the finalizer rule of
+pkg/apis/core/validation), ValidateDNS1123Label, ValidateDNS1123Subdomain.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
-from moorage.admit.dns_names import label_errors, mask_trailing_dash, subdomain_errors
-from moorage.admit.remembered_names import remember
 from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required, too_long
 from moorage.model.go.quoting import GoStruct
-from moorage.model.names import byte_length, label_key_errors
+from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
 from moorage.model.types.meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
+
+_REMEMBERED = 4096
+_ORDINARY_LENGTH = 256
+
+
+def remember(rule: Callable[[str], Iterable[str]]) -> Callable[[str], Sequence[str]]:
+    @lru_cache(maxsize=_REMEMBERED)
+    def remembered(name: str) -> tuple[str, ...]:
+        return tuple(rule(name))
+
+    def check(name: str) -> tuple[str, ...]:
+        return remembered(name) if len(name) <= _ORDINARY_LENGTH else tuple(rule(name))
+
+    return check
+
+
+label_errors = remember(dns1123_label_errors)
+subdomain_errors = remember(dns1123_subdomain_errors)
+
+
+def validate_dns_label(name: str, path: str) -> list[FieldError]:
+    messages = label_errors(name)
+    return [invalid(path, name, message) for message in messages] if messages else []
+
+
+def validate_dns_subdomain(name: str, path: str) -> list[FieldError]:
+    messages = subdomain_errors(name)
+    return [invalid(path, name, message) for message in messages] if messages else []
+
+
+def mask_trailing_dash(prefix: str) -> str:
+    """A generateName as upstream checks it: a final dash stands for the characters that will follow it.
+
+    Upstream replaces the last two characters, not one; so does this.
+    """
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 FIELD_IS_IMMUTABLE = "field is immutable"

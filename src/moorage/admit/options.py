@@ -1,9 +1,8 @@
-"""What validation may let pass: the gates that are on, and what the object before the update already had.
+"""Options of validation: the gates that are on, and (see `ratcheting`) what the old object already had.
 
-In: the API server's gates (and, by way of `ratcheting`, the old object). Out: `ValidationOptions`, which the
-`validate_*` functions read instead of gates. Kubernetes: PodValidationOptions, as derived in pkg/api/pod/util.go.
-Differs: options whose gate is on by default in 1.36 are not options here, and the two features that no release has yet
-(Semver operators, CEL) have theirs.
+The `validate_*` functions read `ValidationOptions` instead of gates. Kubernetes: PodValidationOptions, as derived in
+pkg/api/pod/util.go. Differs: options whose gate is on by default in 1.36 are not options here, and KEP-5721 and
+KEP-5500, which no release has, have theirs.
 """
 
 from functools import lru_cache

@@ -11,12 +11,15 @@ from typing import Any
 import msgspec
 
 from moorage.admit.options import STRICT, ValidationOptions, options_for_create
-from moorage.admit.pod.annotations import DELETION_COST_ANNOTATION, is_deletion_cost
-from moorage.admit.pod.containers.security import validate_host_sysctl
-from moorage.admit.pod.volumes.paths import validate_local_path
-from moorage.admit.scheduling.label_keys import validate_label_keys, validate_unmerged_label_keys
+from moorage.admit.pod.pod import DELETION_COST_ANNOTATION, is_deletion_cost
+from moorage.admit.pod.security import validate_host_sysctl
+from moorage.admit.pod.shared import validate_local_path
 from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
-from moorage.admit.scheduling.pod_affinity import validate_term_selectors
+from moorage.admit.scheduling.pod_terms import (
+    validate_label_keys,
+    validate_term_selectors,
+    validate_unmerged_label_keys,
+)
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import GateSet
 from moorage.model.names import label_value_errors

@@ -8,31 +8,14 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.kinds import cluster as cluster_rules
-from moorage.admit.kinds import (
-    config,
-    controller_revision,
-    cron_job,
-    daemon_set,
-    deployment,
-    disruption_budget,
-    event,
-    job,
-    node,
-    service,
-    stateful_set,
-)
-from moorage.admit.kinds.storage import claim, csi, persistent_volume
+from moorage.admit.kinds import apps, cluster, config, event, job, persistent_volume, service, storage
 from moorage.admit.options import ValidationOptions, options_for_create
-from moorage.admit.pod import validate_pod
+from moorage.admit.pod.pod import validate_pod
 from moorage.admit.pod.update import validate_pod_update
-from moorage.admit.prepare import config_strategy
-from moorage.admit.prepare import workload_strategy as strategy
-from moorage.admit.prepare.claim_strategy import prepare_claim
-from moorage.admit.prepare.defaults import cluster, storage, workloads
-from moorage.admit.prepare.defaults import config as config_defaults
-from moorage.admit.prepare.defaults.pod import default_pod
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies as strategy
 from moorage.admit.prepare.mutate import prepare_pod_for_create, prepare_pod_for_update
+from moorage.admit.prepare.pod_defaults import default_pod
 from moorage.admit.ratcheting import (
     options_for_selector_update,
     options_for_template_update,
@@ -126,68 +109,62 @@ def _workload(
 #: By the kind's view.
 REGISTRY: dict[type[View], KindRow] = {
     Pod: KindRow(validate_pod, validate_pod_update, default_pod, _prepare_pod, _pod_options, has_generation=True),
-    Deployment: _workload(
-        deployment.validate_deployment, deployment.validate_deployment_update, workloads.default_deployment
-    ),
-    ReplicaSet: _workload(
-        deployment.validate_replica_set, deployment.validate_replica_set_update, workloads.default_replica_set
-    ),
+    Deployment: _workload(apps.validate_deployment, apps.validate_deployment_update, defaults.default_deployment),
+    ReplicaSet: _workload(apps.validate_replica_set, apps.validate_replica_set_update, defaults.default_replica_set),
     StatefulSet: _workload(
-        stateful_set.validate_stateful_set,
-        stateful_set.validate_stateful_set_update,
-        workloads.default_stateful_set,
+        apps.validate_stateful_set,
+        apps.validate_stateful_set_update,
+        defaults.default_stateful_set,
         strategy.prepare_stateful_set,
     ),
     DaemonSet: _workload(
-        daemon_set.validate_daemon_set,
-        daemon_set.validate_daemon_set_update,
-        workloads.default_daemon_set,
+        apps.validate_daemon_set,
+        apps.validate_daemon_set_update,
+        defaults.default_daemon_set,
         strategy.prepare_daemon_set,
         _selector_options,
     ),
-    ControllerRevision: KindRow(
-        controller_revision.validate_controller_revision, controller_revision.validate_controller_revision_update
-    ),
+    ControllerRevision: KindRow(apps.validate_controller_revision, apps.validate_controller_revision_update),
     Job: _workload(
-        job.validate_job, job.validate_job_update, workloads.default_job, strategy.prepare_job, _selector_options
+        job.validate_job, job.validate_job_update, defaults.default_job, strategy.prepare_job, _selector_options
     ),
     CronJob: _workload(
-        cron_job.validate_cron_job,
-        cron_job.validate_cron_job_update,
-        workloads.default_cron_job,
+        job.validate_cron_job,
+        job.validate_cron_job_update,
+        defaults.default_cron_job,
         strategy.prepare_cron_job,
         _cron_job_options,
     ),
-    Node: KindRow(node.validate_node, node.validate_node_update, cluster.default_node, strategy.prepare_node),
+    Node: KindRow(cluster.validate_node, cluster.validate_node_update, defaults.default_node, strategy.prepare_node),
     PersistentVolume: KindRow(
         persistent_volume.validate_persistent_volume,
         persistent_volume.validate_persistent_volume_update,
-        storage.default_persistent_volume,
+        defaults.default_persistent_volume,
         strategy.prepare_volume,
         options_for_volume_update,
     ),
     PersistentVolumeClaim: KindRow(
-        claim.validate_claim, claim.validate_claim_update, storage.default_claim, prepare_claim
+        storage.validate_claim, storage.validate_claim_update, defaults.default_claim, strategy.prepare_claim
     ),
     StorageClass: KindRow(
-        cluster_rules.validate_storage_class,
-        cluster_rules.validate_storage_class_update,
-        storage.default_storage_class,
+        cluster.validate_storage_class,
+        cluster.validate_storage_class_update,
+        defaults.default_storage_class,
     ),
     Namespace: KindRow(
-        cluster_rules.validate_namespace,
-        cluster_rules.validate_namespace_update,
-        cluster.default_namespace,
+        cluster.validate_namespace,
+        cluster.validate_namespace_update,
+        defaults.default_namespace,
         strategy.prepare_namespace,
     ),
     PriorityClass: KindRow(
-        cluster_rules.validate_priority_class,
-        cluster_rules.validate_priority_class_update,
-        cluster.default_priority_class,
+        cluster.validate_priority_class,
+        cluster.validate_priority_class_update,
+        defaults.default_priority_class,
     ),
     PodDisruptionBudget: KindRow(
-        disruption_budget.validate_disruption_budget,
-        disruption_budget.validate_disruption_budget_update,
+        cluster.validate_disruption_budget,
+        cluster.validate_disruption_budget_update,
         prepare=strategy.prepare_disruption_budget,
         has_generation=True,
     ),
@@ -195,36 +172,36 @@ REGISTRY: dict[type[View], KindRow] = {
     Secret: KindRow(
         config.validate_secret,
         config.validate_secret_update,
-        config_defaults.default_secret,
-        config_strategy.prepare_secret,
+        defaults.default_secret,
+        strategy.prepare_secret,
     ),
     Service: KindRow(
         service.validate_service,
         service.validate_service_update,
-        config_defaults.default_service,
-        config_strategy.prepare_service,
+        defaults.default_service,
+        strategy.prepare_service,
     ),
     ServiceAccount: KindRow(
         config.validate_service_account,
         config.validate_service_account_update,
-        prepare=config_strategy.prepare_service_account,
+        prepare=strategy.prepare_service_account,
     ),
-    Lease: KindRow(event.validate_lease, event.validate_lease_update, prepare=config_strategy.prepare_lease),
+    Lease: KindRow(event.validate_lease, event.validate_lease_update, prepare=strategy.prepare_lease),
     Event: KindRow(event.validate_event, event.validate_event_update),
     ReportedEvent: KindRow(event.validate_reported_event, event.validate_reported_event_update),
     CSIDriver: KindRow(
-        csi.validate_csi_driver,
-        csi.validate_csi_driver_update,
-        config_defaults.default_csi_driver,
-        config_strategy.prepare_csi_driver,
+        storage.validate_csi_driver,
+        storage.validate_csi_driver_update,
+        defaults.default_csi_driver,
+        strategy.prepare_csi_driver,
         has_generation=True,
     ),
-    CSINode: KindRow(csi.validate_csi_node, csi.validate_csi_node_update),
-    CSIStorageCapacity: KindRow(csi.validate_storage_capacity, csi.validate_storage_capacity_update),
+    CSINode: KindRow(storage.validate_csi_node, storage.validate_csi_node_update),
+    CSIStorageCapacity: KindRow(storage.validate_storage_capacity, storage.validate_storage_capacity_update),
     VolumeAttachment: KindRow(
-        csi.validate_volume_attachment,
-        csi.validate_volume_attachment_update,
-        prepare=config_strategy.prepare_volume_attachment,
+        storage.validate_volume_attachment,
+        storage.validate_volume_attachment_update,
+        prepare=strategy.prepare_volume_attachment,
     ),
 }
 

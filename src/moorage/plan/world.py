@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from moorage.admit.plugins import Plugin
-from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.match.label_selector import compile_label_selector, compile_label_set, conjunction
 from moorage.model.gates import GateSet

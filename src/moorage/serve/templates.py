@@ -15,7 +15,7 @@ from moorage.admit.admission import Admitted
 from moorage.admit.messages.warnings import name_warnings
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.request import MAX_GENERATED_BASE_LENGTH, Request
-from moorage.admit.subresources.binding import bind_pod
+from moorage.admit.subresources.pods import bind_pod
 from moorage.client.protocol import Template
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.admit.dns_names import mask_trailing_dash, validate_dns_label, validate_dns_subdomain
+from moorage.admit.metadata import mask_trailing_dash, validate_dns_label, validate_dns_subdomain
 
 
 @pytest.mark.parametrize("name", ["a", "a" * 63, "0-9"])

@@ -1,6 +1,6 @@
 """Answers about names are remembered, but not about long ones."""
 
-from moorage.admit.remembered_names import remember
+from moorage.admit.metadata import remember
 
 
 def test_a_rule_is_asked_once() -> None:

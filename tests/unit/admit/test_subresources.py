@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 from tests.unit.admit.objects import Raw, document, pod, stored, workload
 
-from moorage.admit.subresources.binding import bind_pod, bound_view, read_binding
-from moorage.admit.subresources.eviction import decide_eviction, marked_for_eviction, read_eviction
+from moorage.admit.subresources.pods import (
+    bind_pod,
+    bound_view,
+    decide_eviction,
+    marked_for_eviction,
+    read_binding,
+    read_eviction,
+)
 from moorage.admit.subresources.scaling import apply_scale, render_scale
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of

@@ -12,7 +12,7 @@ from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import Request
-from moorage.admit.subresources.binding import bind_pod
+from moorage.admit.subresources.pods import bind_pod
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates, gates_from
 from moorage.model.kinds import KINDS

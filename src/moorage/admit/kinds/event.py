@@ -4,10 +4,9 @@ In: views. Out: field errors; those about an Event of events.k8s.io at the core 
 Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/events.go), ValidateLease.
 """
 
-from moorage.admit.dns_names import subdomain_errors
 from moorage.admit.kinds.fields import validate_immutable
-from moorage.admit.messages.plain import as_manifest
-from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
+from moorage.admit.messages.rejection_status import as_manifest
+from moorage.admit.metadata import subdomain_errors, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required

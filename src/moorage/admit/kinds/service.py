@@ -5,10 +5,16 @@ that a server allocates (`prepare.service_addresses`) are not demanded: offline 
 rules beyond the form of each address are the allocator's.
 """
 
-from moorage.admit.dns_names import label_errors, validate_dns_label, validate_dns_subdomain
-from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
+from moorage.admit.metadata import (
+    FIELD_IS_IMMUTABLE,
+    label_errors,
+    validate_dns_label,
+    validate_dns_subdomain,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.containers.ports import validate_port_number, validate_port_number_or_name
+from moorage.admit.pod.handlers import validate_port_number, validate_port_number_or_name
 from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required

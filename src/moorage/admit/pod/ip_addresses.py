@@ -1,8 +1,8 @@
-"""IP addresses and ranges of them in fields that are older than strict parsing.
+"""Validate IP addresses and ranges in fields that are older than strict parsing.
 
-In: an address or a range as written. Out: field errors that tell nonsense from what only some programs read alike.
-Kubernetes: IsValidIPForLegacyField and IsValidCIDRForLegacyField (apimachinery, util/validation/ip.go) on top of
-ParseIPSloppy and ParseCIDRSloppy, with StrictIPCIDRValidation on as in 1.36.
+The errors tell nonsense from text that programs read in different ways. Kubernetes: IsValidIPForLegacyField and
+IsValidCIDRForLegacyField (apimachinery, util/validation/ip.go) on top of ParseIPSloppy and ParseCIDRSloppy, with
+StrictIPCIDRValidation on as in 1.36.
 """
 
 from functools import lru_cache

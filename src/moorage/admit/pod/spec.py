@@ -1,43 +1,172 @@
-"""A pod's spec: every rule in upstream's order.
+"""Validate a pod's spec, every rule in upstream's order: names and DNS, resource claims, and the parts in other files.
 
-In: a defaulted `PodSpec`, the metadata beside it (None in a template), its path, the options. Out: field errors.
-Kubernetes: ValidatePodSpec (pkg/apis/core/validation), with PodLevelResources on as in 1.36.
+Kubernetes: ValidatePodSpec (pkg/apis/core/validation), validatePodDNSConfig, validatePodResourceClaims, with
+PodLevelResources and RelaxedDNSSearchValidation on as in 1.36.
 """
 
-from moorage.admit.dns_names import validate_dns_label, validate_dns_subdomain
+from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.claims import claim_names, validate_pod_resource_claims
-from moorage.admit.pod.containers.containers import (
+from moorage.admit.pod.containers import (
     PodContext,
     validate_containers,
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from moorage.admit.pod.containers.environment import validate_files_of_variables
-from moorage.admit.pod.containers.ports import validate_host_network_ports
-from moorage.admit.pod.containers.resources import validate_resource_requirements
-from moorage.admit.pod.containers.security import validate_host_users, validate_pod_security_context
-from moorage.admit.pod.hosts import (
-    validate_dns_config,
-    validate_dns_policy,
-    validate_host_aliases,
-    validate_hostname_override,
-)
-from moorage.admit.pod.pod_resources import validate_pod_resources
-from moorage.admit.pod.volumes.volumes import validate_volumes
+from moorage.admit.pod.environment import validate_files_of_variables
+from moorage.admit.pod.handlers import validate_host_network_ports
+from moorage.admit.pod.ip_addresses import validate_ip_address
+from moorage.admit.pod.resources import validate_pod_resources, validate_resource_requirements
+from moorage.admit.pod.security import validate_host_users, validate_pod_security_context
+from moorage.admit.pod.volumes import validate_volumes
 from moorage.admit.pod.windows import validate_host_process, validate_os
-from moorage.admit.scheduling import (
-    validate_affinity,
-    validate_label_name,
-    validate_labels,
-    validate_tolerations,
-    validate_topology_spread_constraints,
+from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
+from moorage.admit.scheduling.pod_terms import validate_affinity, validate_topology_spread_constraints
+from moorage.admit.scheduling.tolerations import validate_tolerations
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
 )
-from moorage.model.field_error import AsJSON, FieldError, duplicate, invalid, not_supported, required
-from moorage.model.names import in_range_errors
+from moorage.model.go.quoting import GoStruct
+from moorage.model.names import byte_length, dns1123_subdomain_with_underscore_errors, in_range_errors
 from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import PodReadinessGate, PodSchedulingGate, PodSchedulingGroup, PodSpec
+from moorage.model.types.pod import (
+    HostAlias,
+    PodDNSConfig,
+    PodReadinessGate,
+    PodResourceClaim,
+    PodSchedulingGate,
+    PodSchedulingGroup,
+    PodSpec,
+)
+
+_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_NAMESERVERS_LIMIT = 3
+_SEARCHES_LIMIT = 32
+_SEARCH_CHARACTERS_LIMIT = 2048
+_HOSTNAME_LIMIT = 64
+
+
+def validate_dns_policy(policy: str, path: str) -> list[FieldError]:
+    if policy in _POLICIES:
+        return []
+    return [not_supported(path, AsJSON(policy), _POLICIES)] if policy else [required(path)]
+
+
+def validate_dns_config(config: PodDNSConfig | None, path: str, policy: str) -> list[FieldError]:
+    if policy == "None":
+        if config is None:
+            return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
+        if not config.nameservers:
+            detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            return [required(f"{path}.nameservers", detail)]
+    if config is None:
+        return []
+    errors: list[FieldError] = []
+    if len(config.nameservers) > _NAMESERVERS_LIMIT:
+        detail = f"must not have more than {_NAMESERVERS_LIMIT} nameservers"
+        errors.append(invalid(f"{path}.nameservers", list(config.nameservers), detail))
+    for index, nameserver in enumerate(config.nameservers):
+        errors += validate_ip_address(nameserver, f"{path}.nameservers[{index}]")
+    if config.searches:
+        errors += _validate_searches(config.searches, f"{path}.searches")
+    for index, option in enumerate(config.options):
+        if not option.name:
+            errors.append(required(f"{path}.options[{index}]", "must not be empty"))
+    return errors
+
+
+def _validate_searches(searches: tuple[str, ...], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(searches) > _SEARCHES_LIMIT:
+        errors.append(invalid(path, list(searches), f"must not have more than {_SEARCHES_LIMIT} search paths"))
+    if byte_length(" ".join(searches)) > _SEARCH_CHARACTERS_LIMIT:
+        limit = _SEARCH_CHARACTERS_LIMIT
+        detail = f"must not have more than {limit} characters (including spaces) in the search list"
+        errors.append(invalid(path, list(searches), detail))
+    for index, search in enumerate(searches):
+        if search != ".":
+            domain = search.removesuffix(".")
+            messages = dns1123_subdomain_with_underscore_errors(domain)
+            errors += [invalid(f"{path}[{index}]", domain, message) for message in messages]
+    return errors
+
+
+def validate_host_aliases(aliases: tuple[HostAlias, ...], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, alias in enumerate(aliases):
+        errors += validate_ip_address(alias.ip, f"{path}[{index}].ip")
+        for name_index, hostname in enumerate(alias.hostnames):
+            errors += validate_dns_subdomain(hostname, f"{path}[{index}].hostnames[{name_index}]")
+    return errors
+
+
+def validate_hostname_override(spec: PodSpec, path: str) -> list[FieldError]:
+    hostname = spec.hostnameOverride
+    if hostname is None:
+        return []
+    errors: list[FieldError] = []
+    if spec.setHostnameAsFQDN:
+        errors.append(forbidden(path, "may not be specified when setHostnameAsFQDN is true"))
+    if spec.hostNetwork:
+        errors.append(forbidden(path, "may not be specified when hostNetwork is true"))
+    if byte_length(hostname) > _HOSTNAME_LIMIT:
+        errors.append(too_long(path, _HOSTNAME_LIMIT))
+    return errors + validate_dns_subdomain(hostname, path)
+
+
+MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror"
+_NO_CLAIMS = frozenset[str]()
+
+
+def claim_names(claims: tuple[PodResourceClaim, ...]) -> frozenset[str]:
+    return frozenset(claim.name for claim in claims if claim.name) if claims else _NO_CLAIMS
+
+
+def validate_pod_resource_claims(
+    claims: tuple[PodResourceClaim, ...], path: str, metadata: ObjectMeta | None
+) -> list[FieldError]:
+    if metadata is not None and MIRROR_POD_ANNOTATION in metadata.annotations:
+        # Upstream's path is an empty one, which prints as "[]".
+        return [forbidden("[]", "static pods do not support resource claims") for _ in claims]
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        at = f"{path}[{index}]"
+        if not claim.name:
+            errors.append(required(f"{at}.name"))
+        elif claim.name in seen:
+            errors.append(duplicate(f"{at}.name", claim.name))
+        else:
+            errors += validate_dns_label(claim.name, f"{at}.name")
+            seen.add(claim.name)
+        errors += _validate_source(claim, at)
+    return errors
+
+
+def _validate_source(claim: PodResourceClaim, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name, template = claim.resourceClaimName, claim.resourceClaimTemplateName
+    if (name is None) == (template is None):
+        shown = GoStruct(Name=claim.name, ResourceClaimName=name, ResourceClaimTemplateName=template)
+        detail = (
+            "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            if name is None
+            else "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        )
+        errors.append(invalid(path, AsJSON(shown), detail))
+    if name is not None:
+        errors += validate_dns_subdomain(name, f"{path}.resourceClaimName")
+    if template is not None:
+        errors += validate_dns_subdomain(template, f"{path}.resourceClaimTemplateName")
+    return errors
+
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")

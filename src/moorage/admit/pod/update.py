@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.messages.plain import difference
+from moorage.admit.messages.rejection_status import difference
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
-from moorage.admit.pod.go_space import trim_space
+from moorage.admit.pod.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
+from moorage.admit.pod.shared import trim_space
 from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.schema.absent import ABSENT_LIST

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.visiting import AnyContainer, all_containers, containers_with_paths
+from moorage.admit.pod.shared import AnyContainer, all_containers, containers_with_paths
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length, dns1123_subdomain_errors
 from moorage.model.types.container import WindowsSecurityContextOptions

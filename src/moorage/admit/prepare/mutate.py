@@ -1,19 +1,56 @@
-"""What the API server changes in a pod or template of its own accord, before it validates.
+"""Change a pod or template before it is validated.
 
-In: a raw object with its defaults, the old one on update, and the gates. Out: the same object, changed in place:
-fields of disabled gates dropped unless the old object has them, matchLabelKeys merged into selectors (on creation of
-a pod only), generation and status as they begin. Kubernetes: podStrategy.PrepareForCreate and PrepareForUpdate,
-podutil.DropDisabledPodFields, DropDisabledTemplateFields. Differs: `expression` and the Semver operators are not
-dropped but rejected by validation, as their documents ask.
+Fields of disabled gates are dropped unless the old object has them, matchLabelKeys are merged into selectors (on
+creation of a pod only), generation, status and QoS class get their first values. Kubernetes:
+podStrategy.PrepareForCreate and PrepareForUpdate, podutil.DropDisabledPodFields, DropDisabledTemplateFields,
+ComputePodQOS. Differs: `expression` (KEP-5500) and the Semver operators (KEP-5721) are not dropped but rejected by
+validation.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from moorage.admit.pod.containers.profiles import APPARMOR_CONTAINER_PREFIX, LOCALHOST_PREFIX, is_apparmor_localhost
-from moorage.admit.prepare.qos import pod_qos
+from moorage.admit.pod.security import APPARMOR_CONTAINER_PREFIX, LOCALHOST_PREFIX, is_apparmor_localhost
+from moorage.admit.prepare.resource_defaults import amount_text
 from moorage.admit.raw import Raw, items, part
 from moorage.match.label_keys import merge_label_keys
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
+from moorage.model.quantity import Quantity, parse_quantity
+
+_COUNTED = ("cpu", "memory")
+
+
+def pod_qos(spec: Raw) -> str:
+    holders = items(spec, "containers") + items(spec, "initContainers")
+    if spec.get("resources") is not None:
+        holders = [spec]
+    if not any(holder.get("resources") for holder in holders):
+        return "BestEffort"
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
+    guaranteed = True
+    for holder in holders:
+        resources = holder.get("resources") or {}
+        _add_positive(requests, resources.get("requests"))
+        limited = _add_positive(limits, resources.get("limits"))
+        if limited < len(_COUNTED) and (holder is not spec or resources.get("limits")):
+            guaranteed = False
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed and requests == limits else "Burstable"
+
+
+def _add_positive(total: dict[str, Quantity], amounts: Mapping[str, Any] | None) -> int:
+    """Add what counts, and say how many resources did."""
+    found = 0
+    for name in _COUNTED:
+        if amounts and amounts.get(name) is not None:
+            amount = parse_quantity(amount_text(amounts[name]))
+            if amount.sign() > 0:
+                found += 1
+                total[name] = amount.add(total[name]) if name in total else amount
+    return found
+
 
 SCHEDULING_GATED = {
     "type": "PodScheduled",

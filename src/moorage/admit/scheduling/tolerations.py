@@ -1,21 +1,61 @@
-"""Tolerations of a pod: key, operator and value, effect, or a CEL expression instead of them.
+"""Validate tolerations of pods and taints of nodes.
 
-In: tolerations, their path, the options that say which operators exist. Out: field errors, all of them, in upstream's
-order. Kubernetes: ValidateTolerations. Differs: the operators of KEP-5721 and `expression` of KEP-5500;
-of a toleration with an expression nothing else is checked.
+Kubernetes: ValidateTolerations, validateNodeTaints; for CEL the words of device selectors
+(pkg/apis/resource/validation). Differs: the operators of KEP-5721 and `expression` of KEP-5500; of a toleration with an
+expression nothing else is checked. Each distinct expression is compiled once for as long as it is in use.
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import lru_cache
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.scheduling.expressions import validate_expression
 from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.admit.scheduling.taints import validate_taint_effect
 from moorage.match.operators import TOLERATION, less_first, names_in, siblings, use_of
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported
+from moorage.model.field_error import (
+    AsJSON,
+    ErrorKind,
+    FieldError,
+    forbidden,
+    internal_error,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
 from moorage.model.gates import TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
-from moorage.model.names import label_value_errors
+from moorage.model.go.quoting import GoStruct, go_json
+from moorage.model.names import byte_length, label_value_errors
+from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+
+MAX_EXPRESSION_BYTES = 10 * 1024
+_KEPT = 512
+
+
+def validate_expression(expression: str, path: str) -> list[FieldError]:
+    if byte_length(expression) > MAX_EXPRESSION_BYTES:
+        return [too_long(path, MAX_EXPRESSION_BYTES)]
+    found = _judge(expression)
+    if found is None:
+        return []
+    kind, message = found
+    if kind is ErrorKind.FORBIDDEN:
+        return [forbidden(path, message)]
+    return [internal_error(path, message) if kind is ErrorKind.INTERNAL else invalid(path, expression, message)]
+
+
+@lru_cache(maxsize=_KEPT)
+def _judge(expression: str) -> tuple[ErrorKind, str] | None:
+    from moorage.match.cel import Program, compile_expression, render_issues, taint_environment
+    from moorage.match.cel.program import NOT_INSTANTIATED, TOO_COMPLEX
+
+    program = compile_expression(expression, taint_environment())
+    if isinstance(program, Program):
+        return (ErrorKind.FORBIDDEN, TOO_COMPLEX) if program.exceeds_cost_limit else None
+    message = render_issues(expression, program)
+    return (ErrorKind.INTERNAL if message.startswith(NOT_INSTANTIATED) else ErrorKind.INVALID, message)
+
 
 EMPTY_KEY_NEEDS_EXISTS = (
     'operator must be Exists when `key` is empty, which means "match all values and all keys"'  # ends in a quotation
@@ -78,3 +118,36 @@ def _validate_with_expression(toleration: Toleration, path: str, options: Valida
     if toleration.key or toleration.operator or toleration.value or toleration.effect:
         errors.append(invalid(f"{path}.expression", toleration.expression, EXPRESSION_STANDS_ALONE))
     return errors + validate_expression(toleration.expression, f"{path}.expression")
+
+
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+MUST_BE_UNIQUE = "taints must be unique by key and effect pair"
+
+
+def validate_taint_effect(effect: str, path: str) -> list[FieldError]:
+    return [] if effect in TAINT_EFFECTS else [not_supported(path, AsJSON(effect), TAINT_EFFECTS)]
+
+
+def validate_taints(taints: Iterable[Taint], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        at = f"{path}[{index}]"
+        errors += validate_label_name(taint.key, f"{at}.key")
+        if messages := label_value_errors(taint.value):
+            errors.append(invalid(f"{at}.value", taint.value, ";".join(messages)))
+        errors += validate_taint_effect(taint.effect, f"{at}.effect") if taint.effect else [required(f"{at}.effect")]
+        if (taint.key, taint.effect) in seen:
+            added = None if taint.timeAdded is None else _in_utc(taint.timeAdded)
+            shown = GoStruct(Key=taint.key, Value=taint.value, Effect=taint.effect, TimeAdded=added)
+            errors.append(FieldError(ErrorKind.DUPLICATE, at, go_json(shown), MUST_BE_UNIQUE))
+        seen.add((taint.key, taint.effect))
+    return errors
+
+
+def _in_utc(time: str) -> str:
+    """A time as Go prints it again: in UTC, to the second."""
+    try:
+        return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return time

@@ -12,15 +12,14 @@ from typing import Any
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected
-from moorage.admit.kinds import cluster, node, service
-from moorage.admit.kinds.storage import csi
+from moorage.admit.kinds import cluster, service, storage
 from moorage.admit.options import options_for_create
 from moorage.admit.ratcheting import options_for_update
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, complete_metadata
-from moorage.admit.subresources import workload_statuses as statuses
-from moorage.admit.subresources.pod_status import complete_pod_status, validate_pod_status_update
+from moorage.admit.subresources import statuses
+from moorage.admit.subresources.statuses import complete_pod_status, validate_pod_status_update
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
@@ -141,7 +140,7 @@ def _pod(new: Pod, old: Pod, gates: GateSet) -> list[FieldError]:
 
 
 def _node(new: Any, old: Any, gates: GateSet) -> list[FieldError]:
-    return node.validate_node_update(new, old, options_for_create(gates))
+    return cluster.validate_node_update(new, old, options_for_create(gates))
 
 
 def _service(new: Service, old: Service, gates: GateSet) -> list[FieldError]:
@@ -150,7 +149,7 @@ def _service(new: Service, old: Service, gates: GateSet) -> list[FieldError]:
 
 
 def _attachment(new: Any, old: Any, gates: GateSet) -> list[FieldError]:
-    return statuses.validate_only_metadata(new, old) + csi.validate_attachment_status(new.status)
+    return statuses.validate_only_metadata(new, old) + storage.validate_attachment_status(new.status)
 
 
 def _ungated(validate: Callable[[Any, Any], list[FieldError]]) -> _Validate:

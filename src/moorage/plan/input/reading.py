@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from uuid import NAMESPACE_URL, uuid5
 
 from moorage.admit.admission import Admitted, Rejected, admit
-from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request

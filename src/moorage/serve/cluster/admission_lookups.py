@@ -9,14 +9,14 @@ from random import Random
 from typing import Any
 
 from moorage.admit.plugins import Plugin
-from moorage.admit.plugins.claim_resize import PersistentVolumeClaimResize
-from moorage.admit.plugins.default_storage_class import DefaultStorageClass
-from moorage.admit.plugins.default_toleration_seconds import DefaultTolerationSeconds
-from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle
-from moorage.admit.plugins.node_taint import TaintNodesByCondition
 from moorage.admit.plugins.priority import Priority
-from moorage.admit.plugins.service_account import ServiceAccount
-from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
+from moorage.admit.plugins.standard import (
+    DefaultTolerationSeconds,
+    NamespaceLifecycle,
+    ServiceAccount,
+    TaintNodesByCondition,
+)
+from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
 from moorage.admit.prepare.service_addresses import ServiceAddresses
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view

@@ -8,8 +8,8 @@ dependents that must go first keep an object until somebody takes the finalizer 
 from datetime import UTC, datetime
 from typing import Any
 
-from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
 from moorage.admit.plugins.priority import check_priority_class_deletion
+from moorage.admit.plugins.standard import check_namespace_deletion
 from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import Kind

@@ -8,9 +8,16 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.subresources.binding import bind_pod, bound_view, read_binding
 from moorage.admit.subresources.deletion import check_preconditions
-from moorage.admit.subresources.eviction import decide_eviction, marked_for_eviction, read_eviction, still_processed
+from moorage.admit.subresources.pods import (
+    bind_pod,
+    bound_view,
+    decide_eviction,
+    marked_for_eviction,
+    read_binding,
+    read_eviction,
+    still_processed,
+)
 from moorage.model.api_error import not_found, stale
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view

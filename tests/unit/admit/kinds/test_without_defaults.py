@@ -5,14 +5,10 @@ from typing import Any
 
 import pytest
 
-from moorage.admit.kinds.cluster import validate_storage_class
-from moorage.admit.kinds.cron_job import validate_cron_job
-from moorage.admit.kinds.daemon_set import validate_daemon_set
-from moorage.admit.kinds.deployment import validate_deployment
-from moorage.admit.kinds.job import validate_job, validate_job_update
-from moorage.admit.kinds.node import validate_node
-from moorage.admit.kinds.stateful_set import validate_stateful_set
-from moorage.admit.kinds.storage.persistent_volume import validate_persistent_volume
+from moorage.admit.kinds.apps import validate_daemon_set, validate_deployment, validate_stateful_set
+from moorage.admit.kinds.cluster import validate_node, validate_storage_class
+from moorage.admit.kinds.job import validate_cron_job, validate_job, validate_job_update
+from moorage.admit.kinds.persistent_volume import validate_persistent_volume
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.pod.update import validate_pod_update
 from moorage.model.field_error import FieldError

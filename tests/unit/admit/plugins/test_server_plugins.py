@@ -8,13 +8,14 @@ from tests.unit.admit.objects import Raw, document, pod
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins import Forbidden, Plugin
-from moorage.admit.plugins.claim_resize import PersistentVolumeClaimResize
-from moorage.admit.plugins.default_storage_class import DefaultStorageClass
-from moorage.admit.plugins.namespace_lifecycle import NamespaceLifecycle, check_namespace_deletion
-from moorage.admit.plugins.node_taint import TaintNodesByCondition
 from moorage.admit.plugins.priority import Priority, check_priority_class_deletion
-from moorage.admit.plugins.service_account import ServiceAccount
-from moorage.admit.plugins.storage_protection import StorageObjectInUseProtection
+from moorage.admit.plugins.standard import (
+    NamespaceLifecycle,
+    ServiceAccount,
+    TaintNodesByCondition,
+    check_namespace_deletion,
+)
+from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
 from moorage.admit.prepare.service_addresses import NotAllocated, ServiceAddresses
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod import validate_pod
+from moorage.admit.pod.pod import validate_pod
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
 from moorage.model.quantity import Quantity, parse_quantity
 from moorage.model.types.pod import Pod

@@ -7,8 +7,7 @@ import pytest
 from tests.unit.admit.pod.manifests import POD, pod_errors, pod_view
 
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod import validate_pod_annotation_updates
-from moorage.admit.pod.annotations import is_deletion_cost
+from moorage.admit.pod.pod import is_deletion_cost, validate_pod_annotation_updates
 
 MIRROR = "kubernetes.io/config.mirror"
 COST = "controller.kubernetes.io/pod-deletion-cost"

@@ -3,7 +3,7 @@
 from tests.unit.admit.pod.manifests import NOT_A_KEY, Fragment, pod_view
 
 from moorage.admit.options import STRICT
-from moorage.admit.pod import validate_pod_template
+from moorage.admit.pod.pod import validate_pod_template
 from moorage.model.types.pod import PodTemplateSpec
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.admit.objects import Raw, complaints, document, pod, stored, workload
 
 from moorage.admit.admission import Admitted, admit
-from moorage.admit.prepare.qos import pod_qos
+from moorage.admit.prepare.mutate import pod_qos
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,

@@ -13,7 +13,7 @@ from tests.unit.admit.pod.manifests import (
 )
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.pod_resources import container_total
+from moorage.admit.pod.resources import container_total
 
 STANDARD = "must be a standard resource type or fully qualified"
 FOR_CONTAINERS = "must be a standard resource for containers"

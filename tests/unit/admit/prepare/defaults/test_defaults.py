@@ -5,9 +5,7 @@ import copy
 import pytest
 from tests.unit.admit.objects import Raw, document, pod, stored, volume, workload
 
-from moorage.admit.prepare.defaults.containers import default_container
-from moorage.admit.prepare.defaults.pod import default_pod, default_pod_spec
-from moorage.admit.prepare.defaults.volumes import default_volume
+from moorage.admit.prepare.pod_defaults import default_container, default_pod, default_pod_spec, default_volume
 from moorage.admit.registry import row_of
 from moorage.model.kinds import kind_of
 

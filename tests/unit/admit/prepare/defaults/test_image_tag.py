@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.admit.prepare.defaults.image_tag import image_tag
+from moorage.admit.prepare.pod_defaults import image_tag
 
 DIGEST = "sha256:" + "a" * 64
 

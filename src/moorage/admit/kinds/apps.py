@@ -1,0 +1,352 @@
+"""Validate Deployments, ReplicaSets, DaemonSets, StatefulSets and ControllerRevisions.
+
+Kubernetes: pkg/apis/apps/validation. Differs: templateGeneration, which clients cannot set in apps/v1, is not checked.
+"""
+
+import msgspec
+
+from moorage.admit.kinds.fields import (
+    compile_selector,
+    int_or_percent_value,
+    options_for_selector,
+    or_zero,
+    shown_label_selector,
+    validate_always_restarts,
+    validate_at_most_100_percent,
+    validate_immutable,
+    validate_int_or_percent,
+    validate_not_negative,
+    validate_required_selector,
+    validate_selected,
+    validate_selector_not_empty,
+)
+from moorage.admit.metadata import (
+    validate_annotations,
+    validate_dns_label,
+    validate_object_meta,
+    validate_object_meta_update,
+)
+from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod.pod import validate_pod_annotations, validate_pod_template
+from moorage.admit.pod.volumes import validate_claim_spec
+from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
+from moorage.model.go.quoting import GoStruct
+from moorage.model.names import dns1123_label_errors
+from moorage.model.types.pod import PodTemplateSpec
+from moorage.model.types.storage import PersistentVolumeClaimVolumeSource, Volume
+from moorage.model.types.workload import (
+    ControllerRevision,
+    DaemonSet,
+    DaemonSetSpec,
+    DaemonSetUpdateStrategy,
+    Deployment,
+    DeploymentSpec,
+    DeploymentStrategy,
+    ReplicaSet,
+    ReplicaSetSpec,
+    RollingUpdateDaemonSet,
+    RollingUpdateDeployment,
+    RollingUpdateStatefulSetStrategy,
+    StatefulSet,
+    StatefulSetSpec,
+)
+
+_DEPLOYMENT_STRATEGIES = ("Recreate", "RollingUpdate")
+
+
+def validate_deployment(deployment: Deployment, options: ValidationOptions) -> list[FieldError]:
+    return validate_object_meta(deployment.metadata, "metadata") + _validate_deployment_spec(deployment.spec, options)
+
+
+def validate_deployment_update(new: Deployment, old: Deployment, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += _validate_deployment_spec(new.spec, options)
+    return errors + _validate_selector_kept(new.spec, old.spec)
+
+
+def validate_replica_set(replica_set: ReplicaSet, options: ValidationOptions) -> list[FieldError]:
+    return validate_object_meta(replica_set.metadata, "metadata") + _validate_replica_set_spec(
+        replica_set.spec, options
+    )
+
+
+def validate_replica_set_update(new: ReplicaSet, old: ReplicaSet, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += _validate_replica_set_spec(new.spec, options)
+    return errors + _validate_selector_kept(new.spec, old.spec)
+
+
+def _validate_selector_kept(
+    new: DeploymentSpec | ReplicaSetSpec, old: DeploymentSpec | ReplicaSetSpec
+) -> list[FieldError]:
+    return validate_immutable(new.selector, old.selector, "spec.selector", shown_label_selector(new.selector))
+
+
+def _validate_deployment_spec(spec: DeploymentSpec, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_not_negative(spec.replicas, "spec.replicas")
+    errors += _validate_selector_and_template(spec, options)
+    errors += _validate_deployment_strategy(spec.strategy, "spec.strategy")
+    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+    errors += validate_not_negative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit")
+    deadline = spec.progressDeadlineSeconds
+    errors += validate_not_negative(deadline, "spec.progressDeadlineSeconds")
+    if deadline is not None and deadline <= spec.minReadySeconds:
+        errors.append(invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
+    return errors
+
+
+def _validate_replica_set_spec(spec: ReplicaSetSpec, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_not_negative(spec.replicas, "spec.replicas")
+    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+    return errors + _validate_selector_and_template(spec, options)
+
+
+def _validate_selector_and_template(
+    spec: DeploymentSpec | ReplicaSetSpec, options: ValidationOptions
+) -> list[FieldError]:
+    """Upstream calls both kinds a deployment in the words about an empty selector."""
+    errors = validate_required_selector(spec.selector, "spec.selector", "deployment")
+    selector = compile_selector(spec.selector)
+    if selector is None:
+        errors.append(invalid("spec.selector", AsJSON(shown_label_selector(spec.selector)), "invalid label selector"))
+        return errors
+    if not selector.everything:
+        errors += validate_selected(selector, spec.template, "spec.template")
+    errors += validate_pod_template(spec.template, "spec.template", options)
+    return errors + validate_always_restarts(spec.template, "spec.template", "ReplicaSet")
+
+
+def _validate_deployment_strategy(strategy: DeploymentStrategy, path: str) -> list[FieldError]:
+    rolling = strategy.rollingUpdate
+    if strategy.type not in _DEPLOYMENT_STRATEGIES:
+        shown = GoStruct(Type=strategy.type, RollingUpdate=None if rolling is None else _shown_rolling(rolling))
+        return [not_supported(path, AsJSON(shown), _DEPLOYMENT_STRATEGIES)]
+    if strategy.type == "Recreate":
+        detail = "may not be specified when strategy `type` is 'Recreate'"
+        return [] if rolling is None else [forbidden(f"{path}.rollingUpdate", detail)]
+    if rolling is None:
+        return [required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")]
+    unavailable, surge = or_zero(rolling.maxUnavailable), or_zero(rolling.maxSurge)
+    errors = validate_int_or_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
+    errors += validate_int_or_percent(surge, f"{path}.rollingUpdate.maxSurge")
+    if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
+        detail = "may not be 0 when `maxSurge` is 0"
+        errors.append(invalid(f"{path}.rollingUpdate.maxUnavailable", AsJSON(unavailable), detail))
+    return errors + validate_at_most_100_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
+
+
+def _shown_rolling(rolling: RollingUpdateDeployment | RollingUpdateDaemonSet) -> GoStruct:
+    return GoStruct(MaxUnavailable=or_zero(rolling.maxUnavailable), MaxSurge=or_zero(rolling.maxSurge))
+
+
+_DAEMON_SET_STRATEGIES = ("RollingUpdate", "OnDelete")
+
+
+def validate_daemon_set(daemon_set: DaemonSet, options: ValidationOptions) -> list[FieldError]:
+    return validate_object_meta(daemon_set.metadata, "metadata") + _validate_daemon_set_spec(daemon_set.spec, options)
+
+
+def validate_daemon_set_update(new: DaemonSet, old: DaemonSet, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    shown = shown_label_selector(new.spec.selector)
+    errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
+    return errors + _validate_daemon_set_spec(new.spec, options)
+
+
+def _validate_daemon_set_spec(spec: DaemonSetSpec, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
+    selector = compile_selector(spec.selector)
+    if selector is not None:
+        errors += validate_selected(selector, spec.template, "spec.template")
+    errors += validate_selector_not_empty(spec.selector, "spec.selector", "daemonset")
+    errors += validate_pod_template(spec.template, "spec.template", options)
+    errors += validate_always_restarts(spec.template, "spec.template", "DaemonSet")
+    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+    errors += _validate_daemon_set_strategy(spec.updateStrategy, "spec.updateStrategy")
+    return errors + validate_not_negative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit")
+
+
+def _validate_daemon_set_strategy(strategy: DaemonSetUpdateStrategy, path: str) -> list[FieldError]:
+    rolling = strategy.rollingUpdate
+    if strategy.type == "OnDelete":
+        return []
+    if strategy.type != "RollingUpdate":
+        shown = GoStruct(Type=strategy.type, RollingUpdate=None if rolling is None else _shown_rolling(rolling))
+        return [not_supported(path, AsJSON(shown), _DAEMON_SET_STRATEGIES)]
+    if rolling is None:
+        return [required(f"{path}.rollingUpdate")]
+    path = f"{path}.rollingUpdate"
+    unavailable, surge = or_zero(rolling.maxUnavailable), or_zero(rolling.maxSurge)
+    errors = validate_int_or_percent(unavailable, f"{path}.maxUnavailable")
+    errors += validate_int_or_percent(surge, f"{path}.maxSurge")
+    errors += validate_at_most_100_percent(unavailable, f"{path}.maxUnavailable")
+    errors += validate_at_most_100_percent(surge, f"{path}.maxSurge")
+    if int_or_percent_value(unavailable) and int_or_percent_value(surge):
+        errors.append(invalid(f"{path}.maxSurge", AsJSON(surge), "may not be set when maxUnavailable is non-zero"))
+    elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
+        errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+    return errors
+
+
+MAY_NOT_CHANGE = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_CHANGEABLE = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+_RETENTION = ("Retain", "Delete")
+
+
+class _Leniency(msgspec.Struct, frozen=True):
+    """What an update does not check again, because it cannot have changed or was wrong before."""
+
+    service_name: bool = False
+    claim_templates: bool = False
+    template: bool = False
+
+
+def validate_stateful_set(stateful_set: StatefulSet, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(stateful_set.metadata, "metadata", name_rule=dns1123_label_errors)
+    return errors + _validate_stateful_set_spec(stateful_set.spec, options, _Leniency())
+
+
+def validate_stateful_set_update(new: StatefulSet, old: StatefulSet, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    leniency = _Leniency(service_name=True, claim_templates=True)
+    if _validate_stateful_set_spec(old.spec, options, leniency):
+        leniency = _Leniency(service_name=True, claim_templates=True, template=True)
+    errors += _validate_stateful_set_spec(new.spec, options, leniency)
+    kept = {name: getattr(old.spec, name) for name in _CHANGEABLE}
+    if msgspec.structs.replace(new.spec, **kept) != old.spec:
+        errors.append(forbidden("spec", MAY_NOT_CHANGE))
+    return errors
+
+
+def _validate_stateful_set_spec(
+    spec: StatefulSetSpec, options: ValidationOptions, leniency: _Leniency
+) -> list[FieldError]:
+    errors = _validate_policies(spec)
+    if not leniency.claim_templates:
+        for index, claim in enumerate(spec.volumeClaimTemplates):
+            errors += validate_claim_spec(claim.spec, f"spec.volumeClaimTemplates[{index}].spec", STRICT)
+    errors += validate_not_negative(spec.replicas, "spec.replicas")
+    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+    if spec.ordinals is not None:
+        errors += validate_not_negative(spec.ordinals.start, "spec.ordinals.start")
+    if spec.serviceName and not leniency.service_name:
+        errors += validate_dns_label(spec.serviceName, "spec.serviceName")
+    errors += validate_required_selector(spec.selector, "spec.selector", "statefulset")
+    selector = compile_selector(spec.selector)
+    if selector is None:
+        errors.append(invalid("spec.selector", AsJSON(shown_label_selector(spec.selector)), ""))
+    else:
+        template = _template_with_claims(spec)
+        if not selector.everything:
+            errors += validate_selected(selector, template, "spec.template")
+        errors += _validate_template(template, "spec.template", options, leniency)
+    return errors + validate_always_restarts(spec.template, "spec.template", "StatefulSet")
+
+
+def _validate_template(
+    template: PodTemplateSpec, path: str, options: ValidationOptions, leniency: _Leniency
+) -> list[FieldError]:
+    """Upstream checks labels and annotations a second time here, and reports them twice."""
+    errors = [] if leniency.template else validate_pod_template(template, path, options)
+    meta = template.metadata
+    errors += validate_labels(meta.labels, f"{path}.labels")
+    errors += validate_annotations(meta.annotations, f"{path}.annotations")
+    return errors + validate_pod_annotations(meta.annotations, template.spec, f"{path}.annotations", options)
+
+
+def _template_with_claims(spec: StatefulSetSpec) -> PodTemplateSpec:
+    """The template as its pods will be: volumes for the claims, and host names that the controller sets itself."""
+    template, claims = spec.template, spec.volumeClaimTemplates
+    if not (claims or template.spec.hostname or template.spec.subdomain):
+        return template
+    names = {claim.metadata.name for claim in claims}
+    volumes = [
+        Volume(name=name, persistentVolumeClaim=PersistentVolumeClaimVolumeSource(claimName=name))
+        for name in dict.fromkeys(claim.metadata.name for claim in claims)
+    ]
+    volumes += [volume for volume in template.spec.volumes if volume.name not in names]
+    pod_spec = msgspec.structs.replace(template.spec, hostname="", subdomain="", volumes=tuple(volumes))
+    return msgspec.structs.replace(template, spec=pod_spec)
+
+
+def _validate_policies(spec: StatefulSetSpec) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not spec.podManagementPolicy:
+        errors.append(required("spec.podManagementPolicy"))
+    elif spec.podManagementPolicy not in ("OrderedReady", "Parallel"):
+        shown = AsJSON(spec.podManagementPolicy)
+        errors.append(invalid("spec.podManagementPolicy", shown, "must be 'OrderedReady' or 'Parallel'"))
+    errors += _validate_stateful_set_strategy(spec, "spec.updateStrategy")
+    retention = spec.persistentVolumeClaimRetentionPolicy
+    if retention is not None:
+        for name, policy in (("whenDeleted", retention.whenDeleted), ("whenScaled", retention.whenScaled)):
+            if policy not in _RETENTION:
+                path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
+                errors.append(not_supported(path, AsJSON(policy), _RETENTION))
+    return errors
+
+
+def _validate_stateful_set_strategy(spec: StatefulSetSpec, path: str) -> list[FieldError]:
+    strategy = spec.updateStrategy
+    rolling = strategy.rollingUpdate
+    match strategy.type:
+        case "":
+            return [required(path)]
+        case "OnDelete":
+            if rolling is None:
+                return []
+            detail = "only allowed for updateStrategy 'RollingUpdate'"
+            return [invalid(f"{path}.rollingUpdate", AsJSON(_shown_partition(rolling)), detail)]
+        case "RollingUpdate":
+            return [] if rolling is None else _validate_rolling(rolling, f"{path}.rollingUpdate")
+        case other:
+            shown = GoStruct(Type=other, RollingUpdate=None if rolling is None else _shown_partition(rolling))
+            return [invalid(path, AsJSON(shown), "must be 'RollingUpdate' or 'OnDelete'")]
+
+
+def _validate_rolling(rolling: RollingUpdateStatefulSetStrategy, path: str) -> list[FieldError]:
+    errors = validate_not_negative(rolling.partition, f"{path}.partition")
+    unavailable = rolling.maxUnavailable
+    if unavailable is not None:
+        errors += validate_int_or_percent(unavailable, f"{path}.maxUnavailable")
+        if int_or_percent_value(unavailable) == 0:
+            errors.append(invalid(f"{path}.maxUnavailable", AsJSON(unavailable), "cannot be 0"))
+        errors += validate_at_most_100_percent(unavailable, f"{path}.maxUnavailable")
+    return errors
+
+
+def _shown_partition(rolling: RollingUpdateStatefulSetStrategy) -> GoStruct:
+    return GoStruct(Partition=rolling.partition or 0, MaxUnavailable=rolling.maxUnavailable)
+
+
+def validate_controller_revision(revision: ControllerRevision, options: ValidationOptions) -> list[FieldError]:
+    errors = _validate_revision(revision)
+    if revision.data is None:
+        errors.append(required("data", "data is mandatory"))
+    elif not isinstance(revision.data, dict):
+        errors.append(required("data", "data must be a valid JSON object"))
+    return errors
+
+
+def validate_controller_revision_update(
+    new: ControllerRevision, old: ControllerRevision, options: ValidationOptions
+) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + _validate_revision(new)
+    return errors + validate_immutable(new.data, old.data, "data")
+
+
+def _validate_revision(revision: ControllerRevision) -> list[FieldError]:
+    errors = validate_object_meta(revision.metadata, "metadata")
+    return errors + validate_not_negative(revision.revision, "revision")

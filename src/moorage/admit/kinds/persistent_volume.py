@@ -1,0 +1,332 @@
+"""Validate PersistentVolumes: capacity, node affinity, exactly one source, and what stays as it is.
+
+A source is one row of `SOURCES`, in upstream's order; sources that pods have too share their rule with them.
+Kubernetes: ValidatePersistentVolume, ValidatePersistentVolumeUpdate.
+"""
+
+import posixpath
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from moorage.admit.kinds.fields import validate_immutable
+from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejection_status import difference
+from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_dns_label, validate_dns_subdomain, validate_object_meta
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod import volume_backends as backends
+from moorage.admit.pod.projections import validate_host_path
+from moorage.admit.pod.shared import validate_no_backsteps
+from moorage.admit.scheduling.node_affinity import validate_node_selector
+from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
+from moorage.model.types.meta import SecretReference
+from moorage.model.types.node import NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
+from moorage.model.types.volume_sources import (
+    AzureFilePersistentVolumeSource,
+    CinderPersistentVolumeSource,
+    CSIPersistentVolumeSource,
+    FlexPersistentVolumeSource,
+    GlusterfsPersistentVolumeSource,
+    ISCSIPersistentVolumeSource,
+    LocalVolumeSource,
+    StorageOSPersistentVolumeSource,
+)
+
+ONLY_ONE = "may not specify more than 1 volume type"
+NEEDS_ONE = "must specify a volume type"
+LOCAL_NEEDS_AFFINITY = "Local volume requires node affinity"
+RESERVED_OPTION = "kubernetes.io and k8s.io namespaces are reserved"
+
+Rule = Callable[[Any, str, ValidationOptions], list[FieldError]]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One way to have bytes: the field, the rule, and the names by which upstream's paths call the field."""
+
+    field: str
+    rule: Rule | None  # None: the one rule that has to know the volume's name
+    own_name: str = ""
+    forbidden_name: str = ""
+
+
+def _require(*fields: str) -> Rule:
+    def rule(source: Any, path: str, options: ValidationOptions) -> list[FieldError]:
+        return [required(f"{path}.{field}") for field in fields if not getattr(source, field)]
+
+    return rule
+
+
+def _validate_glusterfs(
+    source: GlusterfsPersistentVolumeSource, path: str, options: ValidationOptions
+) -> list[FieldError]:
+    errors = _require("endpoints", "path")(source, path, options)
+    namespace = source.endpointsNamespace
+    if namespace == "":
+        detail = "if the endpointnamespace is set, it must be a valid namespace name"
+        errors.append(invalid(f"{path}.endpointsNamespace", namespace, detail))
+    elif namespace is not None:
+        errors += validate_dns_label(namespace, f"{path}.endpointsNamespace")
+    return errors
+
+
+def _validate_iscsi(source: ISCSIPersistentVolumeSource, volume_name: str, path: str) -> list[FieldError]:
+    """As of a pod's volume, but with fewer words about names, and with the secret's name."""
+    errors = [] if source.targetPortal else [required(f"{path}.targetPortal")]
+    if source.initiatorName is not None and backends.is_iscsi_name_too_long(volume_name, source.targetPortal):
+        errors.append(invalid(f"{path}.targetportal", source.targetPortal, backends.ISCSI_NAME_TOO_LONG))
+    wrong = backends.NOT_AN_ISCSI_NAME
+    if source.iqn:
+        errors += backends.validate_iscsi_name(source.iqn, f"{path}.iqn", wrong_prefix=wrong)
+    else:
+        errors.append(required(f"{path}.iqn"))
+    errors += backends.validate_lun(source.lun, f"{path}.lun")
+    if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
+        errors.append(required(f"{path}.secretRef"))
+    if source.secretRef is not None and not source.secretRef.name:
+        errors.append(required(f"{path}.secretRef.name"))
+    if source.initiatorName is not None:
+        errors += backends.validate_iscsi_name(source.initiatorName, f"{path}.initiatorname", wrong_prefix=wrong)
+    return errors
+
+
+def _validate_cinder(source: CinderPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors = _require("volumeID")(source, path, options)
+    return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
+
+
+def _validate_whole_reference(reference: Any, path: str) -> list[FieldError]:
+    if reference is None:
+        return []
+    return [required(f"{path}.{field}") for field in ("name", "namespace") if not getattr(reference, field)]
+
+
+def _validate_flex(source: FlexPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors = _require("driver")(source, path, options)
+    for key in source.options:
+        namespace = "." + key.partition("/")[0].lower()
+        if namespace.endswith((".kubernetes.io", ".k8s.io")):
+            errors.append(invalid(f"{path}.options[{key}]", key, RESERVED_OPTION))
+    return errors
+
+
+def _validate_azure_file(
+    source: AzureFilePersistentVolumeSource, path: str, options: ValidationOptions
+) -> list[FieldError]:
+    errors = _require("secretName", "shareName")(source, path, options)
+    return errors + ([required(f"{path}.secretNamespace")] if source.secretNamespace == "" else [])
+
+
+def _validate_local(source: LocalVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+    return validate_no_backsteps(source.path, f"{path}.path") if source.path else [required(f"{path}.path")]
+
+
+def _validate_storageos(
+    source: StorageOSPersistentVolumeSource, path: str, options: ValidationOptions
+) -> list[FieldError]:
+    name = source.volumeName
+    errors = validate_dns_label(name, f"{path}.volumeName") if name else [required(f"{path}.volumeName")]
+    if source.volumeNamespace:
+        errors += validate_dns_label(source.volumeNamespace, f"{path}.volumeNamespace")
+    return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
+
+
+def _validate_csi(source: CSIPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors = backends.validate_csi_driver_name(source.driver, f"{path}.driver")
+    errors += _require("volumeHandle")(source, path, options)
+    secrets = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
+    for name in secrets:
+        errors += _validate_secret(getattr(source, name), f"{path}.{name}")
+    return errors
+
+
+def _validate_secret(secret: SecretReference | None, path: str) -> list[FieldError]:
+    if secret is None:
+        return []
+    errors = validate_dns_subdomain(secret.name, f"{path}.name") if secret.name else [required(f"{path}.name")]
+    at = f"{path}.namespace"
+    return errors + (validate_dns_label(secret.namespace, at) if secret.namespace else [required(at)])
+
+
+SOURCES = (
+    Source("hostPath", validate_host_path),
+    Source("gcePersistentDisk", backends.validate_gce_disk, own_name="persistentDisk"),
+    Source("awsElasticBlockStore", backends.validate_aws_disk),
+    Source("glusterfs", _validate_glusterfs),
+    Source("flocker", backends.validate_flocker),
+    Source("nfs", backends.validate_nfs),
+    Source("rbd", _require("monitors", "image")),
+    Source("quobyte", backends.validate_quobyte),
+    Source("cephfs", _require("monitors"), forbidden_name="cephFS"),
+    Source("iscsi", None),
+    Source("cinder", _validate_cinder),
+    Source("fc", backends.validate_fibre_channel),
+    Source("flexVolume", _validate_flex),
+    Source("azureFile", _validate_azure_file),
+    Source("vsphereVolume", backends.validate_vsphere),
+    Source("photonPersistentDisk", backends.validate_photon),
+    Source("portworxVolume", backends.validate_portworx),
+    Source("azureDisk", backends.validate_azure_disk),
+    Source("scaleIO", _require("gateway", "system", "volumeName")),
+    Source("local", _validate_local),
+    Source("storageos", _validate_storageos),
+    Source("csi", _validate_csi),
+)
+
+
+def validate_volume_source(
+    spec: PersistentVolumeSpec, volume_name: str, path: str, options: ValidationOptions
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    found = False
+    for source in SOURCES:
+        value = getattr(spec, source.field)
+        if value is None:
+            continue
+        if found and source.field != "flexVolume":
+            errors.append(forbidden(f"{path}.{source.forbidden_name or source.field}", ONLY_ONE))
+            continue
+        found = True
+        if source.rule is None:
+            errors += _validate_iscsi(value, volume_name, f"{path}.{source.field}")
+        else:
+            errors += source.rule(value, f"{path}.{source.own_name or source.field}", options)
+        if source.field == "local" and spec.nodeAffinity is None:
+            errors.append(required(f"{path}.nodeAffinity", LOCAL_NEEDS_AFFINITY))
+    return errors if found else [*errors, required(path, NEEDS_ONE)]
+
+
+NEEDS_REQUIRED = "must specify required node constraints"
+AFFINITY_CHANGED = f"{FIELD_IS_IMMUTABLE}, except for updating from beta label to GA"
+SOURCE_CHANGED = "spec.persistentvolumesource is immutable after creation"
+
+_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
+_VOLUME_MODES = ("Block", "Filesystem")
+#: Labels that were renamed when they left beta; a volume may follow them.
+_RENAMED_LABELS = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+
+
+def validate_persistent_volume(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(volume.metadata, "metadata", namespaced=False)
+    return errors + _validate_spec(volume, options)
+
+
+def validate_persistent_volume_update(
+    new: PersistentVolume, old: PersistentVolume, options: ValidationOptions
+) -> list[FieldError]:
+    """The strategy validates the volume twice, so that errors appear twice, as upstream."""
+    errors = validate_persistent_volume(new, options)
+    errors += validate_persistent_volume(new, options)
+    source, old_source = _source(_without_new_expand_secret(new.spec, old.spec)), _source(old.spec)
+    if source != old_source:
+        detail = f"{SOURCE_CHANGED}\n{difference(old_source, source)}"
+        errors.append(forbidden("spec.persistentvolumesource", detail))
+    errors += validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
+    affinity = new.spec.nodeAffinity
+    before = old.spec.nodeAffinity
+    if before is not None and affinity != before and not _follows_renamed_labels(affinity, before):
+        errors.append(invalid("nodeAffinity", AsJSON(internal_form(affinity)), AFFINITY_CHANGED))
+    if old.spec.volumeAttributesClassName is not None and new.spec.volumeAttributesClassName is None:
+        detail = "update from non-nil value to nil is forbidden"
+        errors.append(forbidden("spec.volumeAttributesClassName", detail))
+    return errors
+
+
+def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
+    spec = volume.spec
+    errors = _validate_access_modes(spec.accessModes, "spec.accessModes")
+    errors += _validate_capacity(spec, "spec.capacity")
+    policy = spec.persistentVolumeReclaimPolicy
+    if policy and policy not in _RECLAIM_POLICIES:
+        errors.append(not_supported("spec.persistentVolumeReclaimPolicy", AsJSON(policy), _RECLAIM_POLICIES))
+    affinity = spec.nodeAffinity
+    if affinity is not None and affinity.required is None:
+        errors.append(required("spec.nodeAffinity.required", NEEDS_REQUIRED))
+    elif affinity is not None and affinity.required is not None:
+        errors += validate_node_selector(affinity.required, "spec.nodeAffinity.required", options)
+    errors += validate_volume_source(spec, volume.metadata.name, "spec", options)
+    if spec.hostPath is not None and policy == "Recycle" and posixpath.normpath(spec.hostPath.path) in ("/", "//"):
+        detail = "may not be 'recycle' for a hostPath mount of '/'"
+        errors.append(forbidden("spec.persistentVolumeReclaimPolicy", detail))
+    if spec.storageClassName:
+        errors += validate_dns_subdomain(spec.storageClassName, "spec.storageClassName")
+    if spec.volumeMode is not None and spec.volumeMode not in _VOLUME_MODES:
+        errors.append(not_supported("spec.volumeMode", AsJSON(spec.volumeMode), _VOLUME_MODES))
+    return errors + _validate_attributes_class(spec, "spec")
+
+
+def _validate_access_modes(modes: tuple[str, ...], path: str) -> list[FieldError]:
+    errors = [] if modes else [required(path)]
+    errors += [not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
+    known = {mode for mode in modes if mode in _ACCESS_MODES}
+    if "ReadWriteOncePod" in known and len(known) > 1:
+        errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
+    return errors
+
+
+def _validate_capacity(spec: PersistentVolumeSpec, path: str) -> list[FieldError]:
+    errors = [] if spec.capacity else [required(path)]
+    if set(spec.capacity) != {"storage"}:
+        errors.append(not_supported(path, AsJSON(spec.capacity), ("storage",)))
+    for name, amount in spec.capacity.items():
+        if amount.value() < 0:
+            errors.append(invalid(f"{path}[{name}]", amount.value(), "must be a valid resource quantity"))
+        if amount.sign() <= 0:
+            errors.append(invalid(f"{path}[{name}]", str(amount), MUST_BE_POSITIVE))
+    return errors
+
+
+def _validate_attributes_class(spec: PersistentVolumeSpec, path: str) -> list[FieldError]:
+    name = spec.volumeAttributesClassName
+    if name is None:
+        return []
+    at = f"{path}.volumeAttributesClassName"
+    errors = validate_dns_subdomain(name, at) if name else [required(at, "an empty string is disallowed")]
+    if spec.csi is None:
+        errors.append(required(f"{path}.csi", "has to be specified when using volumeAttributesClassName"))
+    return errors
+
+
+def _source(spec: PersistentVolumeSpec) -> dict[str, object]:
+    fields = (source.field for source in SOURCES)
+    return {field: getattr(spec, field) for field in fields if getattr(spec, field) is not None}
+
+
+def _without_new_expand_secret(new: PersistentVolumeSpec, old: PersistentVolumeSpec) -> PersistentVolumeSpec:
+    """The one thing that may be added to a source: the secret for growing a CSI volume."""
+    if new.csi is None or old.csi is None or old.csi.controllerExpandSecretRef is not None:
+        return new
+    return msgspec.structs.replace(new, csi=msgspec.structs.replace(new.csi, controllerExpandSecretRef=None))
+
+
+def _follows_renamed_labels(new: VolumeNodeAffinity | None, old: VolumeNodeAffinity) -> bool:
+    if new is None or new.required is None or old.required is None:
+        return False
+    terms, before = new.required.nodeSelectorTerms, old.required.nodeSelectorTerms
+    return len(terms) == len(before) and all(
+        _same_terms(term, earlier) for term, earlier in zip(terms, before, strict=True)
+    )
+
+
+def _same_terms(new: NodeSelectorTerm, old: NodeSelectorTerm) -> bool:
+    return _same(new.matchExpressions, old.matchExpressions) and _same(new.matchFields, old.matchFields)
+
+
+def _same(new: tuple[NodeSelectorRequirement, ...], old: tuple[NodeSelectorRequirement, ...]) -> bool:
+    return len(new) == len(old) and all(
+        after == before
+        or (
+            _RENAMED_LABELS.get(before.key, "") == after.key  # upstream takes no key for the new name of any other
+            and (after.operator, after.values) == (before.operator, before.values)
+        )
+        for after, before in zip(new, old, strict=True)
+    )

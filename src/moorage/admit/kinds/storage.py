@@ -1,0 +1,283 @@
+"""Validate PersistentVolumeClaims, CSIDrivers, CSINodes, CSIStorageCapacities and VolumeAttachments.
+
+Kubernetes: ValidatePersistentVolumeClaim and its update, pkg/apis/storage/validation. Differs: the volume that an
+attachment spells out itself, for migrated plugins, is not looked into.
+"""
+
+from typing import Any
+
+import msgspec
+
+from moorage.admit.kinds.fields import shown_label_selector, validate_immutable, validate_not_negative
+from moorage.admit.messages.rejection_status import as_manifest, difference
+from moorage.admit.metadata import (
+    FIELD_IS_IMMUTABLE,
+    subdomain_errors,
+    validate_object_meta,
+    validate_object_meta_update,
+)
+from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod.resources import validate_quantity
+from moorage.admit.pod.volume_backends import validate_csi_driver_name
+from moorage.admit.pod.volumes import validate_claim_spec
+from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from moorage.model.names import byte_length
+from moorage.model.quantity import ZERO
+from moorage.model.types.storage import (
+    CSIDriver,
+    CSIDriverSpec,
+    CSINode,
+    CSINodeDriver,
+    CSIStorageCapacity,
+    PersistentVolumeClaim,
+    TokenRequest,
+    VolumeAttachment,
+    VolumeAttachmentStatus,
+    VolumeError,
+)
+from moorage.model.types.view import INT32_MAX
+
+SPEC_CHANGED = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+SMALLER_THAN_IT_IS = "field can not be less than status.capacity"
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
+def validate_claim(claim: PersistentVolumeClaim, options: ValidationOptions) -> list[FieldError]:
+    return validate_object_meta(claim.metadata, "metadata") + validate_claim_spec(claim.spec, "spec", STRICT)
+
+
+def validate_claim_update(
+    new: PersistentVolumeClaim, old: PersistentVolumeClaim, options: ValidationOptions
+) -> list[FieldError]:
+    selector_options = STRICT
+    if validate_label_selector(old.spec.selector, "", STRICT):
+        selector_options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += validate_object_meta(new.metadata, "metadata")
+    sources = (old.spec.dataSource, old.spec.dataSourceRef)
+    had_group = any(source is not None and source.apiGroup is not None for source in sources)
+    errors += validate_claim_spec(new.spec, "spec", selector_options, allow_invalid_api_group=had_group)
+    errors += _validate_spec_kept(new, old)
+    before, after = (claim.spec.resources.requests.get("storage", ZERO) for claim in (old, new))
+    if after < before and after <= old.status.capacity.get("storage", ZERO):
+        errors.append(forbidden("spec.resources.requests.storage", SMALLER_THAN_IT_IS))
+    errors += validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
+    return errors + _validate_attributes_class_kept(new, old)
+
+
+def _validate_spec_kept(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> list[FieldError]:
+    """Put the old values where change is allowed; what differs then may not."""
+    errors: list[FieldError] = []
+    kept: dict[str, Any] = {}
+    if not old.spec.volumeName:
+        kept["volumeName"] = ""
+    before, after = (claim.metadata.annotations.get(CLASS_ANNOTATION) for claim in (old, new))
+    name = new.spec.storageClassName
+    gains_class = old.spec.storageClassName is None and name is not None
+    if gains_class and before is not None and name == before and after in (None, before):
+        kept["storageClassName"] = None
+    else:
+        if (before or "") != (after or ""):
+            path = f"metadata.annotations.{CLASS_ANNOTATION}"
+            errors.append(invalid(path, after or "", FIELD_IS_IMMUTABLE))
+        if gains_class and before in (None, name):
+            kept["storageClassName"] = None
+    if new.status.phase == "Bound":
+        kept["volumeAttributesClassName"] = old.spec.volumeAttributesClassName
+        requests = dict(new.spec.resources.requests)
+        if requests:
+            requests["storage"] = old.spec.resources.requests.get("storage", ZERO)
+        kept["resources"] = msgspec.structs.replace(new.spec.resources, requests=requests)
+    munged = msgspec.structs.replace(new.spec, **kept)
+    if munged != old.spec:
+        errors.append(forbidden("spec", f"{SPEC_CHANGED}\n{difference(old.spec, munged)}"))
+    return errors
+
+
+def _validate_attributes_class_kept(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> list[FieldError]:
+    name = new.spec.volumeAttributesClassName
+    if name == old.spec.volumeAttributesClassName or old.status.currentVolumeAttributesClassName is None or name:
+        return []
+    to = "nil" if name is None else "empty string"
+    detail = f"update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil"
+    return [forbidden("spec.volumeAttributesClassName", detail)]
+
+
+ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+_MAX_NODE_ID_LENGTH = 192
+_LARGEST_METADATA = 256 * 1024
+_MAX_ERROR_LENGTH = 1024
+_GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
+_LIFECYCLES = ("Persistent", "Ephemeral")
+_SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 600, 2**32
+
+
+def validate_csi_driver(driver: CSIDriver, options: ValidationOptions) -> list[FieldError]:
+    return validate_object_meta(driver.metadata, "metadata", namespaced=False) + _validate_driver_spec(driver.spec)
+
+
+def validate_csi_driver_update(new: CSIDriver, old: CSIDriver, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + _validate_driver_spec(new.spec)
+    errors += validate_immutable(new.spec.attachRequired, old.spec.attachRequired, "spec.attachedRequired")
+    modes, before = new.spec.volumeLifecycleModes, old.spec.volumeLifecycleModes
+    return errors + validate_immutable(modes, before, "spec.volumeLifecycleModes")
+
+
+def _validate_driver_spec(spec: CSIDriverSpec) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if spec.fsGroupPolicy is not None and spec.fsGroupPolicy not in _GROUP_POLICIES:
+        path = "spec.fsGroupPolicy"
+        errors.append(not_supported(path, AsJSON(spec.fsGroupPolicy), ("File", "None", "ReadWriteOnceWithFSType")))
+    errors += _validate_token_requests(spec.tokenRequests, "spec.tokenRequests")
+    errors += [
+        not_supported("spec.volumeLifecycleModes", AsJSON(mode), _LIFECYCLES)
+        for mode in spec.volumeLifecycleModes
+        if mode not in _LIFECYCLES
+    ]
+    period = spec.nodeAllocatableUpdatePeriodSeconds
+    if period is not None and period < 10:
+        path = "spec.nodeAllocatableUpdatePeriodSeconds"
+        errors.append(invalid(path, period, "must be greater than or equal to 10 seconds"))
+    if spec.serviceAccountTokenInSecrets is not None and not spec.tokenRequests:
+        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        errors.append(invalid("spec.serviceAccountTokenInSecrets", spec.serviceAccountTokenInSecrets, detail))
+    return errors
+
+
+def _validate_token_requests(requests: tuple[TokenRequest, ...], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, request in enumerate(requests):
+        if request.audience in seen:
+            errors.append(duplicate(f"{path}[{index}].audience", request.audience))
+            continue
+        seen.add(request.audience)
+        seconds = request.expirationSeconds
+        at = f"{path}[{index}].expirationSeconds"
+        if seconds is not None and seconds < _SHORTEST_TOKEN:
+            errors.append(invalid(at, seconds, "may not specify a duration less than 10 minutes"))
+        if seconds is not None and seconds > _MAX_TOKEN_LENGTH:
+            errors.append(invalid(at, seconds, "may not specify a duration larger than 2^32 seconds"))
+    return errors
+
+
+def validate_csi_node(node: CSINode, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(node.metadata, "metadata", namespaced=False)
+    seen: set[str] = set()
+    for index, driver in enumerate(node.spec.drivers):
+        errors += _validate_node_driver(driver, seen, f"spec.drivers[{index}]")
+        seen.add(driver.name)
+    return errors
+
+
+def _validate_node_driver(driver: CSINodeDriver, seen: set[str], path: str) -> list[FieldError]:
+    errors = validate_csi_driver_name(driver.name, f"{path}.name")
+    if not driver.nodeID:
+        errors.append(required(f"{path}.nodeID"))
+    if byte_length(driver.nodeID) > _MAX_NODE_ID_LENGTH:
+        errors.append(invalid(f"{path}.nodeID", driver.nodeID, f"must be {_MAX_NODE_ID_LENGTH} characters or less"))
+    if driver.allocatable is not None:
+        errors += validate_not_negative(driver.allocatable.count, f"{path}.allocatable.count")
+    if driver.name in seen:
+        errors.append(duplicate(f"{path}.name", driver.name))
+    for index, key in enumerate(driver.topologyKeys):
+        if not key:
+            errors.append(required(path))
+        if key in driver.topologyKeys[:index]:
+            errors.append(duplicate(path, key))
+        errors += validate_label_name(key, path)
+    return errors
+
+
+def validate_csi_node_update(new: CSINode, old: CSINode, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + validate_csi_node(new, options)
+    for before in old.spec.drivers:
+        for after in new.spec.drivers:
+            if after.name == before.name:
+                plain, earlier = (msgspec.structs.replace(one, allocatable=None) for one in (after, before))
+                errors += validate_immutable(plain, earlier, "spec.drivers", as_manifest(plain))
+    return errors
+
+
+def validate_storage_capacity(capacity: CSIStorageCapacity, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(capacity.metadata, "metadata")
+    errors += validate_label_selector(capacity.nodeTopology, "nodeTopology", options)
+    name = capacity.storageClassName
+    errors += [invalid("storageClassName", name, message) for message in subdomain_errors(name)]
+    if capacity.capacity is not None:
+        errors += validate_quantity(capacity.capacity, "capacity", is_whole=False)
+    return errors
+
+
+def validate_storage_capacity_update(
+    new: CSIStorageCapacity, old: CSIStorageCapacity, options: ValidationOptions
+) -> list[FieldError]:
+    if validate_label_selector(old.nodeTopology, "", STRICT):
+        options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
+    errors = validate_storage_capacity(new, options)
+    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    if new.nodeTopology != old.nodeTopology:
+        shown = AsJSON(shown_label_selector(new.nodeTopology))
+        errors.append(invalid("nodeTopology", shown, FIELD_IS_IMMUTABLE))
+    if new.storageClassName != old.storageClassName:
+        errors.append(invalid("storageClassName", new.storageClassName, FIELD_IS_IMMUTABLE))
+    return errors
+
+
+def validate_volume_attachment(attachment: VolumeAttachment, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta(attachment.metadata, "metadata", namespaced=False)
+    errors += validate_csi_driver_name(attachment.spec.attacher, "spec.attacher")
+    source = attachment.spec.source
+    name = source.persistentVolumeName
+    if source.inlineVolumeSpec is None and name is None:
+        errors.append(required("spec.source", ONE_SOURCE))
+    elif source.inlineVolumeSpec is not None and name is not None:
+        errors.append(forbidden("spec.source", ONE_SOURCE))
+    elif name == "":
+        errors.append(required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName"))
+    node = attachment.spec.nodeName
+    errors += [invalid("spec.nodeName", node, message) for message in subdomain_errors(node)]
+    errors += validate_attachment_status(attachment.status)
+    if name is not None:
+        errors += [invalid("spec.source.persistentVolumeName", name, message) for message in subdomain_errors(name)]
+    return errors
+
+
+def validate_attachment_status(status: VolumeAttachmentStatus) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if sum(byte_length(key) + byte_length(text) for key, text in status.attachmentMetadata.items()) > _LARGEST_METADATA:
+        errors.append(too_long("status.attachmentMetadata", _LARGEST_METADATA))
+    errors += _validate_volume_error(status.attachError, "status.attachError")
+    return errors + _validate_volume_error(status.detachError, "status.detachError")
+
+
+def _validate_volume_error(error: VolumeError | None, path: str) -> list[FieldError]:
+    if error is None:
+        return []
+    errors: list[FieldError] = []
+    if byte_length(error.message) > _MAX_ERROR_LENGTH:
+        errors.append(too_long(f"{path}.message", _LARGEST_METADATA))
+    if error.errorCode is not None and error.errorCode < 0:
+        detail = f"must be between 0 and {INT32_MAX}, inclusive"
+        errors.append(invalid(f"{path}.errorCode", error.errorCode, detail))
+    return errors
+
+
+def validate_volume_attachment_update(
+    new: VolumeAttachment, old: VolumeAttachment, options: ValidationOptions
+) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += validate_volume_attachment(new, options)
+    return errors + validate_immutable(new.spec, old.spec, "spec", as_manifest(new.spec))

@@ -1,0 +1,81 @@
+"""Plugins for claims and volumes: resizing, the default StorageClass, protection while in use.
+
+Kubernetes: PersistentVolumeClaimResize, DefaultStorageClass (of several defaults the newest wins, then the first by
+name), StorageObjectInUseProtection, which needs the controllers that take its finalizers away.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.raw import Raw, part
+from moorage.match.volumes.claims import claim_class
+from moorage.match.volumes.default_class import default_class
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.storage import PersistentVolumeClaim, StorageClass
+
+_NOT_BOUND = "Only bound persistent volume claims can be expanded"
+_NOT_ALLOWED = (
+    "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
+)
+_STORAGE = "storage"
+
+
+class PersistentVolumeClaimResize(Plugin):
+    """`classes` gives the classes there are, by name, when it is asked."""
+
+    def __init__(self, classes: Callable[[], Mapping[str, StorageClass]]) -> None:
+        self._classes = classes
+
+    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
+        if kind != "PersistentVolumeClaim" or old is None:
+            return
+        claim, before = convert_view(new, PersistentVolumeClaim), convert_view(old, PersistentVolumeClaim)
+        size, size_before = (one.spec.resources.requests.get(_STORAGE) for one in (claim, before))
+        if size is None or (size_before is not None and not size_before < size):
+            return
+        if before.status.phase != "Bound":
+            raise Forbidden(_NOT_BOUND)
+        name = claim_class(claim)
+        storage_class = self._classes().get(name) if name == claim_class(before) else None
+        if storage_class is None or not storage_class.allowVolumeExpansion:
+            raise Forbidden(_NOT_ALLOWED)
+
+
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
+class DefaultStorageClass(Plugin):
+    """`classes` gives the classes there are when it is asked."""
+
+    def __init__(self, classes: Callable[[], Iterable[StorageClass]]) -> None:
+        self._classes = classes
+
+    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        if kind != "PersistentVolumeClaim" or old is not None:
+            return
+        spec = part(new, "spec")
+        annotations = (new.get("metadata") or {}).get("annotations") or {}
+        if _CLASS_ANNOTATION in annotations or spec.get("storageClassName") is not None:
+            return
+        default = default_class(self._classes())
+        if default is not None:
+            spec["storageClassName"] = default.metadata.name
+
+
+FINALIZERS = {
+    "PersistentVolume": "kubernetes.io/pv-protection",
+    "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
+}
+
+
+class StorageObjectInUseProtection(Plugin):
+    """Adds the finalizer when the object is made, and never again."""
+
+    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        finalizer = FINALIZERS.get(kind)
+        if finalizer is None or old is not None:
+            return
+        metadata = part(new, "metadata")
+        present = metadata.get("finalizers") or []
+        if finalizer not in present:
+            metadata["finalizers"] = [*present, finalizer]

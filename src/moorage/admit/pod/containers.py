@@ -1,0 +1,288 @@
+"""Validate containers: regular, init and ephemeral ones, what all have in common and what only some may have.
+
+Kubernetes: validateContainers, validateInitContainers, validateEphemeralContainers, validateContainerCommon,
+validateContainerRestartPolicy, validateResizePolicy, with ContainerRestartRules and
+RestartAllContainersOnContainerExits on as in 1.36.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from moorage.admit.metadata import label_errors, validate_dns_label
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.environment import validate_environment, validate_environment_sources
+from moorage.admit.pod.handlers import (
+    validate_container_ports,
+    validate_host_port_conflicts,
+    validate_lifecycle,
+    validate_liveness_or_startup_probe,
+    validate_readiness_probe,
+)
+from moorage.admit.pod.resources import validate_resource_requirements
+from moorage.admit.pod.security import validate_security_context
+from moorage.admit.pod.shared import AnyContainer, trim_space, validate_pull_policy
+from moorage.admit.pod.volumes import validate_volume_devices, validate_volume_mounts
+from moorage.match.operators import EXIT_CODES, names_in
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+    too_many,
+)
+from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.types.container import Container, ContainerResizePolicy, ContainerRestartRule, ResourceRequirements
+from moorage.model.types.pod import PodOS, PodSpec
+from moorage.model.types.storage import Volume
+
+_POLICIES = ("Always", "Never", "OnFailure")
+_ACTIONS = ("Restart", "RestartAllContainers")
+_OPERATORS = names_in(EXIT_CODES)
+_RULES_LIMIT = 20
+_EXIT_CODES_LIMIT = 255
+_RESIZED_RESOURCES = ("cpu", "memory")
+_RESIZE_POLICIES = ("NotRequired", "RestartContainer")
+_NEVER_RESTARTS = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+_NOT_FOR_INIT = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+
+
+def validate_restart_policy(policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str) -> list[FieldError]:
+    """Check `path`, the container's own, for `restartPolicy` and `restartPolicyRules`."""
+    if policy is None and not rules:
+        return []
+    errors: list[FieldError] = []
+    if policy is None:
+        errors.append(required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used"))
+    elif policy not in _POLICIES:
+        errors.append(not_supported(f"{path}.restartPolicy", AsJSON(policy), _POLICIES))
+    if len(rules) > _RULES_LIMIT:
+        errors.append(too_many(f"{path}.restartPolicyRules", len(rules), _RULES_LIMIT))
+    for index, rule in enumerate(rules):
+        errors += _validate_rule(rule, f"{path}.restartPolicyRules[{index}]")
+    return errors
+
+
+def validate_init_restart_policy(
+    policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str
+) -> list[FieldError]:
+    """Init containers: without a policy the rules themselves are not looked at."""
+    if policy is None and rules:
+        return [required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")]
+    return validate_restart_policy(policy, rules, path)
+
+
+def _validate_rule(rule: ContainerRestartRule, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if rule.action not in _ACTIONS:
+        errors.append(not_supported(f"{path}.action", AsJSON(rule.action), _ACTIONS))
+    codes = rule.exitCodes
+    if codes is None:
+        errors.append(required(f"{path}.exitCodes", "must be specified"))
+        return errors
+    if codes.operator not in _OPERATORS:
+        errors.append(not_supported(f"{path}.exitCodes.operator", AsJSON(codes.operator), _OPERATORS))
+    if len(codes.values) > _EXIT_CODES_LIMIT:
+        errors.append(too_many(f"{path}.exitCodes.values", len(codes.values), _EXIT_CODES_LIMIT))
+    return errors
+
+
+def validate_resize_policy(
+    policies: tuple[ContainerResizePolicy, ...], path: str, pod_restart_policy: str
+) -> list[FieldError]:
+    """Upstream reports all but repetitions at the list's path, without the index."""
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, policy in enumerate(policies):
+        if policy.resourceName in seen:
+            errors.append(duplicate(f"{path}[{index}]", AsJSON(policy.resourceName)))
+        seen.add(policy.resourceName)
+        if not policy.resourceName:
+            errors.append(required(path))
+        elif policy.resourceName not in _RESIZED_RESOURCES:
+            errors.append(not_supported(path, AsJSON(policy.resourceName), _RESIZED_RESOURCES))
+        if not policy.restartPolicy:
+            errors.append(required(path))
+        elif policy.restartPolicy not in _RESIZE_POLICIES:
+            errors.append(not_supported(path, AsJSON(policy.restartPolicy), _RESIZE_POLICIES))
+        if pod_restart_policy == "Never" and policy.restartPolicy != "NotRequired":
+            errors.append(invalid(path, AsJSON(policy.restartPolicy), _NEVER_RESTARTS))
+    return errors
+
+
+def validate_resize_of_init(policies: tuple[ContainerResizePolicy, ...], path: str) -> list[FieldError]:
+    """An init container that is not a sidecar cannot be restarted to be resized."""
+    return [
+        invalid(f"{path}[{index}].restartPolicy", AsJSON(policy.restartPolicy), _NOT_FOR_INIT)
+        for index, policy in enumerate(policies)
+        if policy.restartPolicy == "RestartContainer"
+    ]
+
+
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_ONLY_FOR_SIDECARS = "may not be set for init containers without restartPolicy=Always"
+_NOT_FOR_EPHEMERAL = "cannot be set for an Ephemeral Container"
+_HOOKS_AND_PROBES = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_FORBIDDEN_TO_EPHEMERAL = (
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+)
+
+
+class PodContext(msgspec.Struct, frozen=True):
+    """What a container's validation needs to know of its pod."""
+
+    volumes: Mapping[str, Volume]
+    claim_names: frozenset[str]
+    grace_period: int | None
+    restart_policy: str
+    os: PodOS | None
+    host_users: bool
+    options: ValidationOptions
+
+
+def validate_containers(spec: PodSpec, path: str, context: PodContext) -> list[FieldError]:
+    if not spec.containers:
+        return [required(path)]
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    has_ports = False
+    for index, container in enumerate(spec.containers):
+        at = f"{path}[{index}]"
+        errors += _validate_any_container(container, at, context)
+        if container.name in names:
+            errors.append(duplicate(f"{at}.name", container.name))
+        names.add(container.name)
+        errors += _validate_hooks_and_probes(container, at, context)
+        errors += validate_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
+        has_ports = has_ports or bool(container.ports)
+    if has_ports:
+        errors += validate_host_port_conflicts(spec.containers, path)
+    return errors
+
+
+def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names = {container.name for container in spec.containers}
+    for index, container in enumerate(spec.initContainers):
+        at = f"{path}[{index}]"
+        errors += _validate_any_container(container, at, context)
+        errors += validate_init_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
+        if container.name in names:
+            errors.append(duplicate(f"{at}.name", container.name))
+        elif container.name:
+            names.add(container.name)
+        # Init containers run one after the other, so each has the host's ports to itself; upstream counts each as [0].
+        errors += validate_host_port_conflicts((container,), path)
+        if container.restartPolicy == "Always":
+            errors += _validate_hooks_and_probes(container, at, context)
+            continue
+        errors += [
+            forbidden(f"{at}.{name}", _ONLY_FOR_SIDECARS)
+            for name in _HOOKS_AND_PROBES
+            if getattr(container, name) is not None
+        ]
+        if not context.options.allow_existing_restart_container_for_non_sidecar_init_container:
+            errors += validate_resize_of_init(container.resizePolicy, f"{at}.resizePolicy")
+    return errors
+
+
+def _is_set(value: Any) -> bool:
+    """Whether a field is not Go's zero: an empty list or map that is written is something, too."""
+    if isinstance(value, ResourceRequirements):
+        return any(map(_is_set, (value.limits, value.requests, value.claims)))
+    return value is not None and value is not ABSENT_LIST and value is not ABSENT_MAP
+
+
+def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext) -> list[FieldError]:
+    errors: list[FieldError] = []
+    targets = {container.name for container in (*spec.containers, *spec.initContainers)}
+    names = set(targets)
+    for index, container in enumerate(spec.ephemeralContainers):
+        at = f"{path}[{index}]"
+        errors += _validate_any_container(container, at, context)
+        errors += validate_images_for_pod((container,), path, index)
+        if container.name in names:
+            errors.append(duplicate(f"{at}.name", container.name))
+        names.add(container.name)
+        target = container.targetContainerName
+        if target and target not in targets:
+            errors.append(not_found(f"{at}.targetContainerName", target))
+        for name in _FORBIDDEN_TO_EPHEMERAL:
+            if _is_set(getattr(container, name)):
+                errors.append(forbidden(f"{at}.{name}", _NOT_FOR_EPHEMERAL))
+        for mount_index, mount in enumerate(container.volumeMounts):
+            if mount.subPath:
+                errors.append(forbidden(f"{at}.volumeMounts[{mount_index}].subPath", _NOT_FOR_EPHEMERAL))
+            if mount.subPathExpr:
+                errors.append(forbidden(f"{at}.volumeMounts[{mount_index}].subPathExpr", _NOT_FOR_EPHEMERAL))
+    return errors
+
+
+def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first_index: int = 0) -> list[FieldError]:
+    """A template may pad an image's name, because some tools put a placeholder there; a pod may not."""
+    return [
+        invalid(f"{path}[{index}].image", container.image, "must not have leading or trailing whitespace")
+        for index, container in enumerate(containers, first_index)
+        if container.image != trim_space(container.image)
+    ]
+
+
+def _validate_any_container(container: AnyContainer, path: str, context: PodContext) -> list[FieldError]:
+    """What holds for containers of all three kinds."""
+    errors: list[FieldError] = []
+    if not container.name:
+        errors.append(required(f"{path}.name"))
+    elif label_errors(container.name):
+        errors += validate_dns_label(container.name, f"{path}.name")
+    if not container.image:
+        errors.append(required(f"{path}.image"))
+    if container.terminationMessagePolicy not in _MESSAGE_POLICIES:
+        at, policy = f"{path}.terminationMessagePolicy", container.terminationMessagePolicy
+        errors.append(not_supported(at, AsJSON(policy), _MESSAGE_POLICIES) if policy else required(at))
+    if container.ports:
+        errors += validate_container_ports(container.ports, f"{path}.ports")
+    if container.env:
+        errors += validate_environment(container.env, f"{path}.env")
+    if container.envFrom:
+        errors += validate_environment_sources(container.envFrom, f"{path}.envFrom")
+    if container.volumeMounts:
+        errors += validate_volume_mounts(container, f"{path}.volumeMounts", context.volumes)
+    if container.volumeDevices:
+        errors += validate_volume_devices(container, f"{path}.volumeDevices", context.volumes)
+    errors += validate_pull_policy(container.imagePullPolicy, f"{path}.imagePullPolicy")
+    resources = container.resources
+    if resources.limits or resources.requests or resources.claims:
+        errors += validate_resource_requirements(resources, f"{path}.resources", context.claim_names, context.options)
+    if container.resizePolicy:
+        errors += validate_resize_policy(container.resizePolicy, f"{path}.resizePolicy", context.restart_policy)
+    if container.securityContext is not None:
+        errors += validate_security_context(
+            container.securityContext, f"{path}.securityContext", context.options, host_users=context.host_users
+        )
+    return errors
+
+
+def _validate_hooks_and_probes(container: Container, path: str, context: PodContext) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if container.lifecycle is not None:
+        errors += validate_lifecycle(container.lifecycle, f"{path}.lifecycle", context.grace_period, context.os)
+    if container.livenessProbe is not None:
+        errors += validate_liveness_or_startup_probe(container.livenessProbe, f"{path}.livenessProbe")
+    if container.readinessProbe is not None:
+        errors += validate_readiness_probe(container.readinessProbe, f"{path}.readinessProbe")
+    if container.startupProbe is not None:
+        errors += validate_liveness_or_startup_probe(container.startupProbe, f"{path}.startupProbe")
+    return errors

@@ -1,0 +1,277 @@
+"""Validate probes, lifecycle hooks and container ports, host ports that collide included.
+
+Kubernetes: validateHandler, validateProbe, validateLifecycle, validateStopSignal, validateContainerPorts,
+checkHostPortConflicts, validatePodHostNetworkDeps.
+"""
+
+from collections.abc import Sequence
+
+from moorage.admit.metadata import NOT_NEGATIVE, remember
+from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
+from moorage.model.names import http_header_name_errors, port_name_errors, port_number_errors
+from moorage.model.types.container import (
+    Container,
+    ContainerPort,
+    ExecAction,
+    HTTPGetAction,
+    Lifecycle,
+    LifecycleHandler,
+    Probe,
+    SleepAction,
+)
+from moorage.model.types.pod import PodOS
+
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_MUST_MATCH = "must match `containerPort` when `hostNetwork` is true"
+
+
+_port_name_errors = remember(port_name_errors)
+
+
+def validate_container_ports(ports: tuple[ContainerPort, ...], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for index, port in enumerate(ports):
+        at = f"{path}[{index}]"
+        if port.name:
+            if messages := _port_name_errors(port.name):
+                errors += [invalid(f"{at}.name", port.name, message) for message in messages]
+            elif port.name in names:
+                errors.append(duplicate(f"{at}.name", port.name))
+            else:
+                names.add(port.name)
+        if port.containerPort == 0:
+            errors.append(required(f"{at}.containerPort"))
+        elif not 1 <= port.containerPort <= 65535:
+            errors += validate_port_number(port.containerPort, f"{at}.containerPort")
+        if port.hostPort != 0:
+            errors += validate_port_number(port.hostPort, f"{at}.hostPort")
+        if not port.protocol:
+            errors.append(required(f"{at}.protocol"))
+        elif port.protocol not in _PROTOCOLS:
+            errors.append(not_supported(f"{at}.protocol", AsJSON(port.protocol), _PROTOCOLS))
+    return errors
+
+
+def validate_port_number(number: int, path: str) -> list[FieldError]:
+    if 1 <= number <= 65535:
+        return []
+    return [invalid(path, number, message) for message in port_number_errors(number)]
+
+
+def validate_port_number_or_name(port: int | str, path: str) -> list[FieldError]:
+    if isinstance(port, str):
+        return [invalid(path, port, message) for message in _port_name_errors(port)]
+    return validate_port_number(port, path)
+
+
+def validate_host_port_conflicts(containers: Sequence[Container], path: str, first_index: int = 0) -> list[FieldError]:
+    """Two ports may not ask for the same protocol, address and number of the host."""
+    errors: list[FieldError] = []
+    taken: set[str] = set()
+    for index, container in enumerate(containers):
+        for port_index, port in enumerate(container.ports):
+            if port.hostPort == 0:
+                continue
+            wanted = f"{port.protocol}/{port.hostIP}/{port.hostPort}"
+            if wanted in taken:
+                errors.append(duplicate(f"{path}[{index}].ports[{port_index}].hostPort", wanted))
+            taken.add(wanted)
+    return errors
+
+
+def validate_host_network_ports(
+    containers: tuple[Container, ...], path: str, *, resource_is_pod: bool
+) -> list[FieldError]:
+    """With the host's network a port is the host's port; a template may leave that to defaulting."""
+    return [
+        invalid(f"{path}[{index}].ports[{port_index}].hostPort", port.hostPort, _MUST_MATCH)
+        for index, container in enumerate(containers)
+        for port_index, port in enumerate(container.ports)
+        if (resource_is_pod or port.hostPort != 0) and port.hostPort != port.containerPort
+    ]
+
+
+_SEVERAL = "may not specify more than 1 handler type"
+_SCHEMES = ("HTTP", "HTTPS")
+_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_SIGNALS_FOR_WINDOWS = ("SIGKILL", "SIGTERM")
+_SIGNALS_FOR_LINUX = tuple(
+    sorted(
+        [
+            *(
+                f"SIG{name}"
+                for name in [
+                    "ABRT",
+                    "ALRM",
+                    "BUS",
+                    "CHLD",
+                    "CLD",
+                    "CONT",
+                    "FPE",
+                    "HUP",
+                    "ILL",
+                    "INT",
+                    "IO",
+                    "IOT",
+                    "KILL",
+                    "PIPE",
+                    "POLL",
+                    "PROF",
+                    "PWR",
+                    "QUIT",
+                    "SEGV",
+                    "STKFLT",
+                    "STOP",
+                    "SYS",
+                    "TERM",
+                    "TRAP",
+                    "TSTP",
+                    "TTIN",
+                    "TTOU",
+                    "URG",
+                    "USR1",
+                    "USR2",
+                    "VTALRM",
+                    "WINCH",
+                    "XCPU",
+                    "XFSZ",
+                    "RTMIN",
+                    "RTMAX",
+                ]
+            ),
+            *(f"SIGRTMIN+{number}" for number in range(1, 16)),
+            *(f"SIGRTMAX-{number}" for number in range(1, 15)),
+        ]
+    )
+)
+
+
+def validate_liveness_or_startup_probe(probe: Probe, path: str) -> list[FieldError]:
+    errors = _validate_probe(probe, path)
+    if probe.successThreshold != 1:
+        errors.append(invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1"))
+    return errors
+
+
+def validate_readiness_probe(probe: Probe, path: str) -> list[FieldError]:
+    errors = _validate_probe(probe, path)
+    if probe.terminationGracePeriodSeconds is not None:
+        seconds_path = f"{path}.terminationGracePeriodSeconds"
+        errors.append(invalid(seconds_path, probe.terminationGracePeriodSeconds, "must not be set for readinessProbes"))
+    return errors
+
+
+def _validate_probe(probe: Probe, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    actions = 0
+    if probe.exec is not None:
+        actions += 1
+        errors += _validate_exec(probe.exec, f"{path}.exec")
+    if probe.httpGet is not None:
+        errors += (
+            [forbidden(f"{path}.httpGet", _SEVERAL)]
+            if actions
+            else _validate_http_get(probe.httpGet, f"{path}.httpGet")
+        )
+        actions += 1
+    if probe.tcpSocket is not None:
+        errors += (
+            [forbidden(f"{path}.tcpSocket", _SEVERAL)]
+            if actions
+            else validate_port_number_or_name(probe.tcpSocket.port, f"{path}.tcpSocket.port")
+        )
+        actions += 1
+    if probe.grpc is not None:
+        errors += (
+            [forbidden(f"{path}.grpc", _SEVERAL)]
+            if actions
+            else validate_port_number_or_name(probe.grpc.port, f"{path}.grpc.port")
+        )
+        actions += 1
+    if not actions:
+        errors.append(required(path, "must specify a handler type"))
+    counts = [getattr(probe, name) for name in _COUNTS]
+    if min(counts) < 0:
+        named = zip(_COUNTS, counts, strict=True)
+        errors += [invalid(f"{path}.{name}", count, NOT_NEGATIVE) for name, count in named if count < 0]
+    seconds = probe.terminationGracePeriodSeconds
+    if seconds is not None and seconds <= 0:
+        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0"))
+    return errors
+
+
+def validate_lifecycle(lifecycle: Lifecycle, path: str, grace_period: int | None, os: PodOS | None) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if lifecycle.postStart is not None:
+        errors += _validate_hook(lifecycle.postStart, f"{path}.postStart", grace_period)
+    if lifecycle.preStop is not None:
+        errors += _validate_hook(lifecycle.preStop, f"{path}.preStop", grace_period)
+    if lifecycle.stopSignal is not None:
+        errors += _validate_stop_signal(lifecycle.stopSignal, f"{path}.stopSignal", os)
+    return errors
+
+
+def _validate_hook(hook: LifecycleHandler, path: str, grace_period: int | None) -> list[FieldError]:
+    errors: list[FieldError] = []
+    actions = 0
+    if hook.exec is not None:
+        actions += 1
+        errors += _validate_exec(hook.exec, f"{path}.exec")
+    if hook.httpGet is not None:
+        errors += (
+            [forbidden(f"{path}.httpGet", _SEVERAL)] if actions else _validate_http_get(hook.httpGet, f"{path}.httpGet")
+        )
+        actions += 1
+    if hook.tcpSocket is not None:
+        errors += (
+            [forbidden(f"{path}.tcpSocket", _SEVERAL)]
+            if actions
+            else validate_port_number_or_name(hook.tcpSocket.port, f"{path}.tcpSocket.port")
+        )
+        actions += 1
+    if hook.sleep is not None:
+        errors += (
+            [forbidden(f"{path}.sleep", _SEVERAL)]
+            if actions
+            else _validate_sleep(hook.sleep, f"{path}.sleep", grace_period)
+        )
+        actions += 1
+    if not actions:
+        errors.append(required(path, "must specify a handler type"))
+    return errors
+
+
+def _validate_exec(action: ExecAction, path: str) -> list[FieldError]:
+    return [] if action.command else [required(f"{path}.command")]
+
+
+def _validate_http_get(action: HTTPGetAction, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not action.path:
+        errors.append(required(f"{path}.path"))
+    errors += validate_port_number_or_name(action.port, f"{path}.port")
+    if action.scheme not in _SCHEMES:
+        errors.append(not_supported(f"{path}.scheme", AsJSON(action.scheme), _SCHEMES))
+    for header in action.httpHeaders:
+        errors += [
+            invalid(f"{path}.httpHeaders", header.name, message) for message in http_header_name_errors(header.name)
+        ]
+    return errors
+
+
+def _validate_sleep(action: SleepAction, path: str, grace_period: int | None) -> list[FieldError]:
+    if grace_period is None or 0 <= action.seconds <= grace_period:
+        return []
+    detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_period})"
+    return [invalid(path, action.seconds, detail)]
+
+
+def _validate_stop_signal(signal: str, path: str, os: PodOS | None) -> list[FieldError]:
+    if os is None:
+        return [forbidden(path, "may not be set for containers with empty `spec.os.name`")]
+    if os.name == "windows" and signal not in _SIGNALS_FOR_WINDOWS:
+        return [not_supported(path, AsJSON(signal), _SIGNALS_FOR_WINDOWS)]
+    if os.name == "linux" and signal not in _SIGNALS_FOR_LINUX:
+        return [not_supported(path, AsJSON(signal), _SIGNALS_FOR_LINUX)]
+    return []

@@ -1,0 +1,153 @@
+"""Validate pods as a whole, pod templates, and the annotations of either.
+
+As upstream, labels and annotations of templates are reported without `metadata` in their path. Kubernetes:
+ValidatePodCreate, validatePodMetadataAndSpec, ValidatePodTemplateSpec, ValidatePodSpecificAnnotations and its update.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from moorage.admit.metadata import validate_annotations, validate_object_meta
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.containers import validate_images_for_pod
+from moorage.admit.pod.security import APPARMOR_CONTAINER_PREFIX, validate_profile_annotations, validate_profiles_agree
+from moorage.admit.pod.spec import MIRROR_POD_ANNOTATION, validate_pod_spec
+from moorage.admit.scheduling.label_selectors import validate_labels
+from moorage.admit.scheduling.tolerations import validate_tolerations
+from moorage.model.field_error import FieldError, forbidden, invalid
+from moorage.model.types.pod import Pod, PodSpec, PodTemplateSpec, Toleration
+
+DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
+TOLERATIONS_ANNOTATION = "scheduler.alpha.kubernetes.io/tolerations"
+_is_deletion_cost = re.compile(r"(?:0|-[0-9]+|[1-9][0-9]*)\Z").match
+_LOWEST_COST, _HIGHEST_COST = -(2**31), 2**31 - 1
+_MAX_COST_LENGTH = 40  # characters; leading zeros after a minus are allowed, but there is no need to read thousands
+_TOLERATION_FIELDS = {name.lower(): name for name in ("key", "operator", "value", "effect", "tolerationSeconds")}
+_JSON_WORDS = {dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
+
+
+def validate_pod_annotations(
+    annotations: Mapping[str, str], spec: PodSpec, path: str, options: ValidationOptions
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if MIRROR_POD_ANNOTATION in annotations and not spec.nodeName:
+        detail = "must set spec.nodeName if mirror pod annotation is set"
+        errors.append(invalid(f"{path}[{MIRROR_POD_ANNOTATION}]", annotations[MIRROR_POD_ANNOTATION], detail))
+    if annotations.get(TOLERATIONS_ANNOTATION):
+        errors += _validate_annotated_tolerations(annotations[TOLERATIONS_ANNOTATION], path, options)
+    cost = annotations.get(DELETION_COST_ANNOTATION)
+    if cost is not None and not options.allow_invalid_pod_deletion_cost and not is_deletion_cost(cost):
+        errors.append(invalid(f"{path}[{DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer"))
+    return errors + validate_profile_annotations(annotations, spec, path)
+
+
+def validate_pod_annotation_updates(new: Pod, old: Pod, path: str, options: ValidationOptions) -> list[FieldError]:
+    """What makes a pod a mirror pod, or confines its containers, is decided when it is created."""
+    before, after = old.metadata.annotations, new.metadata.annotations
+    errors: list[FieldError] = []
+    for key in sorted(before):
+        if after.get(key) != before[key]:
+            errors += _forbid_change(key, "may not remove or update", path)
+    for key in sorted(after.keys() - before.keys()):
+        errors += _forbid_change(key, "may not add", path)
+    return errors + validate_pod_annotations(after, new.spec, path, options)
+
+
+def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
+    if key.startswith(APPARMOR_CONTAINER_PREFIX):
+        return [forbidden(f"{path}[{key}]", f"{what} AppArmor annotations")]
+    if key == MIRROR_POD_ANNOTATION:
+        return [forbidden(f"{path}[{key}]", f"{what} mirror pod annotation")]
+    return []
+
+
+def is_deletion_cost(text: str) -> bool:
+    """A 32-bit integer without a plus sign or leading zeros (after a minus sign they are let pass)."""
+    if len(text) > _MAX_COST_LENGTH:
+        negative_zeros = text[0] == "-" and _is_deletion_cost(text)
+        text = "-0" + text[1:].lstrip("0")[:_MAX_COST_LENGTH] if negative_zeros else "too long"
+    return bool(_is_deletion_cost(text)) and _LOWEST_COST <= int(text) <= _HIGHEST_COST
+
+
+def _validate_annotated_tolerations(text: str, path: str, options: ValidationOptions) -> list[FieldError]:
+    try:
+        document: Any = msgspec.json.decode(text)
+        tolerations = _tolerations_of(document)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        return [invalid(path, TOLERATIONS_ANNOTATION, str(error))]
+    return validate_tolerations(tolerations, f"{path}.{TOLERATIONS_ANNOTATION}", options)
+
+
+def _tolerations_of(document: Any) -> tuple[Toleration, ...]:
+    """Field names in any case, because the annotation was written by Go's names as well as by the API's."""
+    if document is None:
+        return ()
+    if not isinstance(document, list):
+        word = _JSON_WORDS[type(document)]
+        raise msgspec.ValidationError(f"json: cannot unmarshal {word} into Go value of type []core.Toleration")
+    named = [_toleration_of(item) for item in document]
+    return msgspec.convert(named, tuple[Toleration, ...])
+
+
+def _toleration_of(item: Any) -> Any:
+    if item is None:
+        return {}
+    if not isinstance(item, dict):
+        return item
+    known = ((_TOLERATION_FIELDS.get(name.lower()), value) for name, value in item.items() if value is not None)
+    return {name: value for name, value in known if name is not None}
+
+
+def validate_pod_template(template: PodTemplateSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+    labels, annotations = template.metadata.labels, template.metadata.annotations
+    errors = validate_labels(labels, f"{path}.labels") if labels else []
+    if annotations:
+        errors += validate_annotations(annotations, f"{path}.annotations")
+        errors += validate_pod_annotations(annotations, template.spec, f"{path}.annotations", options)
+    errors += validate_pod_spec(template.spec, None, f"{path}.spec", options)
+    errors += validate_profiles_agree(annotations, template.spec, f"{path}.spec")
+    if template.spec.ephemeralContainers:
+        detail = "ephemeral containers not allowed in pod template"
+        errors.append(forbidden(f"{path}.spec.ephemeralContainers", detail))
+    return errors
+
+
+_TOKEN_WITHOUT_ACCOUNT = "must not be specified when serviceAccountName is not set"
+
+
+def validate_pod(pod: Pod, options: ValidationOptions) -> list[FieldError]:
+    """What the API server says when this pod is created."""
+    errors = validate_pod_metadata_and_spec(pod, options)
+    if pod.spec.ephemeralContainers:
+        errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if pod.spec.nodeName and pod.spec.schedulingGates:
+        errors.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
+    return errors + validate_profiles_agree(pod.metadata.annotations, pod.spec, "spec")
+
+
+def validate_pod_metadata_and_spec(pod: Pod, options: ValidationOptions) -> list[FieldError]:
+    """What holds for a pod whenever it is written."""
+    metadata, spec = pod.metadata, pod.spec
+    errors = validate_object_meta(metadata, "metadata")
+    if metadata.annotations:
+        errors += validate_pod_annotations(metadata.annotations, spec, "metadata.annotations", options)
+    errors += validate_pod_spec(spec, metadata, "spec", options)
+    if not spec.serviceAccountName and spec.volumes:
+        errors += _validate_no_tokens(spec)
+    errors += validate_images_for_pod(spec.containers, "spec.containers")
+    return errors + validate_images_for_pod(spec.initContainers, "spec.initContainers")
+
+
+def _validate_no_tokens(spec: PodSpec) -> list[FieldError]:
+    return [
+        forbidden(
+            f"spec.volumes[{index}].projected.sources[{source_index}].serviceAccountToken", _TOKEN_WITHOUT_ACCOUNT
+        )
+        for index, volume in enumerate(spec.volumes)
+        if volume.projected is not None
+        for source_index, source in enumerate(volume.projected.sources)
+        if source.serviceAccountToken is not None
+    ]

@@ -1,0 +1,344 @@
+"""Validate volumes of files: ConfigMaps, Secrets, the downward API, directories, and projected volumes.
+
+Kubernetes: the validate*VolumeSource functions of pkg/apis/core/validation, validateProjectionSources, names.go for
+signers, validateLocalDescendingPath.
+"""
+
+from collections.abc import Mapping
+
+from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT, NameRule
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
+from moorage.admit.pod.shared import validate_local_path, validate_no_backsteps
+from moorage.admit.scheduling.label_selectors import validate_label_selector
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required, too_long
+from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.volume_sources import (
+    ClusterTrustBundleProjection,
+    ConfigMapProjection,
+    ConfigMapVolumeSource,
+    DownwardAPIVolumeFile,
+    DownwardAPIVolumeSource,
+    EmptyDirVolumeSource,
+    HostPathVolumeSource,
+    KeyToPath,
+    PodCertificateProjection,
+    ProjectedVolumeSource,
+    SecretProjection,
+    SecretVolumeSource,
+    ServiceAccountTokenProjection,
+    VolumeProjection,
+)
+
+_HOST_PATH_TYPES = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+_NOT_A_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
+
+
+def validate_empty_dir(source: EmptyDirVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    if source.sizeLimit is not None and source.sizeLimit.sign() < 0:
+        return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+    return []
+
+
+def validate_host_path(source: HostPathVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    if not source.path:
+        return [required(f"{path}.path")]
+    errors = validate_no_backsteps(source.path, f"{path}.path")
+    if source.type is not None and source.type not in _HOST_PATH_TYPES:
+        errors.append(not_supported(f"{path}.type", AsJSON(source.type), _HOST_PATH_TYPES))
+    return errors
+
+
+def validate_secret(source: SecretVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = [] if source.secretName else [required(f"{path}.secretName")]
+    errors += validate_mode(source.defaultMode, f"{path}.defaultMode")
+    for index, item in enumerate(source.items):
+        errors += validate_key_to_path(item, f"{path}.items[{index}]")
+    return errors
+
+
+def validate_config_map(source: ConfigMapVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = [] if source.name else [required(f"{path}.name")]
+    errors += validate_mode(source.defaultMode, f"{path}.defaultMode")
+    for index, item in enumerate(source.items):
+        errors += validate_key_to_path(item, f"{path}.items[{index}]")
+    return errors
+
+
+def validate_downward_api(source: DownwardAPIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    """Upstream reports every file at the source's path, without its index."""
+    errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
+    for file in source.items:
+        errors += validate_downward_file(file, path)
+    return errors
+
+
+def validate_downward_file(file: DownwardAPIVolumeFile, path: str) -> list[FieldError]:
+    errors = [] if file.path else [required(f"{path}.path")]
+    errors += validate_local_path(file.path, f"{path}.path")
+    if file.fieldRef is not None:
+        errors += validate_field_selector(file.fieldRef, f"{path}.fieldRef", FIELDS_FOR_FILES)
+        if file.resourceFieldRef is not None:
+            detail = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            errors.append(invalid(path, "resource", detail))
+    elif file.resourceFieldRef is not None:
+        errors += validate_resource_selector(file.resourceFieldRef, f"{path}.resourceFieldRef", in_volume=True)
+    else:
+        errors.append(required(path, "one of fieldRef and resourceFieldRef is required"))
+    return errors + validate_mode(file.mode, f"{path}.mode")
+
+
+def validate_key_to_path(item: KeyToPath, path: str) -> list[FieldError]:
+    errors = [] if item.key else [required(f"{path}.key")]
+    if not item.path:
+        errors.append(required(f"{path}.path"))
+    errors += validate_local_path(item.path, f"{path}.path")
+    return errors + validate_mode(item.mode, f"{path}.mode")
+
+
+def validate_mode(mode: int | None, path: str) -> list[FieldError]:
+    return [] if mode is None or 0 <= mode <= 0o777 else [invalid(path, mode, _NOT_A_MODE)]
+
+
+_DOMAIN_LIMIT = 253
+_NAME_LIMIT = _DOMAIN_LIMIT + 1 + 253 + 63 + 1
+
+
+def is_kubernetes_signer(name: str) -> bool:
+    host = name.partition("/")[0]
+    return host == "kubernetes.io" or host.endswith(".kubernetes.io")
+
+
+def validate_signer_name(name: str, path: str) -> list[FieldError]:
+    """A domain of at least two labels, one slash, and a path of DNS names."""
+    if not name:
+        return [required(path)]
+    segments = name.split("/")
+    if len(segments) != 2:
+        detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        return [invalid(path, name, detail)]
+    domain, resource = segments
+    errors: list[FieldError] = []
+    if byte_length(domain) > _DOMAIN_LIMIT:
+        errors.append(too_long(path, _DOMAIN_LIMIT))
+    labels = domain.split(".")
+    errors += _first_complaints(labels, domain, path, dns=dns1123_label_errors)
+    if len(labels) < 2:
+        errors.append(invalid(path, domain, "should be a domain with at least two segments separated by dots"))
+    errors += _first_complaints(resource.split("."), resource, path, dns=dns1123_subdomain_errors)
+    if byte_length(name) > _NAME_LIMIT:
+        errors.append(too_long(path, _NAME_LIMIT))
+    return errors
+
+
+def _first_complaints(labels: list[str], whole: str, path: str, *, dns: NameRule) -> list[FieldError]:
+    """Only the first bad label is reported; the others would read the same."""
+    for label in labels:
+        if messages := dns(label):
+            return [invalid(path, whole, f"validating label {go_quote(label)}: {message}") for message in messages]
+    return []
+
+
+def trust_bundle_name_errors(name: str) -> list[str]:
+    """`signer:domain:name` for a signer's bundle, a DNS subdomain for one without signer."""
+    prefix, colon, own_name = name.rpartition(":")
+    if not colon:
+        return dns1123_subdomain_errors(name)
+    signer = prefix.replace(":", "/")
+    if not signer:
+        return ['ClusterTrustBundle without signer name must not have ":" in its name']
+    required_prefix = signer.replace("/", ":") + ":"
+    if not name.startswith(required_prefix):
+        return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {required_prefix}"]
+    return dns1123_subdomain_errors(own_name)
+
+
+def validate_user_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for key in sorted(annotations):
+        errors += _validate_prefixed_key(key.lower(), path)
+    if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_SIZE_LIMIT:
+        errors.append(too_long(path, ANNOTATIONS_SIZE_LIMIT))
+    return errors
+
+
+def _validate_prefixed_key(key: str, path: str) -> list[FieldError]:
+    if not key:
+        return [required(path)]
+    if messages := label_key_errors(key):
+        return [invalid(path, key, message) for message in messages]
+    return [] if "/" in key else [invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")')]
+
+
+_SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 10 * 60, 1 << 32
+_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_SHORTEST_CERTIFICATE = 3600
+_MAX_CERTIFICATE_LENGTH, _MAX_KUBERNETES_CERTIFICATE_LENGTH = 91 * 24 * 3600, 24 * 3600
+_COLLISION = "conflicting duplicate paths"
+_NO_FILE = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
+
+
+def validate_projected(source: ProjectedVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
+    taken: set[str] = set()
+    for index, projection in enumerate(source.sources):
+        errors += _validate_projection(projection, f"{path}.sources[{index}]", path, taken, options)
+    return errors
+
+
+def _validate_projection(
+    source: VolumeProjection, path: str, volume_path: str, taken: set[str], options: ValidationOptions
+) -> list[FieldError]:
+    """`taken` has the files of the sources before, and gets this one's."""
+    errors: list[FieldError] = []
+    kinds = 0
+    if source.secret is not None:
+        kinds += 1
+        errors += _validate_items(source.secret, f"{path}.secret", volume_path, taken)
+    if source.configMap is not None:
+        kinds += 1
+        errors += _validate_items(source.configMap, f"{path}.configMap", volume_path, taken)
+    if source.downwardAPI is not None:
+        kinds += 1
+        for file in source.downwardAPI.items:
+            errors += validate_downward_file(file, f"{path}.downwardAPI")
+            if file.path:
+                errors += _take(file.path, file.path, volume_path, taken)
+    if source.serviceAccountToken is not None:
+        kinds += 1
+        errors += _validate_token(source.serviceAccountToken, f"{path}.serviceAccountToken", volume_path, options)
+    if source.clusterTrustBundle is not None:
+        kinds += 1
+        errors += _validate_trust_bundle(source.clusterTrustBundle, f"{path}.clusterTrustBundle")
+        errors += _take(source.clusterTrustBundle.path, source.clusterTrustBundle.path, volume_path, taken)
+    if source.podCertificate is not None:
+        kinds += 1
+        errors += _validate_certificate(source.podCertificate, f"{path}.podCertificate", volume_path, taken)
+    if kinds > 1:
+        errors.append(forbidden(path, "may not specify more than 1 volume type per source"))
+    return errors
+
+
+def _take(file: str, shown: str, volume_path: str, taken: set[str]) -> list[FieldError]:
+    if file in taken:
+        return [invalid(volume_path, shown, _COLLISION)]
+    taken.add(file)
+    return []
+
+
+def _validate_items(
+    source: SecretProjection | ConfigMapProjection, path: str, volume_path: str, taken: set[str]
+) -> list[FieldError]:
+    errors = [] if source.name else [required(f"{path}.name")]
+    for index, item in enumerate(source.items):
+        errors += validate_key_to_path(item, f"{path}.items[{index}]")
+        if item.path:
+            errors += _take(item.path, source.name, volume_path, taken)
+    return errors
+
+
+def _validate_token(
+    token: ServiceAccountTokenProjection, path: str, volume_path: str, options: ValidationOptions
+) -> list[FieldError]:
+    """Upstream reports the token's path at the volume's path."""
+    errors: list[FieldError] = []
+    seconds = token.expirationSeconds or 0
+    if seconds < _SHORTEST_TOKEN:
+        detail = "may not specify a duration less than 10 minutes"
+        errors.append(invalid(f"{path}.expirationSeconds", seconds, detail))
+    if seconds > _MAX_TOKEN_LENGTH:
+        detail = "may not specify a duration larger than 2^32 seconds"
+        errors.append(invalid(f"{path}.expirationSeconds", seconds, detail))
+    if not token.path:
+        errors.append(required(f"{volume_path}.path"))
+    elif not options.allow_non_local_projected_token_path:
+        errors += validate_local_path(token.path, f"{volume_path}.path")
+    return errors
+
+
+def _validate_trust_bundle(bundle: ClusterTrustBundleProjection, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name, signer = bundle.name, bundle.signerName
+    if name is not None and signer is not None:
+        detail = "only one of name and signerName may be used"
+        errors.append(invalid(path, AsJSON(_shown_bundle(bundle)), detail))
+    elif name is not None:
+        if not name:
+            errors.append(required(f"{path}.name", "must be a valid object name"))
+        for message in trust_bundle_name_errors(name):
+            errors.append(invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {message}"))
+        if bundle.labelSelector is not None:
+            detail = "labelSelector must be unset if name is specified"
+            errors.append(invalid(f"{path}.labelSelector", AsJSON(_shown_selector(bundle.labelSelector)), detail))
+    elif signer is not None:
+        if not signer:
+            errors.append(required(f"{path}.signerName", "must be a valid signer name"))
+        errors += validate_signer_name(signer, f"{path}.signerName")
+        errors += validate_label_selector(bundle.labelSelector, f"{path}.labelSelector")
+    else:
+        errors.append(required(path, "either name or signerName must be specified"))
+    if not bundle.path:
+        errors.append(required(f"{path}.path"))
+    return errors + validate_local_path(bundle.path, f"{path}.path")
+
+
+def _shown_bundle(bundle: ClusterTrustBundleProjection) -> GoStruct:
+    return GoStruct(
+        Name=bundle.name,
+        SignerName=bundle.signerName,
+        LabelSelector=None if bundle.labelSelector is None else _shown_selector(bundle.labelSelector),
+        Optional=bundle.optional,
+        Path=bundle.path,
+    )
+
+
+def _shown_selector(selector: LabelSelector) -> GoStruct:
+    shown = GoStruct()
+    if selector.matchLabels:
+        shown["matchLabels"] = dict(selector.matchLabels)
+    if selector.matchExpressions:
+        shown["matchExpressions"] = [
+            GoStruct(key=one.key, operator=one.operator, **({"values": list(one.values)} if one.values else {}))
+            for one in selector.matchExpressions
+        ]
+    return shown
+
+
+def _validate_certificate(
+    certificate: PodCertificateProjection, path: str, volume_path: str, taken: set[str]
+) -> list[FieldError]:
+    errors = validate_signer_name(certificate.signerName, f"{path}.signerName")
+    if certificate.userAnnotations:
+        errors += validate_user_annotations(certificate.userAnnotations, f"{path}.userAnnotations")
+    if certificate.keyType not in _KEY_TYPES:
+        errors.append(not_supported(f"{path}.keyType", certificate.keyType, _KEY_TYPES))
+    seconds = certificate.maxExpirationSeconds
+    if seconds is not None:
+        kubernetes = is_kubernetes_signer(certificate.signerName)
+        longest = _MAX_KUBERNETES_CERTIFICATE_LENGTH if kubernetes else _MAX_CERTIFICATE_LENGTH
+        at, words = f"{path}.maxExpirationSeconds", "if provided, maxExpirationSeconds must be"
+        if seconds < _SHORTEST_CERTIFICATE:
+            errors.append(invalid(at, seconds, f"{words} >= {_SHORTEST_CERTIFICATE}"))
+        if seconds > longest:
+            errors.append(invalid(at, seconds, f"{words} <= {longest}"))
+    files = 0
+    for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
+        file = getattr(certificate, field)
+        if file:
+            files += 1
+            errors += validate_local_path(file, f"{path}.{field}")
+            errors += _take(file, file, volume_path, taken)
+    if not files:
+        errors.append(required(path, _NO_FILE))
+    return errors

@@ -1,0 +1,354 @@
+"""Validate security contexts of containers and of the pod, seccomp and AppArmor profiles in fields and annotations.
+
+Kubernetes: ValidateSecurityContext, validatePodSpecSecurityContext, validateSysctls, validateHostUsers,
+validateSeccompProfileField, ValidateAppArmorProfileField and the rules for their annotations. Differs: upstream keeps
+the host namespaces in the pod's security context internally; here they are read where the manifest has them.
+"""
+
+import re
+from collections.abc import Mapping
+
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.shared import all_containers, containers_with_paths, trim_space, validate_descending_path
+from moorage.admit.pod.windows import validate_windows_options
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.names import byte_length, in_range_errors
+from moorage.model.types.container import AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl
+from moorage.model.types.pod import PodSpec
+
+SECCOMP_POD_ANNOTATION = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_CONTAINER_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
+APPARMOR_CONTAINER_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
+_PROFILE_ANNOTATIONS = (SECCOMP_POD_ANNOTATION, SECCOMP_CONTAINER_PREFIX, APPARMOR_CONTAINER_PREFIX)
+_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
+LOCALHOST_PREFIX = "localhost/"
+_LOCALHOST_LIMIT = 4095
+_SECCOMP_DEFAULTS = ("runtime/default", "docker/default")
+_APPARMOR_DEFAULT = "runtime/default"
+_UNCONFINED = "unconfined"
+
+
+def validate_seccomp_profile(profile: SeccompProfile, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not profile.type:
+        errors.append(required(f"{path}.type", "type is required when seccompProfile is set"))
+    elif profile.type not in _TYPES:
+        errors.append(not_supported(f"{path}.type", AsJSON(profile.type), _TYPES))
+    localhost_path = f"{path}.localhostProfile"
+    if profile.type == "Localhost":
+        if profile.localhostProfile is None:
+            errors.append(required(localhost_path, "must be set when seccomp type is Localhost"))
+        else:
+            errors += validate_descending_path(profile.localhostProfile, localhost_path)
+    elif profile.localhostProfile is not None:
+        shown = GoStruct(Type=profile.type, LocalhostProfile=profile.localhostProfile)
+        errors.append(invalid(localhost_path, AsJSON(shown), "can only be set when seccomp type is Localhost"))
+    return errors
+
+
+def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> list[FieldError]:
+    localhost = profile.localhostProfile
+    localhost_path = f"{path}.localhostProfile"
+    if profile.type == "Localhost":
+        return _validate_apparmor_localhost(localhost, localhost_path)
+    if not profile.type:
+        return [required(f"{path}.type", "type is required when appArmorProfile is set")]
+    if profile.type not in _TYPES:
+        return [not_supported(f"{path}.type", AsJSON(profile.type), _TYPES)]
+    if localhost is not None:
+        return [invalid(localhost_path, AsJSON(localhost), "can only be set when AppArmor type is Localhost")]
+    return []
+
+
+def is_apparmor_localhost(name: str) -> bool:
+    """Whether the name of a profile on the node is one that the field could hold."""
+    return not _validate_apparmor_localhost(name, "")
+
+
+def _validate_apparmor_localhost(name: str | None, path: str) -> list[FieldError]:
+    if name is None:
+        return [required(path, "must be set when AppArmor type is Localhost")]
+    errors: list[FieldError] = []
+    trimmed = trim_space(name)
+    if trimmed != name:
+        errors.append(invalid(path, name, "must not be padded with whitespace"))
+    elif not trimmed:
+        errors.append(required(path, "must be set when AppArmor type is Localhost"))
+    if byte_length(name) > _LOCALHOST_LIMIT:
+        errors.append(too_long(path, _LOCALHOST_LIMIT))
+    return errors
+
+
+def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, path: str) -> list[FieldError]:
+    """The deprecated annotations: seccomp's are reported at a child of the path, AppArmor's at a key of it."""
+    if not _speak_of_profiles(annotations):
+        return []
+    errors: list[FieldError] = []
+    if SECCOMP_POD_ANNOTATION in annotations:
+        errors += _validate_seccomp_annotation(annotations[SECCOMP_POD_ANNOTATION], f"{path}.{SECCOMP_POD_ANNOTATION}")
+    for key in sorted(key for key in annotations if key.startswith(SECCOMP_CONTAINER_PREFIX)):
+        errors += _validate_seccomp_annotation(annotations[key], f"{path}.{key}")
+    container_names = {container.name for container in all_containers(spec)}
+    for key in sorted(key for key in annotations if key.startswith(APPARMOR_CONTAINER_PREFIX)):
+        container_name = key.removeprefix(APPARMOR_CONTAINER_PREFIX)
+        if container_name not in container_names:
+            errors.append(invalid(f"{path}[{key}]", container_name, "container not found"))
+        profile = annotations[key]
+        if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(LOCALHOST_PREFIX):
+            detail = f"invalid AppArmor profile name: {go_quote(profile)}"
+            errors.append(invalid(f"{path}[{key}]", profile, detail))
+    return errors
+
+
+def _speak_of_profiles(annotations: Mapping[str, str]) -> bool:
+    return any(key.startswith(_PROFILE_ANNOTATIONS) for key in annotations)
+
+
+def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
+    if profile in _SECCOMP_DEFAULTS or profile == _UNCONFINED:
+        return []
+    if profile.startswith(LOCALHOST_PREFIX):
+        return validate_descending_path(profile.removeprefix(LOCALHOST_PREFIX), path)
+    return [invalid(path, profile, "must be a valid seccomp profile")]
+
+
+def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path: str) -> list[FieldError]:
+    """Where an annotation and a field speak of the same container, they must say the same."""
+    if not _speak_of_profiles(annotations):
+        return []
+    errors: list[FieldError] = []
+    pod = spec.securityContext
+    if pod is not None and pod.seccompProfile is not None and SECCOMP_POD_ANNOTATION in annotations:
+        at = f"{path}.securityContext.seccompProfile"
+        errors += _compare_seccomp(annotations[SECCOMP_POD_ANNOTATION], pod.seccompProfile, at)
+    for container, at in containers_with_paths(spec, path):
+        key = f"{SECCOMP_CONTAINER_PREFIX}{container.name}"
+        own = container.securityContext.seccompProfile if container.securityContext is not None else None
+        if own is not None and key in annotations:
+            errors += _compare_seccomp(annotations[key], own, f"{at}.securityContext.seccompProfile")
+    if spec.os is not None and spec.os.name == "windows":
+        return errors
+    pod_profile = pod.appArmorProfile if pod is not None else None
+    for container, at in containers_with_paths(spec, path):
+        key = f"{APPARMOR_CONTAINER_PREFIX}{container.name}"
+        if key not in annotations:
+            continue
+        context = container.securityContext
+        profile = (
+            context.appArmorProfile if context is not None and context.appArmorProfile is not None else pod_profile
+        )
+        if profile is not None:
+            errors += _compare_apparmor(annotations[key], profile, f"{at}.securityContext.appArmorProfile")
+    return errors
+
+
+def _compare_seccomp(annotation: str, profile: SeccompProfile, path: str) -> list[FieldError]:
+    return _compare(annotation, profile, path, "seccomp", _SECCOMP_DEFAULTS)
+
+
+def _compare_apparmor(annotation: str, profile: AppArmorProfile, path: str) -> list[FieldError]:
+    return _compare(annotation, profile, path, "apparmor", (_APPARMOR_DEFAULT,))
+
+
+def _compare(
+    annotation: str, profile: SeccompProfile | AppArmorProfile, path: str, word: str, defaults: tuple[str, ...]
+) -> list[FieldError]:
+    same_type = {
+        "Unconfined": annotation == _UNCONFINED,
+        "RuntimeDefault": annotation in defaults,
+        "Localhost": annotation.startswith(LOCALHOST_PREFIX),
+    }.get(profile.type, True)
+    if not same_type:
+        return [forbidden(f"{path}.type", f"{word} type in annotation and field must match")]
+    if profile.type == "Localhost" and annotation.removeprefix(LOCALHOST_PREFIX) != profile.localhostProfile:
+        return [forbidden(f"{path}.localhostProfile", f"{word} profile in annotation and field must match")]
+    return []
+
+
+_HIGHEST_ID = 2**31 - 1
+_PROC_MOUNTS = ("Default", "Unmasked")
+_FS_GROUP_CHANGES = ("Always", "OnRootMismatch")
+_GROUPS_POLICIES = ("Merge", "Strict")
+_SELINUX_CHANGES = ("MountOption", "Recursive")
+_SYSCTL_LIMIT = 253
+_SYSCTL = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+_is_sysctl = re.compile(_SYSCTL.removesuffix("$") + r"\Z").match
+_SWAP_SEPARATORS = str.maketrans("./", "/.")
+_IPC_SYSCTLS = frozenset(
+    f"kernel.{name}"
+    for name in ("sem", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "shm", "msgmax", "msgmnb", "msgmni", "msg")
+)
+_NOTHING_SET = PodSecurityContext()
+_WITHOUT_HOST_USERS = "when `hostUsers` is false"
+
+
+def validate_security_context(
+    context: SecurityContext, path: str, options: ValidationOptions, *, host_users: bool
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if context.privileged and not options.allow_privileged:
+        errors.append(forbidden(f"{path}.privileged", "disallowed by cluster policy"))
+    errors += _validate_id(context.runAsUser, f"{path}.runAsUser")
+    errors += _validate_id(context.runAsGroup, f"{path}.runAsGroup")
+    if context.procMount is not None:
+        if context.procMount not in _PROC_MOUNTS:
+            errors.append(not_supported(f"{path}.procMount", AsJSON(context.procMount), _PROC_MOUNTS))
+        if host_users and context.procMount == "Unmasked":
+            detail = "`hostUsers` must be false to use `Unmasked`"
+            errors.append(invalid(f"{path}.procMount", AsJSON(context.procMount), detail))
+    if context.seccompProfile is not None:
+        errors += validate_seccomp_profile(context.seccompProfile, f"{path}.seccompProfile")
+    if context.allowPrivilegeEscalation is False:
+        errors += _validate_no_escalation(context, path)
+    if context.windowsOptions is not None:
+        errors += validate_windows_options(context.windowsOptions, f"{path}.windowsOptions")
+    if context.appArmorProfile is not None:
+        errors += validate_apparmor_profile(context.appArmorProfile, f"{path}.appArmorProfile")
+    return errors
+
+
+def _validate_no_escalation(context: SecurityContext, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if context.privileged:
+        detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        errors.append(invalid(path, AsJSON(_shown(context)), detail))
+    for capability in context.capabilities.add if context.capabilities is not None else ():
+        if capability == "CAP_SYS_ADMIN":
+            detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+            errors.append(invalid(path, AsJSON(_shown(context)), detail))
+    return errors
+
+
+def _shown(context: SecurityContext) -> GoStruct:
+    """The context as upstream's internal type prints it."""
+    capabilities, selinux, windows = context.capabilities, context.seLinuxOptions, context.windowsOptions
+    seccomp, apparmor = context.seccompProfile, context.appArmorProfile
+    return GoStruct(
+        Capabilities=capabilities and GoStruct(Add=capabilities.add, Drop=capabilities.drop),
+        Privileged=context.privileged,
+        SELinuxOptions=selinux
+        and GoStruct(User=selinux.user, Role=selinux.role, Type=selinux.type, Level=selinux.level),
+        WindowsOptions=windows
+        and GoStruct(
+            GMSACredentialSpecName=windows.gmsaCredentialSpecName,
+            GMSACredentialSpec=windows.gmsaCredentialSpec,
+            RunAsUserName=windows.runAsUserName,
+            HostProcess=windows.hostProcess,
+        ),
+        RunAsUser=context.runAsUser,
+        RunAsGroup=context.runAsGroup,
+        RunAsNonRoot=context.runAsNonRoot,
+        ReadOnlyRootFilesystem=context.readOnlyRootFilesystem,
+        AllowPrivilegeEscalation=context.allowPrivilegeEscalation,
+        ProcMount=context.procMount,
+        SeccompProfile=seccomp and GoStruct(Type=seccomp.type, LocalhostProfile=seccomp.localhostProfile),
+        AppArmorProfile=apparmor and GoStruct(Type=apparmor.type, LocalhostProfile=apparmor.localhostProfile),
+    )
+
+
+def _validate_id(number: int | None, path: str) -> list[FieldError]:
+    if number is None or 0 <= number <= _HIGHEST_ID:
+        return []
+    return [invalid(path, number, message) for message in in_range_errors(number, 0, _HIGHEST_ID)]
+
+
+def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+    """Check `path`, the spec's own, plus `.securityContext`."""
+    context = spec.securityContext if spec.securityContext is not None else _NOTHING_SET
+    if context == _NOTHING_SET and not spec.hostPID:
+        return []
+    at = f"{path}.securityContext"
+    errors = _validate_id(context.fsGroup, f"{at}.fsGroup")
+    errors += _validate_id(context.runAsUser, f"{at}.runAsUser")
+    errors += _validate_id(context.runAsGroup, f"{at}.runAsGroup")
+    for index, group in enumerate(context.supplementalGroups):
+        errors += _validate_id(group, f"{at}.supplementalGroups[{index}]")
+    if spec.hostPID and spec.shareProcessNamespace:
+        detail = "ShareProcessNamespace and HostPID cannot both be enabled"
+        errors.append(invalid(f"{at}.shareProcessNamespace", True, detail))
+    if context.sysctls:
+        errors += _validate_sysctls(context.sysctls, f"{at}.sysctls", spec, options)
+    errors += _validate_choice(context.fsGroupChangePolicy, f"{at}.fsGroupChangePolicy", _FS_GROUP_CHANGES)
+    if context.seccompProfile is not None:
+        errors += validate_seccomp_profile(context.seccompProfile, f"{at}.seccompProfile")
+    if context.windowsOptions is not None:
+        errors += validate_windows_options(context.windowsOptions, f"{at}.windowsOptions")
+    if context.appArmorProfile is not None:
+        errors += validate_apparmor_profile(context.appArmorProfile, f"{at}.appArmorProfile")
+    errors += _validate_choice(context.supplementalGroupsPolicy, f"{at}.supplementalGroupsPolicy", _GROUPS_POLICIES)
+    changes = ("Recursive",) if options.allow_only_recursive_selinux_change_policy else _SELINUX_CHANGES
+    return errors + _validate_choice(context.seLinuxChangePolicy, f"{at}.seLinuxChangePolicy", changes)
+
+
+def _validate_choice(value: str | None, path: str, choices: tuple[str, ...]) -> list[FieldError]:
+    return [] if value is None or value in choices else [not_supported(path, AsJSON(value), choices)]
+
+
+def _validate_sysctls(
+    sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, options: ValidationOptions
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, sysctl in enumerate(sysctls):
+        at, name = f"{path}[{index}].name", sysctl.name
+        if not name:
+            errors.append(required(at))
+        elif byte_length(name) > _SYSCTL_LIMIT or not _is_sysctl(name):
+            detail = f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}"
+            errors.append(invalid(at, name, detail))
+        elif name in seen:
+            errors.append(duplicate(at, name))
+        if not options.allow_namespaced_sysctls_for_host_net_and_host_ipc:
+            errors += validate_host_sysctl(name, at, spec)
+        seen.add(name)
+    return errors
+
+
+def validate_host_sysctl(name: str, path: str, spec: PodSpec) -> list[FieldError]:
+    """A sysctl of a namespace that the pod shares with its host would be set on the host."""
+    namespace = _sysctl_namespace(name)
+    if spec.hostNetwork and namespace == "Net":
+        return [invalid(path, name, "may not be specified when 'hostNetwork' is true")]
+    if spec.hostIPC and namespace == "IPC":
+        return [invalid(path, name, "may not be specified when 'hostIPC' is true")]
+    return []
+
+
+def _sysctl_namespace(name: str) -> str:
+    separators = [index for index in (name.find("."), name.find("/")) if index >= 0]
+    if separators and name[min(separators)] == "/":
+        name = name.translate(_SWAP_SEPARATORS)
+    name = name.partition("*")[0]
+    if name in _IPC_SYSCTLS or name.startswith("fs.mqueue."):
+        return "IPC"
+    return "Net" if name.startswith("net.") else ""
+
+
+def validate_host_users(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+    """A user namespace of its own goes with no other namespace of the host, nor with raw devices."""
+    if spec.hostUsers is not False:
+        return []
+    errors: list[FieldError] = []
+    if spec.hostNetwork and not options.allow_user_namespaces_host_network_support:
+        errors.append(forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS))
+    if spec.hostPID:
+        errors.append(forbidden(f"{path}.HostPID", _WITHOUT_HOST_USERS))
+    if spec.hostIPC:
+        errors.append(forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS))
+    if not options.allow_user_namespaces_with_volume_devices:
+        errors += [
+            forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)
+            for container, at in containers_with_paths(spec, path)
+            if container.volumeDevices
+        ]
+    return errors

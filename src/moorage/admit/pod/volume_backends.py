@@ -1,0 +1,275 @@
+"""Volumes that a storage product provides.
+
+In: one source of a volume, its path. Out: field errors. Kubernetes: the validate*VolumeSource functions of
+pkg/apis/core/validation. All functions take the options, though none needs them, so that they fit one table.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.shared import validate_descending_path
+from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
+from moorage.model.names import byte_length, dns1123_subdomain_errors, in_range_errors
+from moorage.model.types.storage import PersistentVolumeClaimVolumeSource
+from moorage.model.types.volume_sources import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CephFSVolumeSource,
+    CinderVolumeSource,
+    CSIVolumeSource,
+    FCVolumeSource,
+    FlexVolumeSource,
+    FlockerVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    GitRepoVolumeSource,
+    GlusterfsVolumeSource,
+    ISCSIVolumeSource,
+    NFSVolumeSource,
+    PhotonPersistentDiskVolumeSource,
+    PortworxVolumeSource,
+    QuobyteVolumeSource,
+    RBDVolumeSource,
+    ScaleIOVolumeSource,
+    StorageOSVolumeSource,
+    VsphereVirtualDiskVolumeSource,
+)
+
+_HIGHEST_LUN = 255
+_NOT_A_PARTITION = "must be between 1 and 255, inclusive"
+ISCSI_NAME_TOO_LONG = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
+    "if iscsi.initiatorName is specified."
+)
+NOT_AN_ISCSI_NAME = "must be valid format"
+_NOT_AN_ISCSI_PREFIX = f"{NOT_AN_ISCSI_NAME} starting with iqn, eui, or naa"
+_ISCSI_NAME_LIMIT = 64
+_ISCSI_PREFIXES = ("iqn", "eui", "naa")
+_is_eui = re.compile(r"eui.[0-9A-Za-z]{16}\Z").match
+_is_naa = re.compile(r"naa.[0-9A-Za-z]{32}\Z").match
+_CSI_DRIVER_LIMIT = 63
+_TENANT_LIMIT = 64
+_NOT_A_REGISTRY = "must be a host:port pair or multiple pairs separated by commas"
+_CACHING_MODES = ("None", "ReadOnly", "ReadWrite")
+_DISK_KINDS = ("Dedicated", "Managed", "Shared")
+_MANAGED_DISK = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+_BLOB_DISK = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
+_RESERVED = "kubernetes.io and k8s.io namespaces are reserved"
+
+
+def _require(source: Any, path: str, *fields: str) -> list[FieldError]:
+    return [required(f"{path}.{field}") for field in fields if not getattr(source, field)]
+
+
+def _require_secret_name(source: Any, path: str) -> list[FieldError]:
+    unnamed = source.secretRef is not None and not source.secretRef.name
+    return [required(f"{path}.secretRef.name")] if unnamed else []
+
+
+def validate_claim_reference(
+    source: PersistentVolumeClaimVolumeSource, path: str, _: ValidationOptions
+) -> list[FieldError]:
+    return _require(source, path, "claimName")
+
+
+def validate_git_repo(source: GitRepoVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = _require(source, path, "repository")
+    return errors + validate_descending_path(source.directory, f"{path}.directory")
+
+
+def validate_gce_disk(source: GCEPersistentDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "pdName") + _validate_partition(source.partition, f"{path}.partition")
+
+
+def validate_aws_disk(source: AWSElasticBlockStoreVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "volumeID") + _validate_partition(source.partition, f"{path}.partition")
+
+
+def _validate_partition(partition: int, path: str) -> list[FieldError]:
+    return [] if 0 <= partition <= 255 else [invalid(path, partition, _NOT_A_PARTITION)]
+
+
+def validate_nfs(source: NFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = _require(source, path, "server", "path")
+    if not source.path.startswith("/"):
+        errors.append(invalid(f"{path}.path", source.path, "must be an absolute path"))
+    return errors
+
+
+def validate_iscsi(source: ISCSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = _require(source, path, "targetPortal", "iqn")
+    if source.iqn:
+        errors += validate_iscsi_name(source.iqn, f"{path}.iqn")
+    errors += validate_lun(source.lun, f"{path}.lun")
+    if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
+        errors.append(required(f"{path}.secretRef"))
+    if source.initiatorName is not None:
+        errors += validate_iscsi_name(source.initiatorName, f"{path}.initiatorname")
+    return errors
+
+
+def is_iscsi_name_too_long(volume_name: str, portal: str) -> bool:
+    return byte_length(f"{volume_name}:{portal}") > _ISCSI_NAME_LIMIT
+
+
+def validate_iscsi_name(name: str, path: str, *, wrong_prefix: str = _NOT_AN_ISCSI_PREFIX) -> list[FieldError]:
+    if not name.startswith(_ISCSI_PREFIXES):
+        return [invalid(path, name, wrong_prefix)]
+    if name.startswith("iqn"):
+        good = _iqn_pattern().search(name)
+    else:
+        good = _is_eui(name) if name.startswith("eui") else _is_naa(name)
+    return [] if good else [invalid(path, name, NOT_AN_ISCSI_NAME)]
+
+
+@lru_cache(maxsize=1)
+def _iqn_pattern() -> Any:
+    """Not anchored at its start, so that backtracking could take quadratic time: RE2 does not backtrack."""
+    import re2
+
+    return re2.compile(r"iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$")
+
+
+def validate_lun(lun: int, path: str) -> list[FieldError]:
+    return [invalid(path, lun, message) for message in in_range_errors(lun, 0, _HIGHEST_LUN)]
+
+
+def validate_glusterfs(source: GlusterfsVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "endpoints", "path")
+
+
+def validate_flocker(source: FlockerVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not source.datasetName and not source.datasetUUID:
+        errors.append(required(path, "one of datasetName and datasetUUID is required"))
+    if source.datasetName and source.datasetUUID:
+        detail = "datasetName and datasetUUID can not be specified simultaneously"
+        errors.append(invalid(path, "resource", detail))
+    if "/" in source.datasetName:
+        errors.append(invalid(f"{path}.datasetName", source.datasetName, "must not contain '/'"))
+    return errors
+
+
+def validate_rbd(source: RBDVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "monitors", "image")
+
+
+def validate_cinder(source: CinderVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "volumeID") + _require_secret_name(source, path)
+
+
+def validate_cephfs(source: CephFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "monitors")
+
+
+def validate_quobyte(source: QuobyteVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not source.registry:
+        errors.append(required(f"{path}.registry", _NOT_A_REGISTRY))
+    elif byte_length(source.tenant) > _TENANT_LIMIT:
+        detail = "must be a UUID and may not exceed a length of 64 characters"
+        errors.append(required(f"{path}.tenant", detail))
+    else:
+        for pair in source.registry.split(","):
+            if not _is_host_and_port(pair):
+                errors.append(invalid(f"{path}.registry", source.registry, _NOT_A_REGISTRY))
+    return errors + _require(source, path, "volume")
+
+
+def _is_host_and_port(text: str) -> bool:
+    """What Go's `net.SplitHostPort` takes apart."""
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        return False
+    if not text.startswith("["):
+        return not set(host) & set(":[]") and not set(port) & set("[]")
+    inside = host[1:-1]
+    return host.endswith("]") and not set(inside) & set("[]") and not set(port) & set("[]")
+
+
+def validate_fibre_channel(source: FCVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not source.targetWWNs and not source.wwids:
+        detail = "must specify either targetWWNs or wwids, but not both"
+        errors.append(required(f"{path}.targetWWNs", detail))
+    if source.targetWWNs and source.wwids:
+        detail = "targetWWNs and wwids can not be specified simultaneously"
+        errors.append(invalid(f"{path}.targetWWNs", list(source.targetWWNs), detail))
+    if source.targetWWNs:
+        if source.lun is None:
+            errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
+        else:
+            errors += validate_lun(source.lun, f"{path}.lun")
+    return errors
+
+
+def validate_flex_volume(source: FlexVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = _require(source, path, "driver")
+    for key in sorted(source.options):
+        namespace = f".{key.partition('/')[0].lower()}"
+        if namespace.endswith((".kubernetes.io", ".k8s.io")):
+            errors.append(invalid(f"{path}.options[{key}]", key, _RESERVED))
+    return errors
+
+
+def validate_azure_file(source: AzureFileVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "secretName", "shareName")
+
+
+def validate_azure_disk(source: AzureDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = _require(source, path, "diskName", "diskURI")
+    if source.cachingMode is not None and source.cachingMode not in _CACHING_MODES:
+        errors.append(not_supported(f"{path}.cachingMode", AsJSON(source.cachingMode), _CACHING_MODES))
+    if source.kind is None:
+        return errors
+    if source.kind not in _DISK_KINDS:
+        errors.append(not_supported(f"{path}.kind", AsJSON(source.kind), _DISK_KINDS))
+    managed = source.kind == "Managed"
+    if not source.diskURI.startswith("/subscriptions/" if managed else "https://"):
+        errors.append(not_supported(f"{path}.diskURI", source.diskURI, (_MANAGED_DISK if managed else _BLOB_DISK,)))
+    return errors
+
+
+def validate_vsphere(source: VsphereVirtualDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "volumePath")
+
+
+def validate_photon(source: PhotonPersistentDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "pdID")
+
+
+def validate_portworx(source: PortworxVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "volumeID")
+
+
+def validate_scale_io(source: ScaleIOVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    return _require(source, path, "gateway", "system", "volumeName")
+
+
+def validate_storageos(source: StorageOSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = _require(source, path, "volumeName")
+    if source.volumeName:
+        errors += validate_dns_label(source.volumeName, f"{path}.volumeName")
+    if source.volumeNamespace:
+        errors += validate_dns_label(source.volumeNamespace, f"{path}.volumeNamespace")
+    return errors + _require_secret_name(source, path)
+
+
+def validate_csi(source: CSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    errors = validate_csi_driver_name(source.driver, f"{path}.driver")
+    secret = source.nodePublishSecretRef
+    if secret is not None and not secret.name:
+        errors.append(required(f"{path}.nodePublishSecretRef.name"))
+    elif secret is not None:
+        errors += validate_dns_subdomain(secret.name, f"{path}.name")  # upstream's path
+    return errors
+
+
+def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
+    if not name:
+        return [required(path)]
+    errors = [too_long(path, _CSI_DRIVER_LIMIT)] if byte_length(name) > _CSI_DRIVER_LIMIT else []
+    return errors + [invalid(path, name, message) for message in dns1123_subdomain_errors(name.lower())]

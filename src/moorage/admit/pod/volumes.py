@@ -1,0 +1,367 @@
+"""Validate a pod's volumes, ephemeral claims, and where containers mount them.
+
+What is wrong with a sub-path or a mount mode is reported at the list's path, without the index, as upstream does.
+Kubernetes: ValidateVolumes, validateVolumeSource (the table below has its order and its paths, misspelt ones
+included), validateEphemeralVolumeSource, ValidatePersistentVolumeClaimSpec, ValidateVolumeMounts.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import astuple
+
+from moorage.admit.metadata import validate_annotations, validate_dns_label, validate_dns_subdomain
+from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod import projections as files
+from moorage.admit.pod import volume_backends as backends
+from moorage.admit.pod.projections import validate_projected
+from moorage.admit.pod.shared import AnyContainer, has_backsteps, validate_descending_path, validate_pull_policy
+from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+)
+from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.names import dns1123_subdomain_errors
+from moorage.model.types.container import VolumeMount
+from moorage.model.types.meta import ObjectMeta, TypedLocalObjectReference, TypedObjectReference
+from moorage.model.types.storage import (
+    EphemeralVolumeSource,
+    ImageVolumeSource,
+    PersistentVolumeClaimSpec,
+    Volume,
+    VolumeSource,
+)
+
+_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_VOLUME_MODES = ("Block", "Filesystem")
+_ONLY_CLAIMS = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+# Upstream lists all fields but labels and annotations by reflection, and lowers only the first letter of their names.
+_FORBIDDEN_METADATA = (
+    ("name", "name"),
+    ("generateName", "generateName"),
+    ("namespace", "namespace"),
+    ("selfLink", "selfLink"),
+    ("uid", "uID"),
+    ("resourceVersion", "resourceVersion"),
+    ("generation", "generation"),
+    ("creationTimestamp", "creationTimestamp"),
+    ("deletionTimestamp", "deletionTimestamp"),
+    ("deletionGracePeriodSeconds", "deletionGracePeriodSeconds"),
+    ("ownerReferences", "ownerReferences"),
+    ("finalizers", "finalizers"),
+    ("managedFields", "managedFields"),
+)
+
+
+def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+    template = source.volumeClaimTemplate
+    at = f"{path}.volumeClaimTemplate"
+    if template is None:
+        return [required(at)]
+    errors = _validate_template_metadata(template.metadata, f"{at}.metadata")
+    return errors + validate_claim_spec(template.spec, f"{at}.spec", STRICT)
+
+
+def _validate_template_metadata(metadata: ObjectMeta, path: str) -> list[FieldError]:
+    errors = validate_annotations(metadata.annotations, f"{path}.annotations")
+    errors += validate_labels(metadata.labels, f"{path}.labels")
+    for field, reported in _FORBIDDEN_METADATA:
+        if getattr(metadata, field) not in (None, "", 0, ()):
+            errors.append(forbidden(f"{path}.{reported}", "cannot be set"))
+    return errors
+
+
+def validate_claim_spec(
+    spec: PersistentVolumeClaimSpec, path: str, options: ValidationOptions, *, allow_invalid_api_group: bool = False
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not spec.accessModes:
+        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
+    errors += validate_label_selector(spec.selector, f"{path}.selector", options)
+    errors += _validate_access_modes(spec.accessModes, f"{path}.accessModes")
+    errors += _validate_storage(spec, f"{path}.resources[storage]")
+    if spec.storageClassName:
+        errors += validate_dns_subdomain(spec.storageClassName, f"{path}.storageClassName")
+    if spec.volumeMode is not None and spec.volumeMode not in _VOLUME_MODES:
+        errors.append(not_supported(f"{path}.volumeMode", AsJSON(spec.volumeMode), _VOLUME_MODES))
+    errors += _validate_data_sources(spec, path, allow_invalid_api_group)
+    if spec.volumeAttributesClassName:
+        errors += validate_dns_subdomain(spec.volumeAttributesClassName, f"{path}.volumeAttributesClassName")
+    return errors
+
+
+def _validate_access_modes(modes: tuple[str, ...], path: str) -> list[FieldError]:
+    errors = [not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
+    known = {mode for mode in modes if mode in _ACCESS_MODES}
+    if "ReadWriteOncePod" in known and len(known) > 1:
+        errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
+    return errors
+
+
+def _validate_storage(spec: PersistentVolumeClaimSpec, path: str) -> list[FieldError]:
+    storage = spec.resources.requests.get("storage")
+    if storage is None:
+        return [required(path)]
+    if storage.sign() <= 0:
+        return [invalid(path, str(storage), "must be greater than zero")]
+    return []
+
+
+def _validate_data_sources(
+    spec: PersistentVolumeClaimSpec, path: str, allow_invalid_api_group: bool
+) -> list[FieldError]:
+    source, reference = spec.dataSource, spec.dataSourceRef
+    errors: list[FieldError] = []
+    if source is not None:
+        errors += _validate_data_source(source, f"{path}.dataSource", allow_invalid_api_group)
+    if reference is None:
+        return errors
+    errors += _validate_data_source(reference, f"{path}.dataSourceRef", allow_invalid_api_group)
+    if reference.namespace:
+        errors += validate_dns_label(reference.namespace, f"{path}.dataSourceRef.namespace")
+    if source is None:
+        return errors
+    # The value upstream shows for these two is a path object, which has no visible fields.
+    shown = AsJSON(GoStruct())
+    if reference.namespace:
+        detail = "may not be specified when dataSourceRef.namespace is specified"
+        errors.append(invalid(path, shown, detail))
+    elif (source.apiGroup, source.kind, source.name) != (reference.apiGroup, reference.kind, reference.name):
+        errors.append(invalid(path, shown, "must match dataSourceRef"))
+    return errors
+
+
+def _validate_data_source(
+    source: TypedLocalObjectReference | TypedObjectReference, path: str, allow_invalid_api_group: bool
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not source.name:
+        errors.append(required(f"{path}.name"))
+    if not source.kind:
+        errors.append(required(f"{path}.kind"))
+    if not source.apiGroup and source.kind != "PersistentVolumeClaim":
+        errors.append(invalid(path, source.kind, _ONLY_CLAIMS))
+    if source.apiGroup and not allow_invalid_api_group:
+        errors += validate_dns_subdomain(source.apiGroup, f"{path}.apiGroup")
+    return errors
+
+
+_SEVERAL = "may not specify more than 1 volume type"
+_CREATED_CLAIM = "must not reference a PVC that gets created for an ephemeral volume"
+
+
+def _validate_image(source: ImageVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if options.resource_is_pod and not source.reference:
+        errors.append(required(f"{path}.reference"))
+    return errors + validate_pull_policy(source.pullPolicy, f"{path}.pullPolicy")
+
+
+SourceRule = Callable[[Any, str, ValidationOptions], list[FieldError]]
+
+SourceRow = tuple[str, str, str, SourceRule]
+
+# (field, name in the path of "more than 1 volume type", name in the path of its own errors, rule)
+_SOURCES: tuple[SourceRow, ...] = (
+    ("emptyDir", "emptyDir", "emptyDir", files.validate_empty_dir),
+    ("hostPath", "hostPath", "hostPath", files.validate_host_path),
+    ("gitRepo", "gitRepo", "gitRepo", backends.validate_git_repo),
+    ("gcePersistentDisk", "gcePersistentDisk", "persistentDisk", backends.validate_gce_disk),
+    ("awsElasticBlockStore", "awsElasticBlockStore", "awsElasticBlockStore", backends.validate_aws_disk),
+    ("secret", "secret", "secret", files.validate_secret),
+    ("nfs", "nfs", "nfs", backends.validate_nfs),
+    ("iscsi", "iscsi", "iscsi", backends.validate_iscsi),
+    ("glusterfs", "glusterfs", "glusterfs", backends.validate_glusterfs),
+    ("flocker", "flocker", "flocker", backends.validate_flocker),
+    ("persistentVolumeClaim", "persistentVolumeClaim", "persistentVolumeClaim", backends.validate_claim_reference),
+    ("rbd", "rbd", "rbd", backends.validate_rbd),
+    ("cinder", "cinder", "cinder", backends.validate_cinder),
+    ("cephfs", "cephFS", "cephfs", backends.validate_cephfs),
+    ("quobyte", "quobyte", "quobyte", backends.validate_quobyte),
+    ("downwardAPI", "downwarAPI", "downwardAPI", files.validate_downward_api),
+    ("fc", "fc", "fc", backends.validate_fibre_channel),
+    ("flexVolume", "flexVolume", "flexVolume", backends.validate_flex_volume),
+    ("configMap", "configMap", "configMap", files.validate_config_map),
+    ("azureFile", "azureFile", "azureFile", backends.validate_azure_file),
+    ("vsphereVolume", "vsphereVolume", "vsphereVolume", backends.validate_vsphere),
+    ("photonPersistentDisk", "photonPersistentDisk", "photonPersistentDisk", backends.validate_photon),
+    ("portworxVolume", "portworxVolume", "portworxVolume", backends.validate_portworx),
+    ("azureDisk", "azureDisk", "azureDisk", backends.validate_azure_disk),
+    ("storageos", "storageos", "storageos", backends.validate_storageos),
+    ("projected", "projected", "projected", validate_projected),
+    ("scaleIO", "scaleIO", "scaleIO", backends.validate_scale_io),
+    ("csi", "csi", "csi", backends.validate_csi),
+    ("ephemeral", "ephemeral", "ephemeral", validate_ephemeral),
+    ("image", "image", "image", _validate_image),
+)
+# The same rows in the order of the view's fields; the view's last field, the name, has none.
+_ROWS_BY_FIELD = tuple({row[0]: row for row in _SOURCES}[field] for field in VolumeSource.__struct_fields__)
+
+
+def validate_volumes(
+    volumes: tuple[Volume, ...], path: str, metadata: ObjectMeta | None, options: ValidationOptions
+) -> tuple[dict[str, Volume], list[FieldError]]:
+    errors: list[FieldError] = []
+    valid: dict[str, Volume] = {}
+    pod_name = metadata.name if metadata is not None else ""
+    created_claims = {f"{pod_name}-{volume.name}" for volume in volumes if volume.ephemeral is not None}
+    for index, volume in enumerate(volumes):
+        at = f"{path}[{index}]"
+        own = _validate_source(volume, at, pod_name, options)
+        own += validate_dns_label(volume.name, f"{at}.name") if volume.name else [required(f"{at}.name")]
+        if volume.name in valid:
+            own.append(duplicate(f"{at}.name", volume.name))
+        if own:
+            errors += own
+        else:
+            valid[volume.name] = volume
+        claim = volume.persistentVolumeClaim
+        if claim is not None and pod_name and claim.claimName in created_claims:
+            errors.append(invalid(f"{at}.persistentVolumeClaim.claimName", claim.claimName, _CREATED_CLAIM))
+    return valid, errors
+
+
+def _validate_source(volume: Volume, path: str, pod_name: str, options: ValidationOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    found = ""
+    for field, forbidden_name, own_name, rule in _sources_of(volume):
+        source = getattr(volume, field)
+        if found:
+            errors.append(forbidden(f"{path}.{forbidden_name}", _SEVERAL))
+        else:
+            found = field
+            errors += rule(source, f"{path}.{own_name}", options)
+        if field == "iscsi":
+            errors += _validate_iscsi_name(volume, f"{path}.name")
+        elif field == "ephemeral" and found == "ephemeral" and pod_name and volume.name:
+            errors += _validate_created_claim(f"{pod_name}-{volume.name}", volume.name, f"{path}.name")
+    if not found:
+        errors.append(required(path, "must specify a volume type"))
+    return errors
+
+
+def _sources_of(volume: Volume) -> list[SourceRow]:
+    """The sources a volume has, in upstream's order; nearly always there is one, so looking for it must be cheap."""
+    found = [row for row, source in zip(_ROWS_BY_FIELD, astuple(volume), strict=False) if source is not None]
+    return found if len(found) < 2 else [row for row in _SOURCES if row in found]
+
+
+def _validate_iscsi_name(volume: Volume, path: str) -> list[FieldError]:
+    source = volume.iscsi
+    if source is None or source.initiatorName is None:
+        return []
+    too_long = backends.is_iscsi_name_too_long(volume.name, source.targetPortal)
+    return [invalid(path, volume.name, backends.ISCSI_NAME_TOO_LONG)] if too_long else []
+
+
+def _validate_created_claim(claim_name: str, volume_name: str, path: str) -> list[FieldError]:
+    return [
+        invalid(path, volume_name, f"PVC name {go_quote(claim_name)}: {message}")
+        for message in dns1123_subdomain_errors(claim_name)
+    ]
+
+
+_PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
+_RECURSIVE_MODES = ("Disabled", "Enabled", "IfPossible")
+_UNIQUE = "must be unique"
+_NOT_A_CLAIM = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+
+
+def validate_volume_mounts(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    device_paths = {device.name: device.devicePath for device in container.volumeDevices}
+    taken_by_devices = set(device_paths.values())
+    mount_points: set[str] = set()
+    for index, mount in enumerate(container.volumeMounts):
+        at = f"{path}[{index}]"
+        if not mount.name:
+            errors.append(required(f"{at}.name"))
+        if mount.name not in volumes:
+            errors.append(not_found(f"{at}.name", mount.name))
+        if not mount.mountPath:
+            errors.append(required(f"{at}.mountPath"))
+        if mount.mountPath in mount_points:
+            errors.append(invalid(f"{at}.mountPath", mount.mountPath, _UNIQUE))
+        mount_points.add(mount.mountPath)
+        if device_paths:
+            if mount.name in device_paths:
+                errors.append(invalid(f"{at}.name", mount.name, "must not already exist in volumeDevices"))
+            if mount.mountPath in taken_by_devices:
+                detail = "must not already exist as a path in volumeDevices"
+                errors.append(invalid(f"{at}.mountPath", mount.mountPath, detail))
+        if mount.subPath:
+            errors += validate_descending_path(mount.subPath, f"{path}.subPath")
+        if mount.subPathExpr:
+            if mount.subPath:
+                detail = "subPathExpr and subPath are mutually exclusive"
+                errors.append(invalid(f"{at}.subPathExpr", mount.subPathExpr, detail))
+            errors += validate_descending_path(mount.subPathExpr, f"{path}.subPathExpr")
+        if mount.mountPropagation is not None:
+            errors += _validate_propagation(mount.mountPropagation, f"{path}.mountPropagation", container)
+        if mount.recursiveReadOnly is not None:
+            errors += _validate_recursive(mount, mount.recursiveReadOnly, f"{path}.recursiveReadOnly")
+    return errors
+
+
+def _validate_propagation(mode: str, path: str, container: AnyContainer) -> list[FieldError]:
+    if mode not in _PROPAGATIONS:
+        return [not_supported(path, AsJSON(mode), _PROPAGATIONS)]
+    privileged = container.securityContext is not None and container.securityContext.privileged
+    if mode == "Bidirectional" and not privileged:
+        return [forbidden(path, "Bidirectional mount propagation is available only to privileged containers")]
+    return []
+
+
+def _validate_recursive(mount: VolumeMount, mode: str, path: str) -> list[FieldError]:
+    if mode not in _RECURSIVE_MODES:
+        return [not_supported(path, AsJSON(mode), _RECURSIVE_MODES)]
+    if mode == "Disabled":
+        return []
+    errors: list[FieldError] = []
+    if not mount.readOnly:
+        errors.append(forbidden(path, "may only be specified when readOnly is true"))
+    if mount.mountPropagation not in (None, "None"):
+        errors.append(forbidden(path, "may only be specified when mountPropagation is None or not specified"))
+    return errors
+
+
+def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    mount_paths = {mount.name: mount.mountPath for mount in container.volumeMounts}
+    taken_by_mounts = set(mount_paths.values())
+    names: set[str] = set()
+    paths: set[str] = set()
+    for index, device in enumerate(container.volumeDevices):
+        at, name, device_path = f"{path}[{index}]", device.name, device.devicePath
+        if not name:
+            errors.append(required(f"{at}.name"))
+        if name in names:
+            errors.append(invalid(f"{at}.name", name, _UNIQUE))
+        volume = volumes.get(name)
+        if volume is None:
+            errors.append(not_found(f"{at}.name", name))
+        elif volume.persistentVolumeClaim is None and volume.ephemeral is None:
+            errors.append(invalid(f"{at}.name", name, _NOT_A_CLAIM))
+        if not device_path:
+            errors.append(required(f"{at}.devicePath"))
+        if device_path in paths:
+            errors.append(invalid(f"{at}.devicePath", device_path, _UNIQUE))
+        if has_backsteps(device_path):
+            errors.append(invalid(f"{at}.devicePath", device_path, "can not contain backsteps ('..')"))
+        else:
+            paths.add(device_path)
+        if name in mount_paths:
+            errors.append(invalid(f"{at}.name", name, "must not already exist in volumeMounts"))
+        if device_path in taken_by_mounts:
+            detail = "must not already exist as a path in volumeMounts"
+            errors.append(invalid(f"{at}.devicePath", device_path, detail))
+        if name:
+            names.add(name)
+    return errors

@@ -1,0 +1,193 @@
+"""Set the scheme defaults of every kind but pods, in place.
+
+Kubernetes: pkg/apis/*/v1/defaults.go.
+"""
+
+from moorage.admit.prepare.pod_defaults import default_claim_spec, default_pod_spec, default_volume_source
+from moorage.admit.prepare.resource_defaults import round_up_lists
+from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
+from moorage.model.types.view import INT32_MAX
+
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+def default_node(node: Raw) -> None:
+    status = node.get("status")
+    if not status:
+        return
+    if status.get("allocatable") is None and status.get("capacity") is not None:
+        status["allocatable"] = dict(status["capacity"])
+    round_up_lists(status, "capacity", "allocatable")
+
+
+def default_namespace(namespace: Raw) -> None:
+    metadata = part(namespace, "metadata")
+    if metadata.get("name"):
+        part(metadata, "labels")[NAMESPACE_NAME_LABEL] = metadata["name"]
+    fill_empty(part(namespace, "status"), {"phase": "Active"})
+
+
+def default_priority_class(priority_class: Raw) -> None:
+    fill_absent(priority_class, {"preemptionPolicy": "PreemptLowerPriority"})
+
+
+def default_persistent_volume(volume: Raw) -> None:
+    fill_empty(part(volume, "status"), {"phase": "Pending"})
+    spec = part(volume, "spec")
+    fill_empty(spec, {"persistentVolumeReclaimPolicy": "Retain"})
+    fill_absent(spec, {"volumeMode": "Filesystem"})
+    round_up_lists(spec, "capacity")
+    default_volume_source(spec)
+
+
+def default_claim(claim: Raw) -> None:
+    status = part(claim, "status")
+    fill_empty(status, {"phase": "Pending"})
+    default_claim_spec(part(claim, "spec"))
+    round_up_lists(status, "capacity", "allocatedResources")
+
+
+def default_storage_class(storage_class: Raw) -> None:
+    fill_absent(storage_class, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"})
+
+
+AFFINITY_SECONDS = 10_800
+_ROUTED_INSIDE = ("ClusterIP", "NodePort", "LoadBalancer")
+
+
+def default_secret(secret: Raw) -> None:
+    fill_empty(secret, {"type": "Opaque"})
+
+
+def default_service(service: Raw) -> None:
+    spec = part(service, "spec")
+    fill_empty(spec, {"sessionAffinity": "None", "type": "ClusterIP"})
+    _default_affinity(spec)
+    for port in items(spec, "ports"):
+        fill_empty(port, {"protocol": "TCP"})
+        if not port.get("targetPort"):
+            port["targetPort"] = port.get("port") or 0
+    if externally_accessible(spec):
+        fill_empty(spec, {"externalTrafficPolicy": "Cluster"})
+    if spec["type"] in _ROUTED_INSIDE:
+        fill_absent(spec, {"internalTrafficPolicy": "Cluster"})
+    if spec["type"] == "LoadBalancer":
+        fill_absent(spec, {"allocateLoadBalancerNodePorts": True})
+        balancer = (service.get("status") or {}).get("loadBalancer") or {}
+        for ingress in items(balancer, "ingress"):
+            if ingress.get("ip"):
+                fill_absent(ingress, {"ipMode": "VIP"})
+
+
+def _default_affinity(spec: Raw) -> None:
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP":
+        client = (spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}
+        if client.get("timeoutSeconds") is None:
+            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": AFFINITY_SECONDS}}
+
+
+def externally_accessible(spec: Raw) -> bool:
+    """Whether anybody outside the cluster can reach the service."""
+    kind = spec.get("type")
+    return kind in ("LoadBalancer", "NodePort") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
+
+
+def default_csi_driver(driver: Raw) -> None:
+    spec = part(driver, "spec")
+    fill_absent(
+        spec,
+        {
+            "attachRequired": True,
+            "podInfoOnMount": False,
+            "storageCapacity": False,
+            "fsGroupPolicy": "ReadWriteOnceWithFSType",
+            "requiresRepublish": False,
+            "seLinuxMount": False,
+        },
+    )
+    fill_empty(spec, {"volumeLifecycleModes": ["Persistent"]})
+
+
+_HISTORY = 10
+_BACKOFF = 6
+
+
+def default_deployment(deployment: Raw) -> None:
+    spec = part(deployment, "spec")
+    fill_absent(spec, {"replicas": 1, "revisionHistoryLimit": _HISTORY, "progressDeadlineSeconds": 600})
+    strategy = part(spec, "strategy")
+    fill_empty(strategy, {"type": "RollingUpdate"})
+    if strategy["type"] == "RollingUpdate":
+        fill_absent(part(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
+    _default_template(spec)
+
+
+def default_replica_set(replica_set: Raw) -> None:
+    spec = part(replica_set, "spec")
+    fill_absent(spec, {"replicas": 1})
+    _default_template(spec)
+
+
+def default_daemon_set(daemon_set: Raw) -> None:
+    spec = part(daemon_set, "spec")
+    fill_absent(spec, {"revisionHistoryLimit": _HISTORY})
+    strategy = part(spec, "updateStrategy")
+    fill_empty(strategy, {"type": "RollingUpdate"})
+    if strategy["type"] == "RollingUpdate":
+        fill_absent(part(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
+    _default_template(spec)
+
+
+def default_stateful_set(stateful_set: Raw) -> None:
+    spec = part(stateful_set, "spec")
+    fill_empty(spec, {"podManagementPolicy": "OrderedReady"})
+    strategy = part(spec, "updateStrategy")
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+        part(strategy, "rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+        fill_absent(strategy["rollingUpdate"], {"partition": 0})
+    retention = part(spec, "persistentVolumeClaimRetentionPolicy")
+    fill_empty(retention, {"whenDeleted": "Retain", "whenScaled": "Retain"})
+    fill_absent(spec, {"replicas": 1, "revisionHistoryLimit": _HISTORY})
+    for claim in items(spec, "volumeClaimTemplates"):
+        claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"  # whatever it says
+        default_claim(claim)
+    _default_template(spec)
+
+
+def default_job(job: Raw) -> None:
+    spec = part(job, "spec")
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    fill_absent(spec, {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False})
+    fill_absent(spec, {"backoffLimit": _BACKOFF if spec.get("backoffLimitPerIndex") is None else INT32_MAX})
+    replacement = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
+    fill_absent(spec, {"podReplacementPolicy": replacement})
+    labels = (part(spec, "template").get("metadata") or {}).get("labels")
+    metadata = part(job, "metadata")
+    if labels is not None and not metadata.get("labels"):
+        # The same map, not a copy: what a new job's template is labelled with, the job will be, too.
+        metadata["labels"] = labels
+    default_job_spec(spec)
+
+
+def default_job_spec(spec: Raw) -> None:
+    """Fill in what the spec of a job gets also inside a CronJob."""
+    for rule in items(spec.get("podFailurePolicy") or {}, "rules"):
+        for pattern in items(rule, "onPodConditions"):
+            fill_empty(pattern, {"status": "True"})
+    _default_template(spec)
+
+
+def default_cron_job(cron_job: Raw) -> None:
+    spec = part(cron_job, "spec")
+    fill_empty(spec, {"concurrencyPolicy": "Allow"})
+    fill_absent(spec, {"suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1})
+    default_job_spec(part(part(spec, "jobTemplate"), "spec"))
+
+
+def _default_template(spec: Raw) -> None:
+    default_pod_spec(part(part(spec, "template"), "spec"))

@@ -1,0 +1,209 @@
+"""Set the defaults of pods and of the pod specs inside templates, in place.
+
+Kubernetes: SetDefaults_Pod, SetDefaults_PodSpec, SetDefaults_Container, SetDefaults_Volume, zz_generated.defaults.go,
+pkg/util/parsers for image tags, and what the conversion to the internal version does to a pod (the older name of the
+service account, negative grace periods). Differs: nothing is written that the API server would not show.
+"""
+
+import re
+from functools import lru_cache
+
+from moorage.admit.prepare.resource_defaults import default_pod_level_resources, requests_from_limits, round_up_lists
+from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
+from moorage.model.types.storage import VolumeSource
+
+_MAX_REPOSITORY_LENGTH = 255
+_HEX_DIGITS = {"sha256": 64, "sha384": 96, "sha512": 128}
+
+# Repetitions cannot overlap (a component ends in an alphanumeric, a separator has none), so matching is linear.
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
+_HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])"
+_is_reference = re.compile(
+    rf"(?P<name>(?:{_HOST}(?::[0-9]+)?/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*))"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?\Z"
+).match
+_is_identifier = re.compile(r"[a-f0-9]{64}\Z").match
+_is_lower_hex = re.compile(r"[a-f0-9]+\Z").match
+
+
+@lru_cache(maxsize=2048)
+def image_tag(image: str) -> str:
+    if _is_identifier(image):
+        return ""
+    found = _is_reference(_normalized(image))
+    if found is None or len(found["path"]) > _MAX_REPOSITORY_LENGTH:
+        return ""
+    digest: str | None = found["digest"]
+    if digest is not None and not _is_digest(digest):
+        return ""
+    tag: str | None = found["tag"]
+    if tag is None:
+        return "" if digest is not None else "latest"
+    return tag
+
+
+def _normalized(image: str) -> str:
+    """Put the default registry before a name whose first part does not look like a host."""
+    first, slash, _ = image.partition("/")
+    is_host = slash and (set(".:") & set(first) or first == "localhost" or first.lower() != first)
+    if is_host:
+        return image
+    return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
+
+
+def _is_digest(digest: str) -> bool:
+    algorithm, _, encoded = digest.partition(":")
+    return len(encoded) == _HEX_DIGITS.get(algorithm) and _is_lower_hex(encoded) is not None
+
+
+_TERMINATION = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_HTTP_GET = {"path": "/", "scheme": "HTTP"}
+
+
+def default_pull_policy(image: str) -> str:
+    return "Always" if image_tag(image) == "latest" else "IfNotPresent"
+
+
+def default_container(container: Raw) -> None:
+    if not container.get("imagePullPolicy"):
+        container["imagePullPolicy"] = default_pull_policy(container.get("image") or "")
+    fill_empty(container, _TERMINATION)
+    for port in items(container, "ports"):
+        if not port.get("protocol"):
+            port["protocol"] = "TCP"
+    for variable in items(container, "env"):
+        source = variable.get("valueFrom")
+        if source:
+            default_field_reference(source.get("fieldRef"))
+            if source.get("fileKeyRef") is not None:
+                fill_absent(source["fileKeyRef"], {"optional": False})
+    if container.get("resources") is None:
+        container["resources"] = {}  # a struct, which Kubernetes always shows
+    round_up_lists(container["resources"], "limits", "requests")
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        probe = container.get(name)
+        if probe is not None:
+            fill_empty(probe, _PROBE)
+            _default_http_get(probe.get("httpGet"))
+            if probe.get("grpc") is not None:
+                fill_absent(probe["grpc"], {"service": ""})
+    lifecycle = container.get("lifecycle")
+    if lifecycle:
+        for moment in ("postStart", "preStop"):
+            _default_http_get((lifecycle.get(moment) or {}).get("httpGet"))
+
+
+def default_field_reference(reference: Raw | None) -> None:
+    if reference is not None and not reference.get("apiVersion"):
+        reference["apiVersion"] = "v1"
+
+
+def _default_http_get(action: Raw | None) -> None:
+    if action is not None:
+        fill_empty(action, _HTTP_GET)
+
+
+_FILE_MODE = 0o644
+_TOKEN_SECONDS = 3600
+_SOURCES = frozenset(VolumeSource.__struct_fields__)
+_SOURCES_WITH_MODE = ("secret", "configMap", "downwardAPI", "projected")
+
+#: Sources that pods and PersistentVolumes have in common: what to fill where empty, and where absent.
+_EMPTY: dict[str, Raw] = {
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+_ABSENT: dict[str, Raw] = {
+    "hostPath": {"type": ""},
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
+}
+
+
+def default_volume_source(source: Raw) -> None:
+    """Fill in what both a pod's volume and a PersistentVolume may be made of."""
+    for name, values in _EMPTY.items():
+        if source.get(name) is not None:
+            fill_empty(source[name], values)
+    for name, values in _ABSENT.items():
+        if source.get(name) is not None:
+            fill_absent(source[name], values)
+
+
+def default_volume(volume: Raw) -> None:
+    if all(value is None or name not in _SOURCES for name, value in volume.items()):
+        volume["emptyDir"] = {}
+        return
+    default_volume_source(volume)
+    for name in _SOURCES_WITH_MODE:
+        if volume.get(name) is not None:
+            fill_absent(volume[name], {"defaultMode": _FILE_MODE})
+    image = volume.get("image")
+    if image is not None and not image.get("pullPolicy"):
+        image["pullPolicy"] = default_pull_policy(image.get("reference") or "")
+    for file in items(volume.get("downwardAPI") or {}, "items"):
+        default_field_reference(file.get("fieldRef"))
+    for projection in items(volume.get("projected") or {}, "sources"):
+        for file in items(projection.get("downwardAPI") or {}, "items"):
+            default_field_reference(file.get("fieldRef"))
+        if projection.get("serviceAccountToken") is not None:
+            fill_absent(projection["serviceAccountToken"], {"expirationSeconds": _TOKEN_SECONDS})
+    template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+    if template is not None:
+        default_claim_spec(part(template, "spec"))
+
+
+def default_claim_spec(spec: Raw) -> None:
+    fill_absent(spec, {"volumeMode": "Filesystem"})
+    round_up_lists(spec.get("resources"), "limits", "requests")
+
+
+DEFAULT_SCHEDULER = "default-scheduler"
+DEFAULT_GRACE_SECONDS = 30
+
+
+def default_pod(pod: Raw) -> None:
+    spec = part(pod, "spec")
+    for name in ("containers", "initContainers"):
+        for container in items(spec, name):
+            requests_from_limits(container)
+            if spec.get("hostNetwork"):
+                _default_host_ports(container)
+    default_pod_level_resources(spec)
+    if spec.get("enableServiceLinks") is None:
+        spec["enableServiceLinks"] = True
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    default_pod_spec(spec)
+
+
+def default_pod_spec(spec: Raw) -> None:
+    """Fill in what a spec gets both in a pod and in a template."""
+    if not spec.get("dnsPolicy"):
+        spec["dnsPolicy"] = "ClusterFirst"
+    if not spec.get("restartPolicy"):
+        spec["restartPolicy"] = "Always"
+    if spec.get("securityContext") is None:
+        spec["securityContext"] = {}
+    if spec.get("terminationGracePeriodSeconds") is None:
+        spec["terminationGracePeriodSeconds"] = DEFAULT_GRACE_SECONDS
+    if not spec.get("schedulerName"):
+        spec["schedulerName"] = DEFAULT_SCHEDULER
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    for volume in items(spec, "volumes"):
+        default_volume(volume)
+    for name in ("initContainers", "containers", "ephemeralContainers"):
+        for container in items(spec, name):
+            default_container(container)
+    round_up_lists(spec, "overhead")
+    round_up_lists(spec.get("resources"), "limits", "requests")
+
+
+def _default_host_ports(container: Raw) -> None:
+    for port in items(container, "ports"):
+        if not port.get("hostPort"):
+            port["hostPort"] = port.get("containerPort", 0)

@@ -1,0 +1,234 @@
+"""Change objects other than pods before they are validated: status, generation, gated fields, a Job's selector.
+
+Each function changes a raw object with its defaults in place; `old` is None on creation. Kubernetes: PrepareForCreate
+and PrepareForUpdate of the strategies in pkg/registry. Differs: CrossNamespaceVolumeDataSource, an alpha gate, is off.
+"""
+
+from base64 import b64encode
+
+from moorage.admit.kinds.job import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
+from moorage.admit.prepare.mutate import drop_disabled_fields
+from moorage.admit.prepare.service_addresses import drop_what_the_type_has_not, keep_allocated
+from moorage.admit.raw import Raw, items, part
+from moorage.model.gates import GateSet
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import PodTemplateSpec
+
+NAMESPACE_FINALIZER = "kubernetes"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+#: What a status says from the beginning, also where it is zero: the fields that clients may rely on.
+_COUNTS = {
+    "ReplicaSet": ("replicas",),
+    "StatefulSet": ("replicas", "availableReplicas"),
+    "DaemonSet": ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
+    "PodDisruptionBudget": ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+}
+
+
+def prepare_nothing(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """For kinds that are stored as they are."""
+
+
+def prepare_workload(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """A kind with a pod template at spec.template; creating one is its first generation."""
+    _begin_status(new, old)
+    drop_disabled_fields(_template_spec(new), None if old is None else _template_spec(old), gates)
+
+
+def prepare_daemon_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Each change of the template is counted in an annotation, which clients have no say in once it is there."""
+    prepare_workload(new, old, gates)
+    metadata = part(new, "metadata")
+    given = _template_generation(new if old is None else old)
+    if old is None or _template_generation(old) < 1:
+        generation = max(given, 1)
+    else:
+        generation = given + _is_other_template(new["spec"].get("template") or {}, old["spec"].get("template") or {})
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
+
+
+def _is_other_template(new: Raw, old: Raw) -> bool:
+    """Not if it is only written in another way, such as with nulls."""
+    return new != old and convert_view(new, PodTemplateSpec) != convert_view(old, PodTemplateSpec)
+
+
+def _template_generation(daemon_set: Raw) -> int:
+    text = str(((daemon_set.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, ""))
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def prepare_stateful_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    prepare_workload(new, old, gates)
+    if old is None or _max_unavailable(old) is None:
+        # MaxUnavailableStatefulSet is off by default.
+        rolling = (new["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+        rolling.pop("maxUnavailable", None)
+
+
+def _max_unavailable(stateful_set: Raw) -> object:
+    strategy = (stateful_set.get("spec") or {}).get("updateStrategy") or {}
+    return (strategy.get("rollingUpdate") or {}).get("maxUnavailable")
+
+
+def prepare_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    if old is None and not new["spec"].get("manualSelector"):
+        _generate_selector(new)
+    prepare_workload(new, old, gates)
+    # From here on a job's labels are its own, also if defaulting took them from the template.
+    metadata = part(new, "metadata")
+    if metadata.get("labels") is not None:
+        metadata["labels"] = dict(metadata["labels"])
+
+
+def _generate_selector(job: Raw) -> None:
+    """Label the pods with the job's name and UID, and select them by the UID."""
+    metadata, spec = part(job, "metadata"), job["spec"]
+    name, uid = metadata.get("name") or "", metadata.get("uid") or ""
+    labels = part(part(part(spec, "template"), "metadata"), "labels")
+    for key, value in ((LEGACY_JOB_NAME, name), (JOB_NAME, name), (LEGACY_CONTROLLER_UID, uid), (CONTROLLER_UID, uid)):
+        labels.setdefault(key, value)
+    part(part(spec, "selector"), "matchLabels").setdefault(CONTROLLER_UID, uid)
+
+
+def prepare_cron_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    _begin_status(new, old)
+    old_job = None if old is None else part(part(part(old, "spec"), "jobTemplate"), "spec")
+    job = part(part(new["spec"], "jobTemplate"), "spec")
+    drop_disabled_fields(
+        part(part(job, "template"), "spec"), None if old_job is None else part(part(old_job, "template"), "spec"), gates
+    )
+
+
+def prepare_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """A volume or claim begins as pending, whatever the document says of one that was bound elsewhere."""
+    if old is None:
+        new["status"] = {"phase": "Pending"}
+    else:
+        keep_status(new, old)
+
+
+def prepare_namespace(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """A namespace begins as active, and with the finalizer that empties it before it goes."""
+    spec = part(new, "spec")
+    if old is None:
+        new["status"] = {"phase": "Active"}
+        finalizers = spec.get("finalizers") or []
+        if NAMESPACE_FINALIZER not in finalizers:
+            spec["finalizers"] = [*finalizers, NAMESPACE_FINALIZER]
+    else:
+        keep_status(new, old)
+        spec["finalizers"] = (old.get("spec") or {}).get("finalizers") or []
+
+
+def prepare_disruption_budget(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    _begin_status(new, old)
+
+
+def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Nodes come with their status. Configuration by ConfigMap is gone since 1.24, but is kept where it is."""
+    spec = part(new, "spec")
+    if old is None:
+        spec.pop("configSource", None)
+        (new.get("status") or {}).pop("config", None)
+        return
+    keep_status(new, old)
+    if (old.get("spec") or {}).get("configSource") is None:
+        spec.pop("configSource", None)
+
+
+def _begin_status(new: Raw, old: Raw | None) -> None:
+    if old is None:
+        part(new, "metadata")["generation"] = 1
+        new["status"] = dict.fromkeys(_COUNTS.get(new["kind"], ()), 0)
+    else:
+        keep_status(new, old)
+
+
+def keep_status(new: Raw, old: Raw) -> None:
+    if old.get("status") is None:
+        new.pop("status", None)
+    else:
+        new["status"] = old["status"]
+
+
+def _template_spec(workload: Raw) -> Raw:
+    return part(part(part(workload, "spec"), "template"), "spec")
+
+
+def prepare_secret(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Text given as text becomes bytes like the rest; an update that names no type does not mean to change it."""
+    texts = new.pop("stringData", None)
+    if texts:
+        part(new, "data").update({key: b64encode((text or "").encode()).decode() for key, text in texts.items()})
+    if old is not None and not new.get("type"):
+        new["type"] = old.get("type")
+
+
+def prepare_service(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    keep_allocated(new, old)
+    if old is None:
+        new["status"] = {"loadBalancer": {}}
+    else:
+        keep_status(new, old)
+        drop_what_the_type_has_not(new, old)
+
+
+def prepare_service_account(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Of the secrets only the names count."""
+    if new.get("secrets"):
+        new["secrets"] = [{"name": secret.get("name") or ""} for secret in items(new, "secrets")]
+
+
+def prepare_lease(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """CoordinatedLeaderElection is off by default."""
+    spec, before = part(new, "spec"), (old or {}).get("spec") or {}
+    for name in ("strategy", "preferredHolder"):
+        if before.get(name) is None:
+            spec.pop(name, None)
+
+
+def prepare_csi_driver(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """VolumeLimitScaling is off by default."""
+    if ((old or {}).get("spec") or {}).get("preventPodSchedulingIfMissing") is None:
+        part(new, "spec").pop("preventPodSchedulingIfMissing", None)
+
+
+def prepare_volume_attachment(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    if old is None:
+        new["status"] = {"attached": False}
+    else:
+        keep_status(new, old)
+
+
+_DATA_SOURCE_FIELDS = ("apiGroup", "kind", "name")
+#: (group, kind) that `dataSource` may name; others were always ignored there.
+_LEGACY_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+
+
+def prepare_claim(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    prepare_volume(new, old, gates)
+    spec, old_spec = part(new, "spec"), {} if old is None else part(old, "spec")
+    reference = spec.get("dataSourceRef")
+    if reference is not None and reference.get("namespace") and old_spec.get("dataSourceRef") is None:
+        reference = spec["dataSourceRef"] = None
+    had_source = old_spec.get("dataSource") is not None or old_spec.get("dataSourceRef") is not None
+    if reference is None and not had_source and not _is_legacy_source(spec.get("dataSource")):
+        spec.pop("dataSource", None)
+    _fill_both_data_sources(spec)
+    _fill_both_data_sources(old_spec)
+
+
+def _is_legacy_source(source: Raw | None) -> bool:
+    return source is not None and (source.get("apiGroup") or "", source.get("kind")) in _LEGACY_SOURCES
+
+
+def _fill_both_data_sources(spec: Raw) -> None:
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = _named_source(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = _named_source(reference)
+
+
+def _named_source(source: Raw) -> Raw:
+    return {name: source[name] for name in _DATA_SOURCE_FIELDS if source.get(name) is not None}

@@ -1,0 +1,187 @@
+"""Validate affinity between pods, topology spread constraints, and their matchLabelKeys.
+
+`prepare.mutate` has merged what matchLabelKeys stand for into the selector, which is how a key in both is found.
+Kubernetes: validateAffinity, validatePodAffinity, validateTopologySpreadConstraints,
+ValidateMatchLabelKeysAndMismatchLabelKeys, ValidateMatchLabelKeysInTopologySpread.
+"""
+
+from collections.abc import Sequence
+
+from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
+from moorage.admit.scheduling.node_affinity import WEIGHT_RANGE, validate_node_affinity
+from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
+from moorage.model.names import dns1123_label_errors
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
+
+NEEDS_A_SELECTOR = "must not be specified when labelSelector is not set"
+IN_SELECTOR_TOO = "exists in both matchLabelKeys and labelSelector"
+IN_BOTH_LISTS = "exists in both matchLabelKeys and mismatchLabelKeys"
+
+
+def validate_label_keys(
+    match_keys: Sequence[str], mismatch_keys: Sequence[str], selector: LabelSelector | None, path: str
+) -> list[FieldError]:
+    """Check both lists against each other and against the merged selector; `path` is that of the term."""
+    if not match_keys and not mismatch_keys:
+        return []
+    errors = _validate_names(match_keys, selector, f"{path}.matchLabelKeys")
+    errors += _validate_names(mismatch_keys, selector, f"{path}.mismatchLabelKeys")
+    if selector is not None:
+        errors += _validate_not_in_selector(match_keys, selector, path)
+    for index, key in enumerate(match_keys):
+        if key in mismatch_keys:
+            errors.append(invalid(f"{path}.matchLabelKeys[{index}]", key, IN_BOTH_LISTS))
+    return errors
+
+
+def _validate_names(keys: Sequence[str], selector: LabelSelector | None, path: str) -> list[FieldError]:
+    if not keys:
+        return []
+    if selector is None:
+        return [forbidden(path, NEEDS_A_SELECTOR)]
+    return [error for index, key in enumerate(keys) for error in validate_label_name(key, f"{path}[{index}]")]
+
+
+def _validate_not_in_selector(match_keys: Sequence[str], selector: LabelSelector, path: str) -> list[FieldError]:
+    """Find keys the merged selector names twice. The index is appended to the term's path: upstream's real, odd one."""
+    errors: list[FieldError] = []
+    position = {key: index for index, key in enumerate(match_keys)}
+    seen = set(selector.matchLabels)
+    for requirement in selector.matchExpressions:
+        key = requirement.key
+        if key in position and key in seen:
+            errors.append(invalid(f"{path}[{position[key]}]", key, IN_SELECTOR_TOO))
+        seen.add(key)
+    return errors
+
+
+def validate_unmerged_label_keys(
+    match_keys: Sequence[str], selector: LabelSelector | None, path: str
+) -> list[FieldError]:
+    """Check a list that was not merged; `path` is that of the list."""
+    if not match_keys:
+        return []
+    errors: list[FieldError] = []
+    selected: set[str] = set()
+    if selector is None:
+        errors.append(forbidden(path, NEEDS_A_SELECTOR))
+    else:
+        selected.update(selector.matchLabels)
+        selected.update(requirement.key for requirement in selector.matchExpressions)
+    for index, key in enumerate(match_keys):
+        errors += validate_label_name(key, f"{path}[{index}]")
+        if key in selected:
+            errors.append(invalid(f"{path}[{index}]", key, IN_SELECTOR_TOO))
+    return errors
+
+
+TOPOLOGY_KEY_EMPTY = "can not be empty"
+
+
+def validate_pod_affinity(
+    affinity: PodAffinity | PodAntiAffinity, path: str, options: ValidationOptions
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, term in enumerate(affinity.requiredDuringSchedulingIgnoredDuringExecution):
+        errors += _validate_term(term, f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", options)
+    for index, weighted in enumerate(affinity.preferredDuringSchedulingIgnoredDuringExecution):
+        at = f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
+        if not 1 <= weighted.weight <= 100:
+            errors.append(invalid(f"{at}.weight", weighted.weight, WEIGHT_RANGE))
+        errors += _validate_term(weighted.podAffinityTerm, f"{at}.podAffinityTerm", options)
+    return errors
+
+
+def validate_term_selectors(term: PodAffinityTerm, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_label_selector(term.labelSelector, f"{path}.labelSelector", options)
+    return errors + validate_label_selector(term.namespaceSelector, f"{path}.namespaceSelector", options)
+
+
+def _validate_term(term: PodAffinityTerm, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_term_selectors(term, path, options)
+    for namespace in term.namespaces:
+        errors += [invalid(f"{path}.namespace", namespace, message) for message in dns1123_label_errors(namespace)]
+    errors += validate_label_keys(term.matchLabelKeys, term.mismatchLabelKeys, term.labelSelector, path)
+    if not term.topologyKey:
+        errors.append(required(f"{path}.topologyKey", TOPOLOGY_KEY_EMPTY))
+    return errors + validate_label_name(term.topologyKey, f"{path}.topologyKey")
+
+
+MUST_BE_POSITIVE = "must be greater than zero"
+
+_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+_POLICIES = ("Honor", "Ignore")
+
+
+def validate_topology_spread_constraints(
+    constraints: Sequence[TopologySpreadConstraint], path: str, options: ValidationOptions
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    last = {(one.topologyKey, one.whenUnsatisfiable): index for index, one in enumerate(constraints)}
+    for index, constraint in enumerate(constraints):
+        at = f"{path}[{index}]"
+        if constraint.maxSkew <= 0:
+            errors.append(invalid(f"{at}.maxSkew", constraint.maxSkew, MUST_BE_POSITIVE))
+        if not constraint.topologyKey:
+            errors.append(required(f"{at}.topologyKey", TOPOLOGY_KEY_EMPTY))
+        if constraint.whenUnsatisfiable not in _ACTIONS:
+            shown = AsJSON(constraint.whenUnsatisfiable)
+            errors.append(not_supported(f"{at}.whenUnsatisfiable", shown, _ACTIONS))
+        pair = (constraint.topologyKey, constraint.whenUnsatisfiable)
+        if last[pair] != index:
+            errors.append(duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}"))
+        errors += _validate_min_domains(constraint, f"{at}.minDomains")
+        errors += _validate_policy(constraint.nodeAffinityPolicy, f"{at}.nodeAffinityPolicy")
+        errors += _validate_policy(constraint.nodeTaintsPolicy, f"{at}.nodeTaintsPolicy")
+        if constraint.matchLabelKeys:
+            errors += _validate_match_label_keys(constraint, at, options)
+        if not options.allow_invalid_topology_spread_constraint_label_selector:
+            errors += validate_label_selector(constraint.labelSelector, f"{at}.labelSelector", STRICT)
+    return errors
+
+
+def _validate_min_domains(constraint: TopologySpreadConstraint, path: str) -> list[FieldError]:
+    count, action = constraint.minDomains, constraint.whenUnsatisfiable
+    if count is None:
+        return []
+    errors = [] if count > 0 else [invalid(path, count, MUST_BE_POSITIVE)]
+    if action != "DoNotSchedule":
+        words = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        errors.append(invalid(path, count, words))
+    return errors
+
+
+def _validate_policy(policy: str | None, path: str) -> list[FieldError]:
+    if policy is None or policy in _POLICIES:
+        return []
+    return [not_supported(path, AsJSON(policy), _POLICIES)]
+
+
+def _validate_match_label_keys(
+    constraint: TopologySpreadConstraint, path: str, options: ValidationOptions
+) -> list[FieldError]:
+    """Judge by the rule for merged selectors where they are merged, unless the old pod was made by the other rule."""
+    if not options.allow_match_label_keys_in_pod_topology_spread:
+        merged = False
+    elif options.allow_match_label_keys_in_pod_topology_spread_selector_merge:
+        merged = not options.old_pod_violates_match_label_keys_validation
+    else:
+        merged = options.old_pod_violates_legacy_match_label_keys_validation
+    if merged:
+        return validate_label_keys(constraint.matchLabelKeys, (), constraint.labelSelector, path)
+    return validate_unmerged_label_keys(constraint.matchLabelKeys, constraint.labelSelector, f"{path}.matchLabelKeys")
+
+
+def validate_affinity(affinity: Affinity | None, path: str, options: ValidationOptions) -> list[FieldError]:
+    if affinity is None:
+        return []
+    errors: list[FieldError] = []
+    if affinity.nodeAffinity is not None:
+        errors += validate_node_affinity(affinity.nodeAffinity, f"{path}.nodeAffinity", options)
+    if affinity.podAffinity is not None:
+        errors += validate_pod_affinity(affinity.podAffinity, f"{path}.podAffinity", options)
+    if affinity.podAntiAffinity is not None:
+        errors += validate_pod_affinity(affinity.podAntiAffinity, f"{path}.podAntiAffinity", options)
+    return errors

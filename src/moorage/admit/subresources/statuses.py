@@ -1,0 +1,263 @@
+"""Validate what kubelets and controllers report in a status.
+
+Kubernetes: ValidatePodStatusUpdate, ValidateDeploymentStatusUpdate and its like. Differs: what is reported of allocated
+devices, users, resource claims and a Job's lists of indexes is not looked into.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from moorage.admit.kinds.fields import validate_immutable, validate_not_negative
+from moorage.admit.metadata import subdomain_errors, validate_object_meta_update
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.ip_addresses import validate_ip_address
+from moorage.admit.pod.pod import validate_pod_annotation_updates
+from moorage.admit.pod.resources import validate_quantity
+from moorage.admit.raw import Raw
+from moorage.admit.scheduling.label_selectors import validate_label_name
+from moorage.model.field_error import AsJSON, ErrorKind, FieldError, forbidden, invalid, required
+from moorage.model.types.container import Container
+from moorage.model.types.core import Namespace
+from moorage.model.types.pod import Pod, PodSpec
+from moorage.model.types.pod_status import ContainerStatus, PodCondition
+from moorage.model.types.storage import PersistentVolumeClaim
+from moorage.model.types.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
+
+MORE_THAN_ALL = "cannot be greater than status.replicas"
+
+
+def validate_deployment_status(new: Deployment, old: Deployment) -> list[FieldError]:
+    names = (
+        *("observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas"),
+        *("unavailableReplicas", "terminatingReplicas", "collisionCount"),
+    )
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += _validate_counts(new.status, names)
+    errors += _validate_at_most_all(new.status, ("updatedReplicas", "readyReplicas", "availableReplicas"))
+    errors += _validate_available(new.status, "cannot be greater than readyReplicas")
+    return errors + _validate_collisions(new.status, old.status)
+
+
+def validate_replica_set_status(new: ReplicaSet, old: ReplicaSet) -> list[FieldError]:
+    names = (
+        *("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
+        *("observedGeneration", "terminatingReplicas"),
+    )
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    errors += _validate_counts(new.status, names)
+    errors += _validate_at_most_all(new.status, ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"))
+    return errors + _validate_available(new.status, "cannot be greater than readyReplicas")
+
+
+def validate_stateful_set_status(new: StatefulSet, old: StatefulSet) -> list[FieldError]:
+    counts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+    errors = _validate_counts(new.status, ("replicas", *counts, "observedGeneration", "collisionCount"))
+    errors += _validate_at_most_all(new.status, counts)
+    errors += _validate_available(new.status, "cannot be greater than status.readyReplicas")
+    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    return errors + _validate_collisions(new.status, old.status)
+
+
+def validate_daemon_set_status(new: DaemonSet, old: DaemonSet) -> list[FieldError]:
+    names = (
+        *("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
+        *("observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount"),
+    )
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    return errors + _validate_counts(new.status, names) + _validate_collisions(new.status, old.status)
+
+
+def validate_job_status(new: Job, old: Job) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    status = new.status
+    errors += _validate_counts(status, ("active", "succeeded", "failed", "ready", "terminating"))
+    if status == old.status:
+        return errors
+    true = {condition.type for condition in status.conditions if condition.status == "True"}
+    finished = bool(true & {"Complete", "Failed"})
+    for pair in (("Complete", "Failed"), ("Complete", "FailureTarget"), ("SuccessCriteriaMet", "Failed")):
+        if true.issuperset(pair):
+            errors.append(_about_conditions(f"cannot set {pair[0]}=True and {pair[1]}=true conditions"))
+    if status.completionTime is not None and "Complete" not in true:
+        detail = "cannot set completionTime when there is no Complete=True condition"
+        errors.append(invalid("status.completionTime", AsJSON(status.completionTime), detail))
+    if status.completionTime is None and "Complete" in true:
+        errors.append(required("status.completionTime", "completionTime is required for Complete jobs"))
+    for needed, by in (("FailureTarget", "Failed"), ("SuccessCriteriaMet", "Complete")):
+        if by in true and needed not in true:
+            errors.append(_about_conditions(f"cannot set {by}=True condition without the {needed}=true condition"))
+    if finished and status.active > 0:
+        errors.append(invalid("status.active", status.active, "active>0 is invalid for finished job"))
+    if finished and status.startTime is None:
+        errors.append(required("status.startTime", "startTime is required for finished job"))
+    if status.ready is not None and status.ready > status.active:
+        errors.append(invalid("status.ready", status.ready, "cannot set more ready pods than active"))
+    return errors
+
+
+def _about_conditions(detail: str) -> FieldError:
+    return FieldError(ErrorKind.INVALID, "status.conditions", None, detail)
+
+
+def validate_budget_status(new: Any, old: Any) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    return errors + _validate_counts(
+        new.status, ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+    )
+
+
+def validate_namespace_status(new: Namespace, old: Namespace) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    going = new.metadata.deletionTimestamp is not None
+    wanted, when = ("Terminating", "is not empty") if going else ("Active", "is empty")
+    if new.status.phase != wanted:
+        detail = f"may only be '{wanted}' if `deletionTimestamp` {when}"
+        errors.append(invalid("status.Phase", AsJSON(new.status.phase), detail))
+    return errors
+
+
+def validate_claim_status(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    for name, quantity in new.status.capacity.items():
+        errors += validate_quantity(quantity, f"status.capacity[{name}]", is_whole=False)
+    return errors
+
+
+def validate_only_metadata(new: Any, old: Any) -> list[FieldError]:
+    """For kinds whose status nobody checks."""
+    return validate_object_meta_update(new.metadata, old.metadata, "metadata")
+
+
+def _validate_counts(status: Any, names: tuple[str, ...]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name in names:
+        errors += validate_not_negative(getattr(status, name), f"status.{name}")
+    return errors
+
+
+def _validate_at_most_all(status: Any, names: tuple[str, ...]) -> list[FieldError]:
+    return [
+        invalid(f"status.{name}", getattr(status, name), MORE_THAN_ALL)
+        for name in names
+        if getattr(status, name) > status.replicas
+    ]
+
+
+def _validate_available(status: Any, detail: str) -> list[FieldError]:
+    if status.availableReplicas <= status.readyReplicas:
+        return []
+    return [invalid("status.availableReplicas", status.availableReplicas, detail)]
+
+
+def _validate_collisions(new: Any, old: Any) -> list[FieldError]:
+    if old.collisionCount is None or (new.collisionCount or 0) >= old.collisionCount:
+        return []
+    return [invalid("status.collisionCount", new.collisionCount or 0, "cannot be decremented")]
+
+
+ENDED = "may not be transitioned to non-terminated state"
+ALREADY_BOUND = "may not be set on pods that are already bound to a node"
+NOT_NEGATIVE = "must be a non-negative integer"
+_OF_THE_SYSTEM = frozenset({"PodScheduled", "Ready", "Initialized"})
+
+
+def complete_pod_status(new: Raw, old: Raw) -> Raw:
+    """The status with what a reporter may leave out: the class of the pod, and what generation it speaks of."""
+    status = dict(new)
+    if not status.get("qosClass") and old.get("qosClass"):
+        status["qosClass"] = old["qosClass"]
+    if not status.get("observedGeneration") and old.get("observedGeneration"):
+        status["observedGeneration"] = old["observedGeneration"]
+    known: dict[str, list[int]] = {}
+    for condition in old.get("conditions") or ():
+        known.setdefault(condition.get("type") or "", []).append(condition.get("observedGeneration") or 0)
+    if status.get("conditions") and any(map(any, known.values())):
+        status["conditions"] = [_with_generation(condition, known) for condition in status["conditions"]]
+    if status.get("podIP") and not status.get("podIPs"):
+        status["podIPs"] = [{"ip": status["podIP"]}]
+    return status
+
+
+def _with_generation(condition: Raw, known: dict[str, list[int]]) -> Raw:
+    earlier = known.get(condition.get("type") or "")
+    generation = earlier.pop(0) if earlier else 0
+    if generation and not condition.get("observedGeneration"):
+        return {**condition, "observedGeneration": generation}
+    return condition
+
+
+def validate_pod_status_update(new: Pod, old: Pod, options: ValidationOptions) -> list[FieldError]:
+    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    if new.metadata.annotations or old.metadata.annotations:
+        errors += validate_pod_annotation_updates(new, old, "metadata.annotations", options)
+    errors += _validate_conditions(new.status.conditions, "status.conditions")
+    errors += _validate_nomination(new, old)
+    if new.status.observedGeneration < 0:
+        errors.append(invalid("status.observedGeneration", new.status.observedGeneration, NOT_NEGATIVE))
+    errors += validate_immutable(new.status.qosClass, old.status.qosClass, "status.qosClass")
+    for name, containers in (
+        ("containerStatuses", old.spec.containers),
+        ("initContainerStatuses", old.spec.initContainers),
+    ):
+        before, after = getattr(old.status, name), getattr(new.status, name)
+        if before:
+            errors += _validate_transitions(after, before, containers, old.spec, f"status.{name}")
+    known = {address.ip for address in old.status.podIPs}
+    for index, address in enumerate(new.status.podIPs):
+        if address.ip not in known:
+            errors += validate_ip_address(address.ip, f"status.podIPs[{index}]")
+    return errors
+
+
+def _validate_conditions(conditions: Sequence[PodCondition], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, condition in enumerate(conditions):
+        if condition.observedGeneration < 0:
+            at = f"{path}[{index}].observedGeneration"
+            errors.append(invalid(at, condition.observedGeneration, NOT_NEGATIVE))
+        if condition.type not in _OF_THE_SYSTEM:
+            errors += validate_label_name(condition.type, f"{path}[{index}].Type")
+    return errors
+
+
+def _validate_nomination(new: Pod, old: Pod) -> list[FieldError]:
+    node = new.status.nominatedNodeName
+    if not node or node == old.status.nominatedNodeName:
+        return []
+    path = "status.nominatedNodeName"
+    errors = [invalid(path, node, message) for message in subdomain_errors(node)]
+    return [*errors, forbidden(path, ALREADY_BOUND)] if old.spec.nodeName else errors
+
+
+def _validate_transitions(
+    new: Sequence[ContainerStatus],
+    old: Sequence[ContainerStatus],
+    containers: Sequence[Container],
+    spec: PodSpec,
+    path: str,
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, before in enumerate(old):
+        ended = before.state.terminated
+        after = next((status for status in new if status.name == before.name), None)
+        if ended is None or after is None or after.state.terminated is not None:
+            continue
+        container = next((one for one in containers if one.name == before.name), None)
+        if container is None or not _may_restart(container, spec, ended.exitCode):
+            errors.append(forbidden(f"{path}[{index}].state", ENDED))
+    return errors
+
+
+def _may_restart(container: Container, spec: PodSpec, exit_code: int) -> bool:
+    """The first rule that speaks of the exit code, then the container's own policy, then the pod's."""
+    policy = spec.restartPolicy
+    if container.restartPolicy is not None:
+        for rule in container.restartPolicyRules:
+            codes = rule.exitCodes
+            if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
+                if rule.action in ("Restart", "RestartAllContainers"):
+                    return True
+                break
+        if container.restartPolicy in ("Always", "OnFailure", "Never"):
+            policy = container.restartPolicy
+    return exit_code != 0 if policy == "OnFailure" else policy != "Never"
