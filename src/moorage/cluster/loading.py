@@ -6,15 +6,12 @@ revisions, owners of fields. Whatever cannot be read or is refused ends the star
 so do paths that hold no object, as for kubectl.
 """
 
-import contextlib
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from moorage.client.protocol import Client, PatchType
 from moorage.cluster.api_server import CannotStart
-from moorage.lint.sources import STDIN, reason_of, sources_of
+from moorage.lint.sources import opened, reason_of, sources_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
@@ -43,11 +40,8 @@ def _read(paths: Iterable[str]) -> list[Document]:
     for source in sources_of(paths):
         if source.problem:
             raise CannotStart(f"--load: {source.name}: {source.problem}")
-        if source.path == STDIN and sys.stdin is None:
-            raise CannotStart(f"--load: {source.name}: standard input is closed")
         try:
-            with contextlib.ExitStack() as stack:
-                stream = sys.stdin.buffer if source.path == STDIN else stack.enter_context(Path(source.path).open("rb"))
+            with opened(source) as stream:
                 for found in read_documents(stream, source.name):
                     if isinstance(found, DecodeError):
                         raise CannotStart(f"--load: {found}")

@@ -50,13 +50,13 @@ class Kubectl:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self._environment = {**kept, "HOME": str(home), "KUBECONFIG": str(kubeconfig), "KUBECTL_KUBERC": "false"}
 
-    def run(self, words: list[str]) -> Ran:
+    def run(self, words: list[str], stdin: str = "") -> Ran:
         try:
             ran = subprocess.run(
                 [self._program, *words],
                 cwd=self._folder,
                 env=self._environment,
-                stdin=subprocess.DEVNULL,
+                input=stdin,
                 capture_output=True,
                 text=True,
                 timeout=_SECONDS,

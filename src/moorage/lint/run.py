@@ -7,13 +7,12 @@ Memory: one document, the bounded facts, and at most some thousand findings, for
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from moorage.lint.report.form import Problem
-from moorage.lint.sources import STDIN, reason_of
+from moorage.lint.sources import opened, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -70,11 +69,8 @@ class Run:
             self._failed(source, source.problem)
             return
         try:
-            if source.path == STDIN:
-                self._read(source, _standard_input())
-            else:
-                with open(source.path, "rb", buffering=0) as stream:  # noqa: PTH123 (a Path costs more than the file)
-                    self._read(source, cast("BinaryIO", stream))
+            with opened(source) as stream:
+                self._read(source, stream)
         except OSError as error:
             self._failed(source, reason_of(error))
         except OutputError:
@@ -109,9 +105,3 @@ class Run:
             self._form.source(group.name, group.findings, group.problem)
         self._groups = {}
         self._held = 0
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise OSError("standard input is closed")
-    return sys.stdin.buffer

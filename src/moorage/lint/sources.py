@@ -7,13 +7,17 @@ cannot be read is a `Source` with its `problem`, not an end.
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
@@ -28,6 +32,21 @@ class Source(msgspec.Struct, frozen=True):
     path: str = STDIN
     explicit: bool = True
     problem: str = ""
+    content: bytes | None = None  # in memory; `path` is not read then
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[BinaryIO]:
+    """Open a source for reading. Raises OSError."""
+    if source.content is not None:
+        yield BytesIO(source.content)
+    elif source.path == STDIN:
+        if sys.stdin is None:
+            raise OSError("standard input is closed")
+        yield sys.stdin.buffer
+    else:
+        with open(source.path, "rb", buffering=0) as stream:  # noqa: PTH123 (a Path costs more than the file)
+            yield cast("BinaryIO", stream)
 
 
 def sources_of(paths: Iterable[str]) -> Iterator[Source]:

@@ -8,9 +8,7 @@ cluster come in without a file around them.
 Kubernetes: kubectl apply, and the API server behind it.
 """
 
-import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import NAMESPACE_URL, uuid5
 
@@ -20,7 +18,7 @@ from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, written_path
-from moorage.lint.sources import STDIN, Source, reason_of
+from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
@@ -68,13 +66,8 @@ class Reader:
             self._unreadable(source.name, source.problem)
             return
         try:
-            if source.path == STDIN:
-                if sys.stdin is None:
-                    raise OSError("standard input is closed")
-                self._read_stream(source, sys.stdin.buffer)
-            else:
-                with Path(source.path).open("rb") as stream:
-                    self._read_stream(source, stream)
+            with opened(source) as stream:
+                self._read_stream(source, stream)
         except OSError as error:
             self._unreadable(source.name, reason_of(error))
 

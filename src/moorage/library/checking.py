@@ -1,0 +1,128 @@
+"""`moorage.lint`, `moorage.admit` and `moorage.tolerates`: what the API server and the matchers say, as objects."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from moorage.admit.admission import Admitted, Rejected
+from moorage.admit.admission import admit as admit_document
+from moorage.library.errors import MoorageError, as_moorage_errors
+from moorage.library.manifests import Gates, Manifest, Manifests, gates_of, object_from, sources_from
+from moorage.lint.engine import Linter
+from moorage.lint.finding import Finding, Severity
+from moorage.lint.report.form import Outcome, Problem
+from moorage.lint.run import Run
+from moorage.lint.selection import SelectionError, selected_rules
+from moorage.match.tolerations import compile_tolerations
+from moorage.model.kinds import ConversionError
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.scheduling import Taint, Toleration
+
+
+class LintReport(msgspec.Struct, frozen=True):
+    """What was found. `problems` are sources that could not be read; `objects` counts what was checked."""
+
+    findings: tuple[Finding, ...]
+    problems: tuple[Problem, ...]
+    objects: int
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings for which the API server would refuse the object."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+
+    @property
+    def is_clean(self) -> bool:
+        """True if everything could be read and nothing was found."""
+        return not self.findings and not self.problems
+
+
+class _Collecting:
+    """A report form that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def begin(self) -> None: ...
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        self.findings += findings
+
+    def end(self, outcome: Outcome) -> None: ...
+
+
+def lint(
+    manifests: Manifests,
+    *,
+    gates: Gates | None = None,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    strict: bool = False,
+) -> LintReport:
+    """Check manifests as `moorage lint` does. Raises MoorageError.
+
+    `select` and `ignore` are names of rules, `cel-*` for a family; `strict` makes unknown and duplicate fields errors.
+    """
+    with as_moorage_errors(SelectionError):
+        rules = selected_rules(select, ignore)
+    collected, problems = _Collecting(), list[Problem]()
+    run = Run(Linter(gates_of(gates), rules, strict=strict), collected, problems.append)
+    outcome = run.lint(sources_from(manifests), lambda: None)
+    return LintReport(tuple(collected.findings), tuple(problems), outcome.objects)
+
+
+def admit(new: Manifest, old: Manifest | None = None, *, gates: Gates | None = None) -> Admitted | Rejected:
+    """Decide about one object as the API server does, without one: a creation, or an update of `old`.
+
+    `Admitted` has the `object` with its defaults and the `warnings`; `Rejected` has the `errors` and the `status` that
+    a client would be sent. Raises MoorageError if the text holds no object, or several.
+    """
+    with as_moorage_errors(ValueError):
+        return admit_document(object_from(new), None if old is None else object_from(old), gates_of(gates))
+
+
+class Tolerance(msgspec.Struct, frozen=True):
+    """Whether a taint is tolerated: true or false in conditions.
+
+    `index` is the position of the first toleration that matches, -1 if none does; `reason` says why none does.
+    """
+
+    tolerated: bool
+    index: int = -1
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.tolerated
+
+
+def tolerates(
+    tolerations: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    taint: str | Mapping[str, Any],
+    *,
+    gates: Gates | None = None,
+) -> Tolerance:
+    """Tell whether a pod tolerates a taint, and if not, why. Raises MoorageError.
+
+    `tolerations` is one toleration, a list of them, or a Pod; `taint` is a mapping or `key=value:Effect` as kubectl
+    writes it.
+    """
+    given: Any = tolerations
+    if isinstance(tolerations, Mapping):
+        given = (tolerations["spec"] or {}).get("tolerations") or [] if "spec" in tolerations else [tolerations]
+    with as_moorage_errors(ConversionError):
+        views = [convert_view(dict(one), Toleration) for one in given]
+        wanted = convert_view(_taint(taint) if isinstance(taint, str) else dict(taint), Taint)
+    compiled = compile_tolerations(views, gates_of(gates))
+    found = compiled.first_matching(wanted)
+    if found is not None:
+        return Tolerance(True, found[0])
+    return Tolerance(False, reason=compiled.explain(wanted) or "")
+
+
+def _taint(text: str) -> dict[str, str]:
+    body, colon, effect = text.rpartition(":")
+    key, _, value = body.partition("=")
+    if not colon or not key or not effect:
+        raise MoorageError(f"{text!r} is not of the form KEY=VALUE:EFFECT or KEY:EFFECT")
+    return {"key": key, "value": value, "effect": effect}

@@ -1,0 +1,183 @@
+"""`moorage.plan` and `moorage.explain`: where pods land and why, as objects."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from moorage.library.errors import MoorageError, as_moorage_errors
+from moorage.library.manifests import Gates, Manifests, gates_of, sources_from
+from moorage.model.gates import GateSet
+from moorage.plan.difference import Difference
+from moorage.plan.explain.explanation import Explanation, explain_pod
+from moorage.plan.explain.target import TargetError, find_target
+from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
+from moorage.plan.input.notes import Note
+from moorage.plan.node_changes import ChangeError, parse_taint, parse_untaint
+from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
+from moorage.plan.planner import Planner, Settings
+from moorage.plan.what_if import Changes
+from moorage.schedule.config.configuration import ConfigurationError, load_configuration
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Where every pod lands. With changes: where it lands after them, and `difference` says what they did.
+
+    `failed` are workloads whose pods the API server refuses, `preempted` pods that had to go, `notes` remarks on the
+    input. `rejected` and `unreadable` count objects and sources that are not part of the plan.
+    """
+
+    pods: tuple[PodLine, ...]
+    nodes: tuple[NodeLine, ...]
+    failed: tuple[FailedLine, ...]
+    preempted: tuple[Preempted, ...]
+    notes: tuple[Note, ...]
+    difference: Difference | None
+    rejected: int
+    unreadable: int
+    _asked: "_Asked"
+
+    @property
+    def pending(self) -> tuple[PodLine, ...]:
+        """The pods without a node; each has a `reason` and a `message`."""
+        return tuple(pod for pod in self.pods if pod.state == "Pending")
+
+    @property
+    def is_complete(self) -> bool:
+        """True if everything that was asked for runs somewhere, and nothing was refused."""
+        return not (self.pending or self.failed or self.rejected or self.unreadable)
+
+    def node_of(self, pod: str) -> str:
+        """Return the node of a pod, `name` or `namespace/name`; empty if it is Pending. Raises MoorageError."""
+        found = [line for line in self.pods if pod in (line.key, line.name)]
+        if len(found) != 1:
+            raise MoorageError(f"there {'are several pods' if found else 'is no pod'} {pod!r} in the plan")
+        return found[0].node
+
+    def explain(self, target: str, *, node: str = "") -> Explanation:
+        """Explain one pod of the plan's input: `pod/web-1`, `shop/web-1`, `deployment/web`. Raises MoorageError.
+
+        With `node`, that node is explained in full. Changes do not count: the input is explained as it was given.
+        """
+        return self._asked.explain(target, node=node)
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What a plan was made from."""
+
+    manifests: Manifests
+    settings: Settings
+    kubeconfig: str
+    context: str
+
+    def planner(self) -> Planner:
+        planner = Planner(self.settings)
+        if self.kubeconfig:
+            with as_moorage_errors(NoLiveCluster):
+                load_live(planner, read_live_cluster(self.kubeconfig, self.context))
+        planner.load(sources_from(self.manifests), announces_updates=not self.kubeconfig)
+        return planner
+
+    def explain(self, target: str, *, namespace: str = "", node: str = "", alone: bool = False) -> Explanation:
+        world, placement = self.planner().build()
+        with as_moorage_errors(TargetError):
+            return explain_pod(world, find_target(world, placement, target, namespace, alone=alone), node)
+
+
+def plan(
+    manifests: Manifests = (),
+    *,
+    gates: Gates | None = None,
+    config: str | Path | None = None,
+    namespace: str = "default",
+    seed: int = 0,
+    kubeconfig: str | Path | None = None,
+    context: str = "",
+    change: Manifests = (),
+    taint: Iterable[str] = (),
+    untaint: Iterable[str] = (),
+    drain: Iterable[str] = (),
+    remove: Iterable[str] = (),
+) -> Plan:
+    """Plan where every pod lands, as `moorage plan` does. Raises MoorageError.
+
+    `manifests` are nodes, pods, workloads and whatever else the pods' places depend on; with `kubeconfig` they are
+    applied on top of a live cluster, which is only read. `change`, `taint`, `untaint`, `drain` and `remove` are what
+    if: the result is the plan after them, and `difference` tells what they did. `config` is a
+    KubeSchedulerConfiguration, a path or its text.
+    """
+    asked = _asked(manifests, gates, config, namespace, seed, kubeconfig, context)
+    sources = list(sources_from(change))
+    with as_moorage_errors(ChangeError):
+        changes = Changes(
+            tuple(source.name for source in sources),
+            tuple(map(parse_taint, taint)),
+            tuple(map(parse_untaint, untaint)),
+            tuple(drain),
+            tuple(remove),
+        )
+        planner = asked.planner()
+        world, placement = planner.build()
+        outcome, difference = planner.plan(world, placement), None
+        if changes:
+            outcome, difference = planner.what_if(world, placement, changes, sources)
+    return Plan(
+        tuple(outcome.pods),
+        tuple(outcome.nodes),
+        tuple(outcome.failed),
+        tuple(outcome.preempted),
+        tuple(outcome.notes),
+        difference,
+        outcome.rejected,
+        outcome.unreadable,
+        asked,
+    )
+
+
+def explain(
+    target: str,
+    manifests: Manifests = (),
+    *,
+    node: str = "",
+    alone: bool = False,
+    gates: Gates | None = None,
+    config: str | Path | None = None,
+    namespace: str = "",
+    seed: int = 0,
+    kubeconfig: str | Path | None = None,
+    context: str = "",
+) -> Explanation:
+    """Explain why one pod goes where it goes or nowhere, as `moorage explain` does. Raises MoorageError.
+
+    `target` is `pod/web-1`, `web-1`, `shop/web-1` or a workload such as `deployment/web`. With `node` that node is
+    explained in full; with `alone` the pods before it in the queue are not placed first.
+    """
+    asked = _asked(manifests, gates, config, namespace or "default", seed, kubeconfig, context)
+    return asked.explain(target, namespace=namespace, node=node, alone=alone)
+
+
+def _asked(
+    manifests: Manifests,
+    gates: Gates | None,
+    config: str | Path | None,
+    namespace: str,
+    seed: int,
+    kubeconfig: str | Path | None,
+    context: str,
+) -> _Asked:
+    switched = gates_of(gates)
+    # An iterator can be read once, and a plan may be explained later.
+    kept = manifests if isinstance(manifests, str | Path | dict) else tuple(manifests)
+    settings = Settings(switched, seed, read_config(config, switched), namespace)
+    return _Asked(kept, settings, str(kubeconfig or ""), context)
+
+
+def read_config(config: str | Path | None, gates: GateSet) -> Configuration:
+    """Return a scheduler configuration from a path or from text; the default one without."""
+    if config is None:
+        return DEFAULT_CONFIGURATION
+    is_text = isinstance(config, str) and "\n" in config
+    with as_moorage_errors(OSError, ConfigurationError):
+        text = str(config).encode() if is_text else Path(config).read_bytes()
+        return load_configuration(text, "<config>" if is_text else str(config), gates)
