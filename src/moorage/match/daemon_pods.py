@@ -85,7 +85,7 @@ def _is_same(one: Toleration, other: Toleration) -> bool:
 
 
 def pinned_affinity(affinity: dict[str, Any] | None, node: str) -> dict[str, Any]:
-    """A raw affinity whose required node affinity is replaced: this node, and nothing else."""
+    """Return a raw affinity whose required node affinity is replaced: this node, and nothing else."""
     field = {"key": _NODE_NAME_FIELD, "operator": "In", "values": [node]}
     affinity = affinity or {}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
@@ -93,7 +93,7 @@ def pinned_affinity(affinity: dict[str, Any] | None, node: str) -> dict[str, Any
 
 
 def pinned_to(spec: PodSpec) -> str:
-    """The node that a DaemonSet's pod was made for; empty if it names none."""
+    """Return the node that a DaemonSet's pod was made for; empty if it names none."""
     affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
     required = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
     for term in required.nodeSelectorTerms if required is not None else ():

@@ -1,10 +1,10 @@
 """matchLabelKeys and mismatchLabelKeys: a pod's own label values, merged into its selectors when it is created.
 
-In: a raw pod whose `spec` mapping is the caller's own, and the API server's gates. Out: the same pod, with
-`key In [value]` or `key NotIn [value]` appended to the `labelSelector`s of affinity terms and spread constraints.
-Kubernetes: pkg/registry/core/pod/strategy.go (mutatePodAffinity, mutateTopologySpreadConstraints). As there, a term
-without a labelSelector is left alone, keys the pod does not have are skipped, and the two lists stay as they are.
-Merging twice would append twice, so only creation calls this.
+In: a raw pod whose `spec` mapping is the caller's own, and the API server's gates. Out: the same pod, with `key In
+[value]` or `key NotIn [value]` appended to the `labelSelector`s of affinity terms and spread constraints. Kubernetes:
+pkg/registry/core/pod/strategy.go (mutatePodAffinity, mutateTopologySpreadConstraints). As there, a term without a
+labelSelector is left alone, keys the pod does not have are skipped, and the two lists stay as they are. Merging twice
+would append twice, so only creation calls this.
 """
 
 from typing import Any
@@ -67,7 +67,7 @@ def _merged_rules(rules: dict[str, Any], labels: dict[str, Any]) -> dict[str, An
 
 
 def _merged(term: Any, label_keys: _LabelKeys, labels: dict[str, Any]) -> Any:
-    """The term with what its label keys add to its selector; the very same term if they add nothing."""
+    """Return the term with what its label keys add to its selector; the very same term if they add nothing."""
     if not isinstance(term, dict) or not isinstance(selector := term.get("labelSelector"), dict):
         return term
     expressions = selector.get("matchExpressions")

@@ -30,7 +30,7 @@ class Selector(msgspec.Struct, frozen=True):
 
     @property
     def everything(self) -> bool:
-        """Whether it restricts nothing: Kubernetes' `Selector.Empty()`."""
+        """Return whether it restricts nothing: Kubernetes' `Selector.Empty()`."""
         return not self.requirements and not self.nothing
 
     def match(self, labels: Labels) -> bool:
@@ -40,7 +40,7 @@ class Selector(msgspec.Struct, frozen=True):
         return not self.nothing
 
     def explain(self, labels: Labels) -> str | None:
-        """The first requirement that does not hold, in a sentence; None exactly when `match` is true."""
+        """Return the first requirement that does not hold, in a sentence; None exactly when `match` is true."""
         if self.nothing:
             return NOTHING_REASON
         for requirement in self.requirements:
@@ -59,7 +59,7 @@ EVERYTHING = Selector()
 
 
 def conjunction(requirements: Iterable[Requirement]) -> Selector:
-    """All of them, in the canonical order."""
+    """Return all of them, in the canonical order."""
     return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 

@@ -1,11 +1,11 @@
 """Node selectors: terms over labels and fields → which nodes a pod (or a volume) may be on, and why not the others.
 
-In: `NodeSelector`, `PreferredSchedulingTerm` views, a pod's plain `nodeSelector`, and the component's gates.
-Out: matchers asked with a node's labels and name. Everything is parsed once; what does not parse is kept in `errors`.
-A volume's node affinity is the same `compile_node_selector`.
-Kubernetes: component-helpers/scheduling/corev1/nodeaffinity. It has an eager form, refused if anything does not parse
-(here: look at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and
-`match_error` is what it reports when none of them did).
+In: `NodeSelector`, `PreferredSchedulingTerm` views, a pod's plain `nodeSelector`, and the component's gates. Out:
+matchers asked with a node's labels and name. Everything is parsed once; what does not parse is kept in `errors`. A
+volume's node affinity is the same `compile_node_selector`. Kubernetes:
+component-helpers/scheduling/corev1/nodeaffinity. It has an eager form, refused if anything does not parse (here: look
+at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and `match_error` is what
+it reports when none of them did).
 Differs: the semver operators of KEP-5721; a preferred term that needs a gate while it is off adds 0.
 """
 
@@ -88,7 +88,7 @@ class NodeSelectorMatcher(msgspec.Struct, frozen=True):
         return False
 
     def match_error(self, labels: Labels, name: str) -> str | None:
-        """What Kubernetes' lazy form returns beside a "no": the errors of the terms that could not be asked."""
+        """Return what Kubernetes' lazy form returns beside a "no": the errors of the terms that could not be asked."""
         return aggregate(self.errors) if self.errors and not self.match(labels, name) else None
 
     def explain(self, labels: Labels, name: str) -> str | None:
@@ -138,7 +138,7 @@ class PreferredTerms(msgspec.Struct, frozen=True):
     errors: tuple[FieldError, ...]
 
     def score(self, labels: Labels, name: str) -> int:
-        """The sum of the weights of the terms that match."""
+        """Return the sum of the weights of the terms that match."""
         return sum(weight for weight, term in self.terms if term.match(labels, name))
 
     def explain(self, labels: Labels, name: str) -> list[str]:

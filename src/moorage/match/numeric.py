@@ -1,9 +1,9 @@
 """Integers as Go reads them: text → int, or strconv's words for why not.
 
 In: the value of a `Lt`/`Gt` toleration and of a taint (canonical form only), the value of a `Gt`/`Lt` node selector
-requirement and of a label (anything strconv.ParseInt takes, so `007` is 7 and `+5` is 5).
-Out: a Python int within 64 bits, or `NumberError`; `canonical_int64_errors` is all the API server has to say at once.
-Kubernetes: content.IsDecimalInteger, then strconv.ParseInt, on every comparison; here once, when compiled.
+requirement and of a label (anything strconv.ParseInt takes, so `007` is 7 and `+5` is 5). Out: a Python int within 64
+bits, or `NumberError`; `canonical_int64_errors` is all the API server has to say at once. Kubernetes:
+content.IsDecimalInteger, then strconv.ParseInt, on every comparison; here once, when compiled.
 """
 
 from moorage.model.go.quoting import go_quote
@@ -46,7 +46,7 @@ def parse_canonical_int64(text: str) -> int:
 
 
 def canonical_int64_errors(text: str) -> list[str]:
-    """What the API server says about the value of a `Lt` or `Gt` toleration, in its order; empty when it is one.
+    """Return what the API server says about the value of a `Lt` or `Gt` toleration, in its order; empty when it is one.
 
     It asks both questions of every value: `+5` is merely not canonical, `95.5` neither canonical nor an integer.
     """
@@ -63,7 +63,7 @@ def canonical_int64_errors(text: str) -> list[str]:
 
 
 def why_not_canonical(text: str) -> str:
-    """The end of a sentence about a value that `parse_canonical_int64` refuses."""
+    """Return the end of a sentence about a value that `parse_canonical_int64` refuses."""
     try:
         parse_int64(text)
     except NumberError as error:

@@ -85,7 +85,7 @@ def trusted_requirement(key: str, operator: str, values: Sequence[str]) -> Requi
 
 
 def aggregate(errors: Sequence[FieldError]) -> str:
-    """Several errors as one text: each message once, in brackets if there is more than one."""
+    """Return several errors as one text: each message once, in brackets if there is more than one."""
     messages = list(dict.fromkeys(map(str, errors)))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 

@@ -125,7 +125,7 @@ class _Parser:
         return values
 
     def _identifiers(self) -> set[str]:
-        """A list of identifiers; an empty place between, before or after commas is the empty string."""
+        """Return a list of identifiers; an empty place between, before or after commas is the empty string."""
         values: set[str] = set()
         while True:
             kind, literal = self._take()
@@ -153,7 +153,7 @@ class _Parser:
         return {literal}
 
     def _peek(self) -> tuple[str, str]:
-        """The next token where a value may stand: `in` and `notin` are ordinary words there."""
+        """Return the next token where a value may stand: `in` and `notin` are ordinary words there."""
         kind, literal = self._tokens[min(self._position, len(self._tokens) - 1)]
         return (_IDENTIFIER, literal) if kind in _KEYWORDS else (kind, literal)
 

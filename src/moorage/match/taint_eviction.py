@@ -2,8 +2,8 @@
 
 In: the taints of a node, the compiled tolerations of a pod on it. Out: an `Eviction` (now, after some seconds, or
 never). Each taint is matched to the first toleration, in the pod's order, that tolerates it; the smallest
-`tolerationSeconds` of those used counts, so a pod may have to go although it tolerates every taint.
-Kubernetes: pkg/controller/tainteviction (processPodOnNode, getMinTolerationTime) and GetMatchingTolerations.
+`tolerationSeconds` of those used counts, so a pod may have to go although it tolerates every taint. Kubernetes:
+pkg/controller/tainteviction (processPodOnNode, getMinTolerationTime) and GetMatchingTolerations.
 Differs: says which taint decided. Pure: the live controller asks the same function.
 """
 
@@ -47,7 +47,7 @@ STAYS = Eviction(When.NEVER)
 
 
 def decide_eviction(taints: Iterable[Taint], tolerations: TolerationSet) -> Eviction:
-    """What the NoExecute taints among these mean for a pod with these tolerations."""
+    """Return what the NoExecute taints among these mean for a pod with these tolerations."""
     used: list[Toleration] = []
     limited: list[tuple[int, Taint]] = []
     for taint in taints:

@@ -1,8 +1,8 @@
 """A toleration's CEL expression → does it tolerate this taint?
 
 In: the text of `expression`, and a cache of compiled programs if the caller keeps one. Out: a `TaintExpression` whose
-`match` cannot fail, or the sentence that says why the text does not compile.
-Kubernetes: none yet; modelled on the expressions of dynamic resource allocation.
+`match` cannot fail, or the sentence that says why the text does not compile. Kubernetes: none yet; modelled on the
+expressions of dynamic resource allocation.
 Differs: an evaluation error is "does not match", and the caller hears of it through a callback, to log and to count.
 """
 
@@ -49,7 +49,7 @@ class TaintExpression:
             return False
 
     def why_false(self, taint: Taint) -> str | None:
-        """Why it does not match, or None. A failure is told here, and not reported a second time."""
+        """Return why it does not match, or None. A failure is told here, and not reported a second time."""
         try:
             return None if self._evaluate(taint) is True else NOT_TRUE
         except CelError as error:
@@ -59,7 +59,7 @@ class TaintExpression:
 def compile_taint_expression(
     source: str, programs: Programs | None, on_failed: EvaluationFailed | None
 ) -> TaintExpression | str:
-    """The compiled expression, or why it does not compile."""
+    """Return the compiled expression, or why it does not compile."""
     program = programs.get(source) if programs is not None else compile_expression(source, taint_environment())
     if isinstance(program, Sequence):
         first = program[0]

@@ -1,8 +1,8 @@
 """Tolerations: a pod's tolerations → which taints they tolerate, and why not the others.
 
 In: `Toleration` views and the component's gates. Out: a `TolerationMatcher` each, or a `TolerationSet` of all; matching
-cannot fail, everything is parsed here and once.
-Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and component-helpers' TolerationsTolerateTaint.
+cannot fail, everything is parsed here and once. Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and
+component-helpers' TolerationsTolerateTaint.
 Differs: `expression` (KEP-5500) is looked at first, and where its gate is off that toleration matches nothing at all;
 the semver operators of KEP-5721; a taint whose value cannot be compared can be named (`unreadable`), it never matches.
 """
@@ -52,7 +52,7 @@ class TolerationMatcher:
         return wanted.effect in ("", taint.effect) and wanted.key in ("", taint.key)
 
     def reason(self, taint: Taint) -> str | None:
-        """Why the taint is not tolerated, as the part of a sentence; None exactly when `match` is true."""
+        """Return why the taint is not tolerated, as the part of a sentence; None exactly when `match` is true."""
         wanted = self.toleration
         if not wanted.expression:
             if wanted.effect not in ("", taint.effect):
@@ -68,7 +68,7 @@ class TolerationMatcher:
         return f"{_NOT_TOLERATED.format(describe_taint(taint))}{why}" if why else None
 
     def unreadable(self, taint: Taint) -> str | None:
-        """Why the taint's value, which this toleration would compare, cannot be compared: worth a warning."""
+        """Return why the taint's value, which this toleration would compare, cannot be compared: worth a warning."""
         if self.never or self.toleration.expression or not self.concerns(taint):
             return None
         comparison = comparison_of(self.toleration.operator, TOLERATION)
@@ -92,14 +92,14 @@ class TolerationSet:
         return False
 
     def first_matching(self, taint: Taint) -> tuple[int, Toleration] | None:
-        """The first toleration in the pod's order that matches, with its index: the one whose seconds count."""
+        """Return the first toleration in the pod's order that matches, with its index: the one whose seconds count."""
         for index, match in enumerate(self._matches):
             if match(taint):
                 return index, self.matchers[index].toleration
         return None
 
     def untolerated(self, taints: Iterable[Taint], effects: Collection[str]) -> list[Taint]:
-        """The taints with one of these effects that nothing tolerates, in the node's order."""
+        """Return the taints with one of these effects that nothing tolerates, in the node's order."""
         return [taint for taint in taints if taint.effect in effects and not self.tolerates(taint)]
 
     def explain(self, taint: Taint) -> str | None:
@@ -114,7 +114,7 @@ class TolerationSet:
         return _NOT_TOLERATED.format(describe_taint(taint)) + ("; ".join(reasons) or NO_TOLERATION)
 
     def unreadable(self, taint: Taint) -> str | None:
-        """The first complaint of a toleration that would compare this taint's value but cannot read it."""
+        """Return the first complaint of a toleration that would compare this taint's value but cannot read it."""
         return next((why for matcher in self.matchers if (why := matcher.unreadable(taint))), None)
 
 
@@ -186,7 +186,7 @@ def _never(toleration: Toleration, why: str) -> TolerationMatcher:
 
 
 def _equal(toleration: Toleration) -> Callable[[Taint], bool]:
-    """The commonest operator, and so the one that must cost least: whatever is fixed is compared in one step."""
+    """Return the commonest operator, and so the one that must cost least: whatever is fixed is compared in one step."""
     if toleration.key and toleration.effect:
         wanted = (toleration.key, toleration.value, toleration.effect)
         return lambda taint: (taint.key, taint.value, taint.effect) == wanted

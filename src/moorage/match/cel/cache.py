@@ -1,9 +1,8 @@
 """Compiled expressions, kept: every distinct text is compiled once for as long as it is in use.
 
 In comes a text; out comes its `Program`, or its issues, which are kept as well. Bounded, the least recently used goes
-first; safe to share between threads. Two threads that miss the same text at once compile it twice, and nobody waits.
-
-Kubernetes: dynamic-resource-allocation/cel/cache.go. Next on the path: toleration matching asks this cache.
+first; safe to share between threads. Two threads that miss the same text at once compile it twice, and none waits.
+Kubernetes: dynamic-resource-allocation/cel/cache.go.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class ProgramCache:
         return len(self._programs)
 
     def get(self, source: str) -> Program | list[Issue]:
-        """The program of a text, compiled now if it is new."""
+        """Return the program of a text, compiled now if it is new."""
         with self._lock:
             found = self._programs.get(source)
             if found is not None:

@@ -1,11 +1,9 @@
 """What an expression may refer to: variables, object types, type names and functions. All of it is data.
 
 In come declarations; out comes an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries
-are one explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in.
-
-Kubernetes: apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
+are one explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in. Kubernetes:
+apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
 Differs: the functions of the authorizer library are not offered, there being no authorizer variable to call them on.
-Next on the path: program.py, which compiles expressions in an environment.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ class Environment:
 
     @cached_property
     def functions(self) -> dict[str, Function]:
-        """All functions by name; rows of one name from several libraries are joined in order."""
+        """Return all functions by name; rows of one name from several libraries are joined in order."""
         merged: dict[str, Function] = {}
         for row in self.function_rows:
             before = merged.get(row.name)
@@ -96,7 +94,7 @@ class Environment:
         return found
 
     def function(self, name: str) -> Function | None:
-        """The function of that name, if any."""
+        """Return the function of that name, if any."""
         if not self.container and not name.startswith("."):
             return self.functions.get(name)
         for candidate in self.candidates(name):
@@ -136,5 +134,5 @@ TAINT_ENVIRONMENT = Environment(
 
 
 def taint_environment() -> Environment:
-    """The environment tolerations' expressions are written in: one variable, `taint`."""
+    """Return the environment tolerations' expressions are written in: one variable, `taint`."""
     return TAINT_ENVIRONMENT

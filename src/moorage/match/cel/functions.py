@@ -27,7 +27,6 @@ as 1.
 
 Kubernetes: cel-go checker/cost.go and interpreter/runtimecost.go; apiserver/pkg/cel/library/cost.go.
 Differs: result sizes are never known to the actual cost; it is computed from the arguments instead.
-Next on the path: environment.py collects the rows; checker.py, cost_estimate.py and compiler.py read them.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class EstimateContext(Protocol):
     """What an estimate may ask about its arguments; implemented by cost_estimate.py."""
 
     def size(self, node: Node) -> Interval:
-        """The node's own size, else the declared size of its path, else [0, 2⁶⁴−1]. The usual question."""
+        """Return the node's own size, else the declared size of its path, else [0, 2⁶⁴−1]. The usual question."""
 
     def element(self, node: Node) -> Node | None:
         """A list's element as a node of its own (path extended by @items), or None if the type has no parameters."""

@@ -1,10 +1,9 @@
-"""Regular expressions as Go understands them, by way of RE2.
+r"""Regular expressions as Go understands them, by way of RE2.
 
 In comes a pattern; out comes a compiled one that searches UTF-8 bytes in linear time, or a `CelError` with Go's text.
-Compiled patterns are kept, so an expression that is evaluated often compiles its pattern once.
-
-Kubernetes: Go's package regexp. Differs: RE2 also knows `\\C`, which is refused here as Go refuses it.
-Next on the path: standard/text.py (matches) and libraries/ (find, findAll).
+Compiled patterns are kept, so an expression that is evaluated often compiles its pattern once. Kubernetes: Go's package
+regexp.
+Differs: RE2 also knows `\C`, which is refused here as Go refuses it.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def _error(message: str) -> CelError:
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
-    """The compiled pattern; `search(bytes)` returns a match or None."""
+    """Return the compiled pattern; `search(bytes)` returns a match or None."""
     position = _any_byte(pattern)
     if position is not None:
         raise _error("invalid escape sequence: `\\C`")
@@ -69,7 +68,7 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def search(pattern: str, text: str) -> bool:
-    """Whether the pattern occurs in the text."""
+    """Return whether the pattern occurs in the text."""
     return _searcher(pattern)(text.encode("utf-8", "surrogatepass"))
 
 
@@ -94,7 +93,7 @@ def _is_flags_only(where: str) -> bool:
 
 
 def _any_byte(pattern: str) -> int | None:
-    """Where `\\C` stands as an escape, outside of \\Q…\\E."""
+    """Return where `\\C` stands as an escape, outside of \\Q…\\E."""
     position = 0
     quoted = False
     while (position := pattern.find("\\", position)) >= 0:

@@ -1,11 +1,9 @@
 """An expression, compiled: the front door of CEL.
 
 In come a source text and an environment; out comes a `Program`, or the issues that keep it from being one. A program is
-immutable and may be shared between threads. `evaluate` answers for a taint, `run` for any bindings.
-
-Kubernetes: cel.Env.Compile, EstimateCost and Program, as dynamic-resource-allocation/cel/compile.go calls them.
+immutable and may be shared between threads. `evaluate` answers for a taint, `run` for any bindings. Kubernetes:
+cel.Env.Compile, EstimateCost and Program, as dynamic-resource-allocation/cel/compile.go calls them.
 Differs: evaluation is also limited in time and in the size of results, and Python's stack is never exhausted.
-Next on the path: cache.py keeps programs; toleration matching asks them.
 """
 
 from __future__ import annotations
@@ -57,11 +55,11 @@ class Program:
 
     @property
     def exceeds_cost_limit(self) -> bool:
-        """Whether evaluation might cost more than is allowed, so that admission refuses the expression."""
+        """Return whether evaluation might cost more than is allowed, so that admission refuses the expression."""
         return self.estimate.max > COST_LIMIT
 
     def evaluate(self, taint: Any) -> bool:
-        """Whether the expression holds for a taint (anything with key, value and effect); raises CelError."""
+        """Return whether the expression holds for a taint (anything with key, value and effect); raises CelError."""
         return self.evaluate_with_cost(taint)[0]
 
     def evaluate_with_cost(self, taint: Any) -> tuple[bool, int]:
@@ -72,11 +70,11 @@ class Program:
         return self._finish(state), state[COST]
 
     def run(self, bindings: Mapping[str, Any]) -> Any:
-        """The value for given values of the variables; raises CelError."""
+        """Return the value for given values of the variables; raises CelError."""
         return self.run_with_cost(bindings)[0]
 
     def run_with_cost(self, bindings: Mapping[str, Any]) -> tuple[Any, int]:
-        """The value for given values of the variables, and what it cost."""
+        """Return the value for given values of the variables, and what it cost."""
         state = self._template.copy()
         for name, slot in self._names:
             if name in bindings:
@@ -141,14 +139,14 @@ def _compile(source: Source, environment: Environment, checked: bool) -> Program
 
 
 def render_issues(source: str, issues: list[Issue]) -> str:
-    """The issues as Kubernetes words them."""
+    """Return the issues as Kubernetes words them."""
     if len(issues) == 1 and issues[0].line == 0:
         return issues[0].message
     return f"compilation failed: {Source(source).render(issues)}"
 
 
 def _tree_depth(root: Node) -> int:
-    """How many nodes lie on the longest path through a tree."""
+    """Return how many nodes lie on the longest path through a tree."""
     deepest = 0
     waiting = [(root, 1)]
     while waiting:

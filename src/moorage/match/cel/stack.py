@@ -2,9 +2,8 @@
 
 In comes a number of levels; afterwards so many fit. Most expressions need nothing. For the few that do, Python's
 recursion limit is raised, and never lowered again, since a program may be run at any time; by no more than the limits
-of the grammar demand, and without using the machine's stack, on which Python's own frames do not live.
-
-Kubernetes: Go's stacks grow by themselves. Next on the path: parser.py makes room for parsing, program.py for the rest.
+of the grammar demand, and without using the machine's stack, on which Python's own frames do not live. Kubernetes: Go's
+stacks grow by themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def make_room(levels: int) -> None:
 
 
 def nesting(source: str) -> int:
-    """How deeply a parser will nest, at most: brackets (those in strings count too) and ternaries."""
+    """Return how deeply a parser will nest, at most: brackets (those in strings count too) and ternaries."""
     depth = deepest = 0
     for bracket in _BRACKETS.findall(source):
         if bracket in "([{":

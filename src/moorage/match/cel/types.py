@@ -1,10 +1,9 @@
 """The types of CEL: what an expression is known to be before it runs.
 
 In comes nothing; out come the `Type` algebra and the constants that declarations are written with. A `Type` is also a
-run-time value (`type(1) == int`), compared by name alone as cel-go does.
-
-Kubernetes: cel-go common/types/types.go; the named types are those of apiserver/pkg/cel.
-Differs: no protobuf messages and no wrapper types. Next on the path: checker.py unifies these types.
+run-time value (`type(1) == int`), compared by name alone as cel-go does. Kubernetes: cel-go common/types/types.go; the
+named types are those of apiserver/pkg/cel.
+Differs: no protobuf messages and no wrapper types.
 """
 
 from __future__ import annotations
@@ -80,14 +79,14 @@ class Type:
 
     @property
     def declared_name(self) -> str:
-        """The type by its run-time names: `google.protobuf.Duration` where `str()` says `duration`."""
+        """Return the type by its run-time names: `google.protobuf.Duration` where `str()` says `duration`."""
         if not self.parameters:
             return f"<{self.name}>" if self.kind is Kind.TYPE_PARAM else self.name
         return f"{self.name}({', '.join(parameter.declared_name for parameter in self.parameters)})"
 
     @property
     def is_dyn(self) -> bool:
-        """Whether the type is only known when the expression runs."""
+        """Return whether the type is only known when the expression runs."""
         return self.kind is Kind.DYN or self.kind is Kind.ANY
 
 
@@ -135,17 +134,17 @@ def type_of(value: Type) -> Type:
 
 
 def type_param(name: str) -> Type:
-    """A type variable, `T` in `list(T) + list(T) -> list(T)`."""
+    """Return a type variable, `T` in `list(T) + list(T) -> list(T)`."""
     return Type(Kind.TYPE_PARAM, name)
 
 
 def opaque(name: str, *parameters: Type) -> Type:
-    """An abstract type without fields, such as net.IP."""
+    """Return an abstract type without fields, such as net.IP."""
     return Type(Kind.OPAQUE, name, parameters)
 
 
 def struct(name: str) -> Type:
-    """An object type; its fields, if any, are declared by the environment."""
+    """Return an object type; its fields, if any, are declared by the environment."""
     return Type(Kind.STRUCT, name)
 
 

@@ -8,7 +8,7 @@
 | bool, null | `bool`, `None` |
 | string | `str`; sizes and offsets count code points, as CEL's do |
 | bytes | `bytes` |
-| list | `list`, which nobody changes after it was made |
+| list | `list`, never changed after it was made |
 | map | `CelMap` |
 | duration, timestamp | `Duration`, `Timestamp` |
 | optional_type(T) | `OptionalValue` (`OPTIONAL_NONE`, `OptionalValue.of(x)`) |
@@ -17,7 +17,7 @@
 
 An error is not a value: it is raised as `CelError`, whose text is cel-go's.
 
-Kubernetes: cel-go common/types. Differs: no protobuf messages, no unknowns. Next on the path: functions.py.
+Kubernetes: cel-go common/types. Differs: no protobuf messages, no unknowns.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MAX_NESTED_SIZE = 200_000
 class CelError(Exception):
     """Evaluation failed; `str(error)` is cel-go's text (`no such key: x`, `division by zero`, …).
 
-    Whoever runs a program finds in `cost` what was charged until then.
+    `cost` is what was charged until then.
     """
 
     cost: int = 0
@@ -155,7 +155,7 @@ class CelMap:
 
     @staticmethod
     def of_strings(entries: dict[str, Any]) -> CelMap:
-        """A map from a Python dict whose keys are strings."""
+        """Return a map from a Python dict whose keys are strings."""
         return CelMap(entries.items())
 
     def __len__(self) -> int:
@@ -169,7 +169,7 @@ class CelMap:
         return list(self._slots.values())
 
     def find(self, key: Any, default: Any = None) -> Any:
-        """The value of a key, or the default."""
+        """Return the value of a key, or the default."""
         entry = self._slots.get(_slot(key)) if type(key) is not str else self._slots.get(key)
         if entry is not None:
             return entry[1]
@@ -183,13 +183,13 @@ class CelMap:
         return self.find(key, _MISSING) is not _MISSING
 
     def with_entry(self, key: Any, value: Any) -> CelMap:
-        """A copy with one entry more."""
+        """Return a copy with one entry more."""
         copy = CelMap()
         copy._slots = {**self._slots, _slot(key): (key, value)}
         return copy
 
     def insert_in_place(self, key: Any, value: Any) -> None:
-        """Add an entry to a map that nobody else has seen yet."""
+        """Add an entry to a map that is not shared yet."""
         self._slots[_slot(key)] = (key, value)
 
     def __eq__(self, other: object) -> bool:
@@ -216,7 +216,7 @@ def _slot(key: Any) -> Any:
 
 
 def _equal_numbers(key: Any) -> tuple[Any, ...]:
-    """The keys of other numeric types that equal this one without loss."""
+    """Return the keys of other numeric types that equal this one without loss."""
     kind = type(key)
     if kind is int:
         return (UInt(key),) if key >= 0 else ()
@@ -230,7 +230,7 @@ def _equal_numbers(key: Any) -> tuple[Any, ...]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is an int, a uint or a double."""
+    """Return whether the value is an int, a uint or a double."""
     kind = type(value)
     return kind is int or kind is float or kind is UInt
 
@@ -300,7 +300,7 @@ def require_modest_nesting(value: Any) -> None:
 
 
 def type_of_value(value: Any) -> Type:
-    """The run-time type of a value, as `type(x)` gives it."""
+    """Return the run-time type of a value, as `type(x)` gives it."""
     found = _TYPES.get(type(value))
     if found is not None:
         return found

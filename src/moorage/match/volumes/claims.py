@@ -3,8 +3,8 @@
 In: a pod, and what `storage` knows of its claims. Out: `ClaimFacts`, which a shape carries in place of claim names, and
 their key. A thousand pods that each have a claim of their own, on a volume of their own, are then one shape, as long as
 the volumes are alike. A claim is itself and no other if it matters who else uses it, if a volume was reserved for it,
-or if a message would name it.
-Kubernetes: volumebinding's podHasPVCs and GetPodVolumeClaims; it prepares each pod by itself.
+or if a message would name it. Kubernetes: volumebinding's podHasPVCs and GetPodVolumeClaims; it prepares each pod by
+itself.
 """
 
 from enum import StrEnum
@@ -63,17 +63,17 @@ class ClaimFacts(msgspec.Struct, frozen=True):
     pod: str = ""  # whom an ephemeral claim should have been made for
 
     def may_be(self, name: str) -> bool:
-        """Whether a pod of this shape may have the claim of this name."""
+        """Return whether a pod of this shape may have the claim of this name."""
         return self.use.name == name or not (self.is_itself or self.state in _BY_NAME)
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether only one pod may use it."""
+        """Return whether only one pod may use it."""
         return self.claim is not None and not self.use.ephemeral and READ_WRITE_ONCE_POD in self.claim.spec.accessModes
 
 
 def claims_of(pod: Pod) -> tuple[ClaimUse, ...]:
-    """The claims of a pod in its order, each once."""
+    """Return the claims of a pod in its order, each once."""
     uses: dict[ClaimUse, None] = {}
     for volume in pod.spec.volumes:
         if volume.persistentVolumeClaim is not None:
@@ -84,7 +84,7 @@ def claims_of(pod: Pod) -> tuple[ClaimUse, ...]:
 
 
 def claim_class(claim: PersistentVolumeClaim) -> str:
-    """The name of a claim's StorageClass; empty if it asks for none."""
+    """Return the name of a claim's StorageClass; empty if it asks for none."""
     old = claim.metadata.annotations.get(_OLD_CLASS)
     return (claim.spec.storageClassName or "") if old is None else old
 
@@ -142,7 +142,7 @@ def _class_key(storage_class: StorageClass | None) -> Key:
 
 
 def inline_key(spec: PodSpec) -> Key:
-    """What scheduling reads of the volumes that are not claims: disks. Secrets and the like are everywhere."""
+    """Return what scheduling reads of the volumes that are not claims: disks. Secrets and the like are everywhere."""
     return tuple(
         source
         for volume in spec.volumes
@@ -160,7 +160,7 @@ def inline_key(spec: PodSpec) -> Key:
 
 
 def inline_attachables(spec: PodSpec) -> tuple[Attachable, ...]:
-    """The disks in a pod's spec that take one of a driver's places where a driver took over."""
+    """Return the disks in a pod's spec that take one of a driver's places where a driver took over."""
     return tuple(disk for volume in spec.volumes if (disk := moved_disk(volume, {})) is not None)
 
 

@@ -99,7 +99,7 @@ def moved_disk(source: Any, labels: dict[str, str]) -> Attachable | None:
 
 
 def provisioned_disk(provisioner: str, handle: str) -> Attachable | None:
-    """A disk that a StorageClass's provisioner has yet to make."""
+    """Return a disk that a StorageClass's provisioner has yet to make."""
     if provisioner in _NEVER_COUNTED or not provisioner:
         return None
     plugin = _BY_NAME.get(provisioner)

@@ -1,7 +1,7 @@
 """Which StorageClass is the cluster's default one.
 
-In: the classes there are. Out: the one that claims without a class get: of several that are marked the newest, then
-the first by name. Kubernetes: pkg/volume/util, GetDefaultClass.
+In: the classes there are. Out: the one that claims without a class get: of several that are marked the newest, then the
+first by name. Kubernetes: pkg/volume/util, GetDefaultClass.
 """
 
 from collections.abc import Iterable
@@ -21,5 +21,5 @@ def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
 
 
 def is_default(one: StorageClass) -> bool:
-    """Whether somebody marked it as default; others may be, too."""
+    """Return whether it is marked as default; several classes may be."""
     return any(one.metadata.annotations.get(key) == "true" for key in _DEFAULT_ANNOTATIONS)

@@ -20,7 +20,7 @@ _ZERO = Quantity.from_int(0)
 
 
 def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume names this very claim."""
+    """Return whether the volume names this very claim."""
     reference = volume.spec.claimRef
     return (
         reference is not None
@@ -46,7 +46,7 @@ class ClaimMatcher:
         self._selector = _selector(claim)
 
     def reserved(self, volume: PersistentVolume) -> bool:
-        """Whether the volume was set aside for the claim and would do."""
+        """Return whether the volume was set aside for the claim and would do."""
         return (
             is_reserved_for(volume, self.claim)
             and volume_class(volume) == self.storage_class
@@ -62,11 +62,11 @@ class ClaimMatcher:
         )
 
     def free(self, volume: PersistentVolume) -> bool:
-        """Whether the volume is nobody's and would do."""
+        """Return whether the volume is nobody's and would do."""
         return self.explain(volume) is None
 
     def explain(self, volume: PersistentVolume) -> str | None:
-        """Why a volume that is not set aside for the claim will not do; None if it will."""
+        """Return why a volume that is not set aside for the claim will not do; None if it will."""
         reference, spec = volume.spec.claimRef, volume.spec
         if reference is not None:
             return f"belongs to claim {reference.namespace}/{reference.name}"
@@ -95,7 +95,7 @@ class ClaimMatcher:
 
 
 def capacity_of(volume: PersistentVolume) -> int:
-    """A volume's size in bytes, by which the smallest that will do is found."""
+    """Return a volume's size in bytes, by which the smallest that will do is found."""
     return volume.spec.capacity.get(_STORAGE, _ZERO).value()
 
 
@@ -105,7 +105,7 @@ def preference(volume: PersistentVolume) -> tuple[int, int, str]:
 
 
 def why_not_requested(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str | None:
-    """Why a claim that asks for this very volume cannot have it, as its event says; None if it can."""
+    """Return why a claim that asks for this very volume cannot have it, as its event says; None if it can."""
     spec = volume.spec
     if volume.metadata.deletionTimestamp is not None:
         return f"the volume is marked for deletion {go_quote(volume.metadata.name)}"

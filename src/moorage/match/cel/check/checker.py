@@ -1,11 +1,8 @@
 """Tree → checked tree: every node gets its type, every call the overloads that fit.
 
 In come a parsed tree and an environment; out come issues, with cel-go's texts and places, or none, and the tree is
-filled in.
-
-Kubernetes: cel-go checker/checker.go, checker/env.go. Differs: no messages can be built, so a message literal ends in
-an issue.
-Next on the path: validators.py, then cost_estimate.py.
+filled in. Kubernetes: cel-go checker/checker.go, checker/env.go.
+Differs: no messages can be built, so a message literal ends in an issue.
 """
 
 from __future__ import annotations
@@ -72,7 +69,7 @@ class _Checker:
         self.issues.append((position, message))
 
     def check(self, node: Node) -> Type:
-        """The type of a node, after checking all below it."""
+        """Return the type of a node, after checking all below it."""
         if isinstance(node, Literal):
             node.type = type_of_value(node.value)
             return node.type
@@ -98,7 +95,7 @@ class _Checker:
     # -- names
 
     def lookup(self, name: str) -> Ident | None:
-        """What a (possibly qualified) name stands for: a variable of a macro, a declared one, or a type."""
+        """Return what a (possibly qualified) name stands for: a variable of a macro, a declared one, or a type."""
         if not name.startswith("."):
             for scope in reversed(self.scopes):
                 if name in scope:
@@ -230,7 +227,7 @@ class _Checker:
         return BOOL if len(self.issues) == before else ERROR
 
     def instantiate(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
-        """The overload's types with fresh type variables."""
+        """Return the overload's types with fresh type variables."""
         fresh: Bindings = {}
         for type_ in overload.params:
             if type_.has_type_param:
@@ -264,13 +261,13 @@ class _Checker:
     # -- literals
 
     def join(self, previous: Type | None, current: Type) -> Type:
-        """The type of elements seen so far, including one more; validators.py may yet object to a mixture."""
+        """Return the type of elements seen so far, including one more; validators.py may yet object to a mixture."""
         if previous is None:
             return current
         return most_general(previous, current) if self.assignable(previous, current) else DYN
 
     def unwrapped(self, node: Node, type_: Type) -> Type:
-        """The value type of an element written with `?`, which must be optional."""
+        """Return the value type of an element written with `?`, which must be optional."""
         if _is_optional(type_):
             return type_.parameters[0]
         if not type_.is_dyn:

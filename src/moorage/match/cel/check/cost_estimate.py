@@ -1,11 +1,8 @@
 """Checked tree → what evaluating it costs at least and at most.
 
 In come a checked tree and its environment (which knows how large the fields of objects may be); out comes an
-`Interval`. Admission compares its upper end with the limit before an expression is ever run.
-
-Kubernetes: cel-go checker/cost.go with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes
-has it.
-Next on the path: compiler.py.
+`Interval`. Admission compares its upper end with the limit before an expression is ever run. Kubernetes: cel-go
+checker/cost.go with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes has it.
 """
 
 from __future__ import annotations
@@ -67,7 +64,7 @@ class _Local(NamedTuple):
 
 
 def estimate_cost(root: Node, environment: Environment) -> Interval:
-    """The least and the greatest cost of evaluating a checked tree."""
+    """Return the least and the greatest cost of evaluating a checked tree."""
     return _Estimator(environment).cost(root)
 
 
@@ -109,7 +106,7 @@ class _Estimator:
         return rows.Node(node.type.parameters[0], path=None if node.path is None else (*node.path, "@items"))
 
     def declared_size(self, path: Path | None) -> Interval | None:
-        """What the environment declares of the value at a path."""
+        """Return what the environment declares of the value at a path."""
         if not path:
             return None
         type_ = self.environment.variables.get(path[0])

@@ -1,8 +1,8 @@
 """May a value of one type stand where another is wanted? Type variables are bound on the way.
 
 In come two types (or two lists of them) and the bindings known so far; out comes a new set of bindings, or None.
-
-Kubernetes: cel-go checker/types.go. Differs: no wrapper types. Next on the path: checker.py.
+Kubernetes: cel-go checker/types.go.
+Differs: no wrapper types.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _CONTAINERS = frozenset((Kind.OPAQUE, Kind.LIST, Kind.MAP))
 
 
 def assign(bindings: Bindings, given: Type, wanted: Type) -> Bindings | None:
-    """The bindings under which `given` is assignable to `wanted`, or None."""
+    """Return the bindings under which `given` is assignable to `wanted`, or None."""
     copy = dict(bindings)
     return copy if _assignable(copy, given, wanted) else None
 
 
 def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]) -> Bindings | None:
-    """The bindings under which each type given is assignable to the one wanted in its place, or None."""
+    """Return the bindings under which each type given is assignable to the one wanted in its place, or None."""
     if len(given) != len(wanted):
         return None
     copy = dict(bindings)
@@ -39,7 +39,7 @@ def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]
 
 
 def substitute(bindings: Bindings, type_: Type, free_to_dyn: bool = False) -> Type:
-    """The type with bound type variables replaced; free ones become dyn if asked for."""
+    """Return the type with bound type variables replaced; free ones become dyn if asked for."""
     if not type_.has_type_param:
         return type_
     if type_.kind is Kind.TYPE_PARAM:
@@ -52,7 +52,7 @@ def substitute(bindings: Bindings, type_: Type, free_to_dyn: bool = False) -> Ty
 
 
 def most_general(first: Type, second: Type) -> Type:
-    """The less specific of two types that unify."""
+    """Return the less specific of two types that unify."""
     return first if _less_specific(first, second) else second
 
 

@@ -1,9 +1,7 @@
 """Checks on literals that types alone do not catch: durations, timestamps, patterns, and mixed lists and maps.
 
-In comes a checked tree; out come (offset, message) pairs with cel-go's texts.
-
-Kubernetes: cel-go cel/validator.go, the four validators of apiserver/pkg/cel/environment/base.go.
-Next on the path: cost_estimate.py.
+In comes a checked tree; out come (offset, message) pairs with cel-go's texts. Kubernetes: cel-go cel/validator.go, the
+four validators of apiserver/pkg/cel/environment/base.go.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def validate_literals(root: Node) -> list[tuple[int, str]]:
-    """Everything wrong with the literals of a checked tree."""
+    """Return everything wrong with the literals of a checked tree."""
     issues: list[tuple[int, str]] = []
     for node, in_format in _walk(root):
         if isinstance(node, Call):
@@ -43,7 +41,7 @@ def validate_literals(root: Node) -> list[tuple[int, str]]:
 
 
 def _walk(root: Node) -> Iterator[tuple[Node, bool]]:
-    """All nodes, each with whether it is part of a call of format(), whose arguments may be mixed."""
+    """Yield all nodes, each with whether it is part of a call of format(), whose arguments may be mixed."""
     waiting = [(root, False)]
     while waiting:
         node, in_format = waiting.pop()

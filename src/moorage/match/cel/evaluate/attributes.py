@@ -3,8 +3,7 @@
 cel-go calls such a chain an attribute and charges 1 for every selection plus 1 for the whole; what is selected from
 another value (a call's result, a literal) is charged likewise, which is why indexing a call's result costs 2. A chain
 turns optional at the first `?`: from there on, what is missing ends the chain with none instead of an error.
-
-Kubernetes: cel-go interpreter/attributes.go. Next on the path: calls.py.
+Kubernetes: cel-go interpreter/attributes.go.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class AttributeStep(Step):
         super().__init__(_tested(self.resolve) if test_only else _charged(self.resolve))
 
     def select(self, qualifier: Qualifier) -> AttributeStep:
-        """The chain with one more selection."""
+        """Return the chain with one more selection."""
         return AttributeStep(self.base, (*self.qualifiers, qualifier))
 
 
@@ -82,7 +81,7 @@ class ConditionalStep(AttributeStep):
 
 
 def as_attribute(step: Step) -> AttributeStep:
-    """The step as the start of a chain."""
+    """Return the step as the start of a chain."""
     return step if isinstance(step, AttributeStep) else AttributeStep(step.run, (), step.run)
 
 
@@ -185,7 +184,7 @@ def _checked_key(key: Any) -> Any:
 
 
 def show_value(value: Any) -> str:
-    """A key or index as Go's %v prints it."""
+    """Return a key or index as Go's %v prints it."""
     return format_double(value) if isinstance(value, float) else show_key(value)
 
 
@@ -200,7 +199,7 @@ def _index(key: Any) -> int:
 
 
 def find(value: Any, key: Any) -> Any:
-    """What a key selects from a map or a list."""
+    """Return what a key selects from a map or a list."""
     if type(value) is list:
         index = _index(key)
         if 0 <= index < len(value):
@@ -214,7 +213,7 @@ def find(value: Any, key: Any) -> Any:
 
 
 def find_if_present(value: Any, key: Any, strict: bool) -> Any:
-    """What a key selects, or a marker if there is nothing; an index of a wrong type is still an error."""
+    """Return what a key selects, or a marker if there is nothing; an index of a wrong type is still an error."""
     if type(value) is list:
         index = _index(key)
         return value[index] if 0 <= index < len(value) else _MISSING
@@ -229,7 +228,7 @@ def find_if_present(value: Any, key: Any, strict: bool) -> Any:
 
 
 def variable(slot: int) -> AttributeStep:
-    """A variable whose value is in a slot; an error found there was kept by a loop, and is raised now."""
+    """Return a variable whose value is in a slot; an error found there was kept by a loop, and is raised now."""
 
     def load(state: State) -> Any:
         value = state[slot]
@@ -241,7 +240,7 @@ def variable(slot: int) -> AttributeStep:
 
 
 def lazy_variable(slot: int, init: Run) -> AttributeStep:
-    """A binding: evaluated when first used, and then remembered, its failure too."""
+    """Return a binding: evaluated when first used, and then remembered, its failure too."""
 
     def load(state: State) -> Any:
         value = state[slot]

@@ -3,10 +3,8 @@
 Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn,
 the overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the
 call from being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first
-failure.
-
-Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs), interpreter/runtimecost.go.
-Next on the path: loops.py.
+failure. Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs),
+interpreter/runtimecost.go.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ def tenth(size: int) -> int:
 
 
 def build_call(function: str, overloads: Sequence[Overload], args: list[Step], types: list[Type] | None) -> Step:
-    """The step of a call. `types` are the arguments' types if the expression was checked, else None."""
+    """Return the step of a call. `types` are the arguments' types if the expression was checked, else None."""
     checked = types is not None
     if checked and len(overloads) == 1:
         overload = overloads[0]
@@ -88,7 +86,7 @@ def build_call(function: str, overloads: Sequence[Overload], args: list[Step], t
 
 
 def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Step], checked: bool) -> bool:
-    """Whether all arguments are evaluated even if the first fails."""
+    """Return whether all arguments are evaluated even if the first fails."""
     if len(args) == 2 and function in _PATTERN_FUNCTIONS and args[1].is_constant:
         return False
     if is_singleton(function):
@@ -97,14 +95,14 @@ def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Step], 
 
 
 def _may_nest(type_: Type) -> bool:
-    """Whether a value of this type may be a container of containers."""
+    """Return whether a value of this type may be a container of containers."""
     if type_.kind in _ANYTHING:
         return True
     return any(inner.kind in _NESTABLE for inner in type_.parameters)
 
 
 def _weighed(run: Run) -> Run:
-    """An argument that is looked at before any function walks through it."""
+    """Return an argument that is looked at before any function walks through it."""
 
     def evaluate(state: State) -> Any:
         value = run(state)
@@ -120,14 +118,14 @@ def _is_known(param: Type, type_: Type) -> bool:
 
 
 def _reads_text(overload: Overload) -> bool:
-    """Whether it makes a version, a quantity, an address … from text."""
+    """Return whether it makes a version, a quantity, an address … from text."""
     if not overload.params or overload.result.parameters or overload.result.kind not in _PARSED:
         return False
     return all(param.kind is Kind.STRING or param.kind is Kind.BOOL for param in overload.params)
 
 
 def _prepared(overload: Overload, args: list[Any]) -> Run:
-    """The value of `semver('1.2.3')`, made once and charged for every time."""
+    """Return the value of `semver('1.2.3')`, made once and charged for every time."""
     cost = 1 if overload.cost is None else overload.cost(args)
     error: CelError | None = None
     value: Any = None
@@ -148,7 +146,7 @@ def _prepared(overload: Overload, args: list[Any]) -> Run:
 
 
 def _remembering(overload: Overload) -> Callable[..., Any]:
-    """The implementation; if it makes something from text, with a memory for the last few."""
+    """Return the implementation; if it makes something from text, with a memory for the last few."""
     implementation = overload.implementation
     if not _reads_text(overload):
         return implementation
@@ -257,7 +255,7 @@ def _variadic(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]]
 
 
 def _quick(overload: Overload, args: list[Step]) -> Run | None:
-    """A closure made for comparing a field of an object, or any string, with a constant string."""
+    """Return a closure made for comparing a field of an object, or any string, with a constant string."""
     if len(args) != 2 or not args[1].is_constant or type(args[1].value) is not str:
         return None
     left, constant = args[0], args[1].value

@@ -2,8 +2,7 @@
 
 In come a tree (checked, or only parsed) and its environment; out comes the step that evaluates the whole, and where its
 variables go. Constants are folded exactly where cel-go folds them, because what is folded is not charged for.
-
-Kubernetes: cel-go interpreter/planner.go and decorators.go. Next on the path: program.py.
+Kubernetes: cel-go interpreter/planner.go and decorators.go.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ class Compiler:
         return variable(slot) if fields is None else ObjectStep(slot, tuple(fields))
 
     def unchecked_name(self, name: str) -> Step:
-        """A name that was not checked: a variable of any of the names it may stand for, else a type."""
+        """Return a name that was not checked: a variable of any of the names it may stand for, else a type."""
         candidates = self.environment.candidates(name)
         found = [(candidate, self.slots.setdefault(candidate, self.next_slot)) for candidate in candidates[:1]]
         for candidate in candidates[1:]:
@@ -181,7 +180,7 @@ class Compiler:
         return self.ordinary_call(node, function, args)
 
     def resolve_name(self, node: Call) -> tuple[Node | None, str]:
-        """The receiver, if it is one, and the function's full name."""
+        """Return the receiver, if it is one, and the function's full name."""
         if self.checked:
             return node.target, node.function
         if node.target is not None:
@@ -221,7 +220,7 @@ class Compiler:
         return None
 
     def accumulation(self, node: Call, args: list[Step]) -> Run | None:
-        """The steps of loops that grow a list or a map, which is done in place."""
+        """Return the steps of loops that grow a list or a map, which is done in place."""
         first = node.args[0] if node.args else None
         if not isinstance(first, Ident) or first.name != ACCUMULATOR:
             return None

@@ -1,9 +1,7 @@
 """Which overload fits the values at hand? Asked only where types were not known before evaluation.
 
 In come a function and its arguments as values; out comes the overload, or cel-go's "no such overload" in the words it
-has for that kind of function.
-
-Kubernetes: cel-go common/decls/decls.go and interpreter/interpretable.go. Next on the path: calls.py.
+has for that kind of function. Kubernetes: cel-go common/decls/decls.go and interpreter/interpretable.go.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ def is_singleton(function: str) -> bool:
 
 
 def accepts(type_: Type, value: Any) -> bool:
-    """Whether a value may be passed for a parameter of this type, looking no deeper than the value itself."""
+    """Return whether a value may be passed for a parameter of this type, looking no deeper than the value itself."""
     kind = type_.kind
     if kind in _ANYTHING:
         return True
@@ -69,7 +67,7 @@ def accepts(type_: Type, value: Any) -> bool:
 
 
 def choose(function: str, overloads: Sequence[Overload], args: Sequence[Any]) -> Overload:
-    """The first overload that accepts the values."""
+    """Return the first overload that accepts the values."""
     for overload in overloads:
         if len(overload.params) == len(args) and all(map(accepts, overload.params, args)):
             return overload
@@ -79,7 +77,7 @@ def choose(function: str, overloads: Sequence[Overload], args: Sequence[Any]) ->
 
 
 def no_such_overload(function: str, args: Sequence[Any]) -> CelError:
-    """The error for values no overload accepts."""
+    """Return the error for values no overload accepts."""
     if function not in _SINGLETONS:
         names = ", ".join(type_of_value(arg).name for arg in args)
         return CelError(f"no such overload: {function}({names})")

@@ -1,10 +1,8 @@
 """Operators that do not need all of their arguments: `&&`, `||`, or, orValue, and `in` a list of constants.
 
 In come the steps of the arguments; out come closures. None of them costs anything beyond its arguments, except the test
-that keeps loops going.
-
-Kubernetes: cel-go interpreter/interpretable.go (evalAnd, evalOr, evalSetMembership), cel/library.go (optionals).
-Next on the path: loops.py.
+that keeps loops going. Kubernetes: cel-go interpreter/interpretable.go (evalAnd, evalOr, evalSetMembership),
+cel/library.go (optionals).
 """
 
 from __future__ import annotations
@@ -76,7 +74,7 @@ def build_or(left: Run, right: Run) -> Run:
 
 
 def build_not_strictly_false(arg: Run) -> Run:
-    """Whether a loop goes on: after anything but a plain false."""
+    """Return whether a loop goes on: after anything but a plain false."""
 
     def run(state: State) -> Any:
         try:

@@ -2,9 +2,7 @@
 
 A step that fails does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the
 value is used. Lists and maps are accumulated in place, so a loop over n elements takes n steps. The clock is looked at
-on the way.
-
-Kubernetes: cel-go interpreter/interpretable.go (evalFold). Next on the path: compiler.py.
+on the way. Kubernetes: cel-go interpreter/interpretable.go (evalFold).
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ _CLOCK_MASK = 3
 
 
 def build_binding(slot: int, result: Run) -> Run:
-    """A value with a name: the slot is emptied, and filled by whoever reads it first."""
+    """Build a named value: the slot is emptied, and filled when it is first read."""
 
     def run(state: State) -> Any:
         state[slot] = UNSET
@@ -61,7 +59,7 @@ def build_loop(
     step: Run,
     result: Run,
 ) -> Run:
-    """A loop; `slots` are those of the one or two variables."""
+    """Return a loop; `slots` are those of the one or two variables."""
     first, second = slots
 
     def run(state: State) -> Any:

@@ -2,11 +2,9 @@
 
 The state is a plain list, because nothing is quicker to reach: state[COST] is the cost so far, state[DEADLINE] the time
 when evaluation is stopped (0 until a loop first asks), and the rest are slots for variables. Costs are charged before
-the work is done, and evaluation stops as soon as they exceed the limit.
-
-Kubernetes: cel-go interpreter/runtimecost.go, cel.CostLimit. Differs: charges before, not after; also watches the
-clock.
-Next on the path: attributes.py, calls.py and loops.py build steps; compiler.py puts them together.
+the work is done, and evaluation stops as soon as they exceed the limit. Kubernetes: cel-go interpreter/runtimecost.go,
+cel.CostLimit.
+Differs: charges before, not after; also watches the clock.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ def charge_in_turn(state: State, *costs: int) -> None:
 
 
 def kept(error: CelError) -> CelError:
-    """An error that evaluation goes on with for a while, as cel-go does; cancellation is not one."""
+    """Return an error that evaluation goes on with for a while, as cel-go does; cancellation is not one."""
     if isinstance(error, CelCancelled):
         raise error
     return error

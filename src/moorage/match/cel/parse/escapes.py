@@ -1,8 +1,7 @@
 """String and bytes literals → their values.
 
-In comes a literal as written (`r'a'`, `b"\\x00"`, `'''…'''`); out comes the value, or a ValueError with cel-go's text.
-
-Kubernetes: cel-go parser/unescape.go. Next on the path: parser.py.
+In comes a literal as written (`r'a'`, `b"\x00"`, `'''…'''`); out comes the value, or a ValueError with cel-go's text.
+Kubernetes: cel-go parser/unescape.go.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def _body(literal: str) -> tuple[str, bool]:
 
 
 def _code(match: re.Match[str]) -> tuple[int, bool]:
-    """The number an escape stands for, and whether it is one byte in a bytes literal."""
+    """Return the number an escape stands for, and whether it is one byte in a bytes literal."""
     hexadecimal, short, long, octal, _ = match.groups()
     if octal is not None:
         return int(octal, 8), True
@@ -30,7 +29,7 @@ def _code(match: re.Match[str]) -> tuple[int, bool]:
 
 
 def unescape_string(literal: str) -> str:
-    """The value of a string literal."""
+    """Return the value of a string literal."""
     body, raw = _body(literal)
     if raw or "\\" not in body:
         return body
@@ -47,7 +46,7 @@ def unescape_string(literal: str) -> str:
 
 
 def unescape_bytes(literal: str) -> bytes:
-    """The value of a bytes literal, written with its leading b."""
+    """Return the value of a bytes literal, written with its leading b."""
     body, raw = _body(literal[1:])
     if raw or "\\" not in body:
         return body.encode("utf-8", "surrogatepass")

@@ -1,9 +1,8 @@
 """Text → tokens.
 
 In comes the text of an expression; out come tokens (kind, text, offset) and, for what is no token, errors at the offset
-where ANTLR reports them, after which lexing goes on behind the offending character.
-
-Kubernetes: cel-go parser/gen/CEL.g4. Next on the path: parser.py.
+where ANTLR reports them, after which lexing goes on behind the offending character. Kubernetes: cel-go
+parser/gen/CEL.g4.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class LexicalError(NamedTuple):
 
 
 def tokenize(text: str) -> tuple[list[Token], list[LexicalError]]:
-    """All tokens, ending with one of kind `eof`, and all errors."""
+    """Return all tokens, ending with one of kind `eof`, and all errors."""
     tokens: list[Token] = []
     errors: list[LexicalError] = []
     position = 0

@@ -1,11 +1,8 @@
 """Macros: calls that become loops, presence tests and bindings while the expression is being parsed.
 
 In come the name, receiver and arguments of a call; out comes its expansion, or None if the call is no macro, or a
-`MacroError` with the argument it is about. All nodes an expansion adds carry the position of the call.
-
-Kubernetes: cel-go parser/macro.go, cel/library.go (optMap), ext/bindings.go, ext/comprehensions.go, ext/lists.go
-(sortBy).
-Next on the path: checker.py, which sees comprehensions only.
+`MacroError` with the argument it is about. All nodes an expansion adds carry the position of the call. Kubernetes:
+cel-go parser/macro.go, cel/library.go (optMap), ext/bindings.go, ext/comprehensions.go, ext/lists.go (sortBy).
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ class MacroError(Exception):
 
 
 def expand_macro(position: int, function: str, target: Node | None, args: list[Node]) -> Node | None:
-    """The expansion of a call, or None if no macro has this name, style and number of arguments."""
+    """Return the expansion of a call, or None if no macro has this name, style and number of arguments."""
     expander = _MACROS.get((function, len(args), target is not None))
     if expander is None:
         return None

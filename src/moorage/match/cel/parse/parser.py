@@ -2,9 +2,8 @@
 
 In comes a `Source`; out comes the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which
 counts the nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
-
-Kubernetes: cel-go parser/parser.go. Differs: syntax errors are worded more briefly; see token_stream.py for the rest.
-Next on the path: checker.py.
+Kubernetes: cel-go parser/parser.go.
+Differs: syntax errors are worded more briefly; see token_stream.py for the rest.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class _DepthError(Exception):
 
 
 def parse(source: Source) -> Node | list[Issue]:
-    """The tree of an expression, or what is wrong with it."""
+    """Return the tree of an expression, or what is wrong with it."""
     make_room(nesting(source.text))
     try:
         return _Parser(source).parse_all()
@@ -110,14 +109,14 @@ class _Parser(TokenStream):
         return self.call(at, "_?_:_", None, [condition, then, self.expr()], nested=1)
 
     def nested(self, awaited: frozenset[str]) -> Node:
-        """An expression within something that goes on with one of these tokens."""
+        """Return an expression within something that goes on with one of these tokens."""
         self.awaited.append(awaited)
         node = self.expr()
         self.awaited.pop()
         return node
 
     def logical(self, operator: str) -> Node:
-        """A chain of || or of &&, as a balanced tree, so that long chains are not deep."""
+        """Return a chain of || or of &&, as a balanced tree, so that long chains are not deep."""
         inner = operator == "||"
         first = self.logical("&&") if inner else self.relation()
         if self.token.kind != operator:
@@ -291,7 +290,7 @@ class _Parser(TokenStream):
         return Literal(at, number) if INT_MIN <= number <= INT_MAX else self.issue(at, "invalid int literal")
 
     def name(self, token: Token) -> Node:
-        """An identifier, a global call, or a message literal."""
+        """Return an identifier, a global call, or a message literal."""
         dot = ""
         start = token.position
         if token.kind == ".":
@@ -373,7 +372,7 @@ class _Parser(TokenStream):
         return node
 
     def call(self, at: int, function: str, target: Node | None, args: list[Node], nested: int = 0) -> Node:
-        """A call, or what the macro of that name makes of it."""
+        """Return a call, or what the macro of that name makes of it."""
         depth = 0 if target is None else target.depth
         for arg in args:
             depth = max(depth, arg.depth)

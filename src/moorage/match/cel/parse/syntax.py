@@ -2,9 +2,7 @@
 
 In comes text; parser.py makes nodes of it; checker.py writes each node's `type` and each call's `overloads` into the
 tree. A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first
-token, whichever cel-go reports errors at.
-
-Kubernetes: cel-go common/ast and common/source.go. Next on the path: lexer.py.
+token, whichever cel-go reports errors at. Kubernetes: cel-go common/ast and common/source.go.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ class Source:
         self.lines = text.split("\n")
 
     def issue(self, position: int, message: str) -> Issue:
-        """An issue at an offset."""
+        """Return an issue at an offset."""
         if position < 0:
             return Issue(-1, 0, message)
         line = self.text.count("\n", 0, position)
@@ -48,7 +46,7 @@ class Source:
         return Issue(line + 1, position - start + 1, message)
 
     def render(self, issues: list[Issue]) -> str:
-        """All issues as cel-go prints them, sorted by place, each with its line and a caret."""
+        """Return all issues as cel-go prints them, sorted by place, each with its line and a caret."""
         ordered = sorted(issues, key=lambda issue: issue[:2])
         shown = [self._render_one(issue) for issue in ordered[:100]]
         if len(ordered) > 100:
@@ -208,7 +206,7 @@ class Comprehension(Node):
 
     @property
     def is_binding(self) -> bool:
-        """Whether this is cel.bind or optMap: no loop, only a name for a value."""
+        """Return whether this is cel.bind or optMap: no loop, only a name for a value."""
         return (
             isinstance(self.range, ListLiteral)
             and not self.range.elements
@@ -219,7 +217,7 @@ class Comprehension(Node):
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes directly below, in source order."""
+    """Return the nodes directly below, in source order."""
     if isinstance(node, Select):
         return [node.operand]
     if isinstance(node, Call):
@@ -248,7 +246,7 @@ def qualified_name(node: Node) -> str | None:
 
 
 def copy_tree(node: Node) -> Node:
-    """A deep copy, for macros that use an argument twice."""
+    """Return a deep copy, for macros that use an argument twice."""
     if isinstance(node, Literal):
         return _placed(Literal(node.position, node.value), node)
     if isinstance(node, Ident):

@@ -2,10 +2,8 @@
 
 In comes a `Source`; the parser takes tokens and says what it expects. A single superfluous token is left out; a closing
 token that is merely missing is imagined; otherwise an issue is noted and tokens are skipped up to one that an enclosing
-rule can go on with. While that happens no further issues are noted, until a token fits again.
-
-Kubernetes: ANTLR's default error strategy, as cel-go's parser uses it: the places of all errors are the same, the words
-are fewer. Next on the path: parser.py.
+rule can go on with. While that happens no further issues are noted, until a token fits again. Kubernetes: ANTLR's
+default error strategy, as cel-go's parser uses it: the places of all errors are the same, the words are fewer.
 """
 
 from __future__ import annotations
@@ -86,7 +84,7 @@ class TokenStream:
             self.token = self.tokens[self.index]
 
     def following(self) -> str:
-        """The kind of the token after the present one."""
+        """Return the kind of the token after the present one."""
         return self.tokens[min(self.index + 1, len(self.tokens) - 1)].kind
 
     def accept(self, kind: str) -> bool:
@@ -121,7 +119,7 @@ class TokenStream:
         self.expect(bracket)
 
     def after_operand(self) -> frozenset[str]:
-        """All that may follow a complete operand here."""
+        """Return all that may follow a complete operand here."""
         return _OPERATORS.union(_SELECTORS, *self.awaited)
 
     def recover(self, selectable: bool) -> None:

@@ -1,6 +1,6 @@
 """The standard library of CEL, as rows: operators, conversions, text, time, lists, maps and optionals.
 
-Kubernetes: cel-go common/stdlib and cel/library.go. Next on the path: environment.py.
+Kubernetes: cel-go common/stdlib and cel/library.go.
 """
 
 from __future__ import annotations

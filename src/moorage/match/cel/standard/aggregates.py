@@ -51,21 +51,21 @@ def _list_size_cost(args: Sequence[Any]) -> int:
 
 
 def insert_entry(entries: CelMap, key: Any, value: Any) -> CelMap:
-    """A map with one entry more, which must be new."""
+    """Return a map with one entry more, which must be new."""
     if key in entries:
         raise CelError(f"insert failed: key {show_key(key)} already exists")
     return entries.with_entry(key, value)
 
 
 def insert_entries(entries: CelMap, added: CelMap) -> CelMap:
-    """A map with more entries, which must be new."""
+    """Return a map with more entries, which must be new."""
     for key, value in added.items():
         entries = insert_entry(entries, key, value)
     return entries
 
 
 def show_key(key: Any) -> str:
-    """A key as Go's %v prints it."""
+    """Return a key as Go's %v prints it."""
     if isinstance(key, bool):
         return "true" if key else "false"
     return str(int(key)) if isinstance(key, int) else str(key)

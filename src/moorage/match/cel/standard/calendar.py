@@ -79,7 +79,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """The date so many days after 1970-01-01."""
+    """Return the date so many days after 1970-01-01."""
     days += 719468
     era = days // 146097
     day_of_era = days - era * 146097
@@ -97,7 +97,7 @@ def _days_in_month(year: int, month: int) -> int:
 
 
 def parse_timestamp(text: str) -> Timestamp | None:
-    """An RFC 3339 timestamp, or None; raises if it is one, but of the year 0."""
+    """Return an RFC 3339 timestamp, or None; raises if it is one, but of the year 0."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         return None
@@ -119,7 +119,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
 
 
 def make_timestamp(seconds: int, nanos: int = 0, offset: int = 0) -> Timestamp:
-    """A timestamp from seconds since 1970, within the years 1 to 9999."""
+    """Return a timestamp from seconds since 1970, within the years 1 to 9999."""
     if not MIN_SECONDS <= seconds <= MAX_SECONDS:
         raise CelError("timestamp overflow")
     return Timestamp(seconds * _NANOS + nanos, offset)
@@ -140,7 +140,7 @@ class Moment(NamedTuple):
 
 
 def moment(timestamp: Timestamp, offset_seconds: int) -> Moment:
-    """What calendar and clock show at an offset from UTC; the weekday counts from Sunday = 0."""
+    """Return what calendar and clock show at an offset from UTC; the weekday counts from Sunday = 0."""
     seconds, nanos = divmod(timestamp.nanos, _NANOS)
     days, of_day = divmod(seconds + offset_seconds, 86400)
     year, month, day = civil_from_days(days)
@@ -197,7 +197,7 @@ def _atoi(text: str) -> int:
 
 
 def _accessor(name: str, suffix: str, read: Callable[[Moment], int], of_duration: int | None = None) -> Function:
-    """A getter on timestamps, with and without a time zone, and on durations if they have it."""
+    """Return a getter on timestamps, with and without a time zone, and on durations if they have it."""
 
     def in_utc(timestamp: Timestamp) -> int:
         return read(moment(timestamp, 0))

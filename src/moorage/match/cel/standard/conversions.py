@@ -52,7 +52,7 @@ _BOOLS = dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True) | dict.fro
 
 
 def conversion_error(source: Type, target: Type) -> CelError:
-    """What every failed conversion says."""
+    """Return what every failed conversion says."""
     return CelError(f"type conversion error from '{source.name}' to '{target.name}'")
 
 
@@ -140,7 +140,7 @@ def format_double(value: float) -> str:
 
 
 def _shortest(value: float) -> tuple[str, int]:
-    """The significant digits of repr(), and the exponent of the first."""
+    """Return the significant digits of repr(), and the exponent of the first."""
     mantissa, _, exponent_text = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     exponent = int(exponent_text or "0") + len(whole) - 1
@@ -155,7 +155,7 @@ def _string_from_duration(value: Duration) -> str:
 
 
 def format_seconds(value: Duration) -> str:
-    """A duration in seconds, in decimal notation, with no more digits than a double needs."""
+    """Return a duration in seconds, in decimal notation, with no more digits than a double needs."""
     negative = value.nanos < 0
     whole, nanos = divmod(abs(value.nanos), 1_000_000_000)
     seconds = float(whole) + float(nanos) / 1e9

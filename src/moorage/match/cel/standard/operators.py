@@ -135,7 +135,7 @@ def _subtract_duration(a: Duration, b: Duration) -> Duration:
 
 
 def shift_timestamp(start: Timestamp, nanos: int) -> Timestamp:
-    """A timestamp moved by nanoseconds, if that is still one."""
+    """Return a timestamp moved by nanoseconds, if that is still one."""
     moved = start.nanos + nanos
     if not MIN_SECONDS <= moved // _NANOS <= MAX_SECONDS:
         raise CelError("timestamp overflow")
@@ -166,7 +166,7 @@ def _negate_duration(a: Duration) -> Duration:
 
 
 def _ordered(test: Callable[[int, int], bool]) -> Callable[[Any, Any], bool]:
-    """A comparison of numbers of any types from one of their three-way comparison."""
+    """Return a comparison of numbers of any types from one of their three-way comparison."""
 
     def compare(a: Any, b: Any) -> bool:
         order = compare_numbers(a, b)
@@ -247,7 +247,7 @@ _UNIT_COST_TYPES = frozenset(
 
 
 def equality_cost(args: Sequence[Any]) -> int:
-    """What `==` charges."""
+    """Return what `==` charges."""
     return 1 if isinstance(args[0], OpaqueValue) else smaller_size_cost(args)
 
 
@@ -260,7 +260,7 @@ def _not(value: bool) -> bool:
 
 
 def not_strictly_false(value: Any) -> bool:
-    """Whether a loop goes on: anything but a plain false, even an error."""
+    """Return whether a loop goes on: anything but a plain false, even an error."""
     return value is not False
 
 

@@ -1,6 +1,6 @@
 """Short forms for the standard library's rows, and the costs several of them share.
 
-Kubernetes: cel-go checker/cost.go and interpreter/runtimecost.go. Next on the path: the other modules of this folder.
+Kubernetes: cel-go checker/cost.go and interpreter/runtimecost.go.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def overload(
     id_: str, params: tuple[Type, ...], result: Type, implementation: Callable[..., Any], *, member: bool = False
 ) -> Overload:
-    """A row that costs 1."""
+    """Return a row that costs 1."""
     return Overload(id_, params, result, implementation, member=member)
 
 
 def function(name: str, *overloads: Overload) -> Function:
-    """A function of these overloads."""
+    """Return a function of these overloads."""
     return Function(name, overloads)
 
 

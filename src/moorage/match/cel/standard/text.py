@@ -49,7 +49,7 @@ def _matches_estimate(context: EstimateContext, target: Node | None, args: Seque
 
 
 def matches_cost(args: Sequence[Any]) -> int:
-    """The length of the text times that of the pattern, each by its factor."""
+    """Return the length of the text times that of the pattern, each by its factor."""
     return ceil_factor(actual_size(args[0]) + 1, STRING_FACTOR) * ceil_factor(actual_size(args[1]), REGEX_FACTOR)
 
 

@@ -1,7 +1,7 @@
 """What functions that walk a list once (or a string, for indexOf) are estimated at.
 
-Kubernetes: the case "isSorted", "sum", … of EstimateCallCost in apiserver/pkg/cel/library/cost.go. An element costs
-1, and if it is a string or bytes also the traversal of its largest size.
+Kubernetes: the case "isSorted", "sum", … of EstimateCallCost in apiserver/pkg/cel/library/cost.go. An element costs 1,
+and if it is a string or bytes also the traversal of its largest size.
 """
 
 from __future__ import annotations

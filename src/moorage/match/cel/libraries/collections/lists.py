@@ -77,7 +77,7 @@ def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
 
 
 def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
-    """The items in the order of their keys; equal keys keep their order."""
+    """Return the items in the order of their keys; equal keys keep their order."""
     if len(items) != len(keys):
         raise CelError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, "
@@ -112,7 +112,7 @@ def _reverse(items: list[Any]) -> list[Any]:
 
 
 def _distinct(items: list[Any]) -> list[Any]:
-    """The first of every group of equal values. The charge of 2n² keeps the list short enough for this."""
+    """Return the first of every group of equal values. The charge of 2n² keeps the list short enough for this."""
     unique: list[Any] = []
     for item in items:
         if not contains(unique, item):
@@ -121,7 +121,7 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def _literal_int(node: Node, otherwise: int) -> int:
-    """The value of an int literal, negative ones as 0."""
+    """Return the value of an int literal, negative ones as 0."""
     if node.is_literal and type(node.literal) is int:
         return max(node.literal, 0)
     return otherwise

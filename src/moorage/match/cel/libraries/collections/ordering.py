@@ -1,7 +1,7 @@
 """Order and membership as the list functions see them.
 
 Kubernetes: the Compare methods of cel-go common/types, whose errors the list functions ignore. Numbers compare across
-types; everything else only with its own. Next on the path: `kubernetes_lists.py`, `lists.py`, `sets.py`.
+types; everything else only with its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from moorage.match.cel.values import Duration, Timestamp, compare_numbers, equal
 
 
 def is_comparable(value: Any) -> bool:
-    """Whether the value belongs to a type that has an order at all."""
+    """Return whether the value belongs to a type that has an order at all."""
     return is_number(value) or type(value) in (bool, str, bytes, Duration, Timestamp)
 
 
@@ -31,7 +31,7 @@ def three_way(first: Any, second: Any) -> int | None:
 
 
 def contains(items: list[Any], wanted: Any) -> bool:
-    """Whether some item equals `wanted` in CEL's sense; for strings that is Python's."""
+    """Return whether some item equals `wanted` in CEL's sense; for strings that is Python's."""
     if type(wanted) is str:
         return wanted in items
     return any(equal(item, wanted) for item in items)

@@ -30,7 +30,7 @@ def _intersects(first: list[Any], second: list[Any]) -> bool:
 
 
 def _row(name: str, overload_id: str, implementation: Callable[[list[Any], list[Any]], bool], passes: int) -> Function:
-    """A function of two lists that compares every element with every element, `passes` times."""
+    """Return a function of two lists that compares every element with every element, `passes` times."""
 
     def estimate(context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
         if len(arguments) != 2:

@@ -1,7 +1,7 @@
 """The IP library: `ip(<string>)`, `isIP`, `ip.isCanonical` and the questions one can ask an address.
 
 Kubernetes: apiserver/pkg/cel/library/ip.go and pkg/cel/ip.go. The grammar is `ip_address.py`'s; zones and IPv4-mapped
-IPv6 addresses are refused on top of it. Next on the path: `cidr.py`.
+IPv6 addresses are refused on top of it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """IP addresses and networks with the grammar, texts and tests of Go's `net/netip`.
 
-Comes in: text. Goes out: `Address` and `Prefix` values, or `AddressError` with Go's own words. Python's
-`ipaddress` is not used: it accepts and refuses other texts, and says so in other words.
-
-Kubernetes: the CEL functions `ip()` and `cidr()` rest on netip. Next on the path: `ip.py` and `cidr.py`.
+Comes in: text. Goes out: `Address` and `Prefix` values, or `AddressError` with Go's own words. Python's `ipaddress` is
+not used: it accepts and refuses other texts, and says so in other words. Kubernetes: the CEL functions `ip()` and
+`cidr()` rest on netip.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class Prefix:
 
 
 def parse_address(text: str) -> Address:
-    """The address in `text`. The first `.`, `:` or `%` decides which grammar applies."""
+    """Return the address in `text`. The first `.`, `:` or `%` decides which grammar applies."""
     for char in text:
         if char == ".":
             return Address(32, _parse_dotted(text, text))
@@ -116,7 +115,7 @@ def parse_address(text: str) -> Address:
 
 
 def parse_prefix(text: str) -> Prefix:
-    """The network in `text`, `<address>/<bits>`; zones are not allowed."""
+    """Return the network in `text`, `<address>/<bits>`; zones are not allowed."""
     head, slash, bits_text = text.rpartition("/")
     if not slash:
         raise _prefix_error(text, "no '/'")
@@ -215,7 +214,7 @@ def _parse_colon_separated(whole: str) -> Address:
 
 
 def _group_width(whole: str, rest: str) -> int:
-    """How many hexadecimal digits `rest` starts with: one to four, or an error."""
+    """Return how many hexadecimal digits `rest` starts with: one to four, or an error."""
     width = 0
     while width < len(rest) and rest[width] in _HEXADECIMAL:
         width += 1

@@ -1,10 +1,8 @@
 """URLs with the grammar and the messages of Go's `net/url`, as far as the CEL functions can see them.
 
 Comes in: text. Goes out: a `ParsedURL`, or `URLError` with Go's own words. Python's `urllib.parse` is not used: it
-accepts nearly everything.
-
-Everything is bytes in here, because Go escapes and unescapes bytes. Text made of it has U+FFFD for bytes that are no
-UTF-8. Kubernetes: url() and isURL() rest on ParseRequestURI, then Parse. Next on the path: `urls.py`.
+accepts nearly everything. Everything is bytes in here, because Go escapes and unescapes bytes. Text made of it has
+U+FFFD for bytes that are no UTF-8. Kubernetes: url() and isURL() rest on ParseRequestURI, then Parse.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ class ParsedURL:
     text: str = field(default="", init=False)
 
     def host_and_port(self) -> tuple[bytes, bytes]:
-        """The host without brackets, and the port, empty if there is none or it is not a number."""
+        """Return the host without brackets, and the port, empty if there is none or it is not a number."""
         host, port = self.host, b""
         colon = host.rfind(b":")
         if colon >= 0 and _is_optional_port(host[colon:]):
@@ -70,7 +68,7 @@ class ParsedURL:
         return _escaped(self.path, self.raw_path, PATH)
 
     def query(self) -> dict[str, list[str]]:
-        """The query's parameters in order; those that cannot be read are left out, as Go's URL.Query does."""
+        """Return the query's parameters in order; those that cannot be read are left out, as Go's URL.Query does."""
         values: dict[str, list[str]] = {}
         if self.raw_query.count(b"&") + 1 > _MAX_QUERY_PARAMETERS:
             return values
@@ -120,7 +118,7 @@ class ParsedURL:
 
 
 def parse_request_uri(text: str) -> ParsedURL:
-    """An absolute URL or absolute path, without regard to fragments."""
+    """Return an absolute URL or absolute path, without regard to fragments."""
     try:
         return _parse(text.encode("utf-8", "surrogatepass"), via_request=True)
     except URLError as error:
@@ -128,7 +126,7 @@ def parse_request_uri(text: str) -> ParsedURL:
 
 
 def parse_url(text: str) -> ParsedURL:
-    """A URL reference, with its fragment."""
+    """Return a URL reference, with its fragment."""
     head, _, fragment = text.partition("#")
     try:
         url = _parse(head.encode("utf-8", "surrogatepass"), via_request=False)
@@ -154,7 +152,7 @@ def escape(raw: bytes, plain: frozenset[int]) -> bytes:
 
 
 def unescape(raw: bytes, plain: frozenset[int]) -> bytes:
-    """The bytes meant by `raw`. Hosts are special: they may not escape ASCII, nor contain what is not plain."""
+    """Return the bytes meant by `raw`. Hosts are special: they may not escape ASCII, nor contain what is not plain."""
     hostlike = plain is HOST or plain is ZONE
     out = bytearray()
     index = 0
@@ -284,7 +282,7 @@ def _is_optional_port(port: bytes) -> bool:
 
 
 def _escaped(plain_bytes: bytes, raw: bytes, plain: frozenset[int]) -> bytes:
-    """The original spelling if it is valid and still means the same, else the default one."""
+    """Return the original spelling if it is valid and still means the same, else the default one."""
     if raw and (plain | _ENCODED_EXTRA).issuperset(raw):
         return raw
     return escape(plain_bytes, plain)

@@ -1,8 +1,8 @@
 """The regex library: find and findAll, with Go's notion of successive matches.
 
 Kubernetes: apiserver/pkg/cel/library/regex.go. A pattern written as a literal is compiled with the expression, and
-fails there; any other fails here, as "Illegal regex". Differs: findAll stops with an error rather than return more than
-a million matches. Patterns are `patterns.py`'s.
+fails there; any other fails here, as "Illegal regex".
+Differs: findAll stops with an error rather than return more than a million matches. Patterns are `patterns.py`'s.
 """
 
 from __future__ import annotations

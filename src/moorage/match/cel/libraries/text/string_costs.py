@@ -1,8 +1,7 @@
 """The two costs of functions that read one string: a factor times its length, before running and while running.
 
-Kubernetes: the string cases of apiserver/pkg/cel/library/cost.go. Both round up; CallCost
-multiplies twice where EstimateCallCost multiplies once by the product, and the results may differ in the last digit.
-Next on the path: the libraries beside this module name these in their rows.
+Kubernetes: the string cases of apiserver/pkg/cel/library/cost.go. Both round up; CallCost multiplies twice where
+EstimateCallCost multiplies once by the product, and the results may differ in the last digit.
 """
 
 from __future__ import annotations

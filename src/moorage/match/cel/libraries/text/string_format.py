@@ -2,8 +2,8 @@
 
 Kubernetes: cel-go ext/formatting.go, which versions 1 to 3 of the strings library share. Fixed-point and scientific
 numbers are printed for en_US there, with thousands separators, `∞`, and `1.5 × 10⁰³`; the precision of `%e` is taken
-for a width. Lists and maps print as CEL literals. Differs: results are capped in size, and a precision beyond 255
-prints the digits the number has. Next on the path: `string_format_check.py`, which knows the arguments' types only.
+for a width. Lists and maps print as CEL literals.
+Differs: results are capped in size, and a precision beyond 255 prints the digits the number has.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Verb(NamedTuple):
 
 
 def format_string(text: str, arguments: list[Any]) -> str:
-    """The CEL function."""
+    """Return the CEL function."""
 
     def render(index: int, clause: Clause) -> str:
         return render_clause(clause, arguments[index])
@@ -116,7 +116,7 @@ def render_clause(clause: Clause, value: Any) -> str:
 
 
 def refusal(verb: str, type_name: str) -> FormatError:
-    """What a clause says about an argument of a type it does not take."""
+    """Return what a clause says about an argument of a type it does not take."""
     return FormatError(f"{VERBS[verb].complaint}, was given {type_name}")
 
 
@@ -168,7 +168,7 @@ def _string(value: Any, _clause: Clause | None = None) -> str:
 
 
 def _converted(value: Any) -> str:
-    """What string() makes of a scalar, and the name of a type."""
+    """Return what string() makes of a scalar, and the name of a type."""
     if isinstance(value, Type):
         return value.name
     if type(value) is bool:
@@ -202,7 +202,7 @@ def _map(entries: CelMap) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A member of a list or map, as it would be written in CEL."""
+    """Return a member of a list or map, as it would be written in CEL."""
     kind = type(value)
     if kind is str:
         return go_quote(value)

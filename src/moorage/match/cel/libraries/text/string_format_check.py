@@ -1,7 +1,7 @@
 """Finds wrong `format` calls before they run: a literal format string with a literal list of arguments.
 
-Comes in: a checked tree. Goes out: at most one issue per call, at the argument to blame or at the call.
-Kubernetes: stringFormatValidator in cel-go ext/formatting.go. Next on the path: the compile stage reports the issues.
+Comes in: a checked tree. Goes out: at most one issue per call, at the argument to blame or at the call. Kubernetes:
+stringFormatValidator in cel-go ext/formatting.go.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _ArgumentError(FormatError):
 
 
 def check_format_call(call: Call) -> tuple[int, str] | None:
-    """Where and what is wrong with one call; None if nothing is, or if it cannot be known yet."""
+    """Return where and what is wrong with one call; None if nothing is, or if it cannot be known yet."""
     target = call.target
     if call.overloads is None or all(row.id != "string_format" for row in call.overloads):
         return None
@@ -56,7 +56,7 @@ def check_format_call(call: Call) -> tuple[int, str] | None:
 
 
 def _refused(node: Node, verb: str) -> Node | None:
-    """The first part of the argument the clause cannot take; only `%s` looks into list and map literals."""
+    """Return the first part of the argument the clause cannot take; only `%s` looks into list and map literals."""
     if not node.type.is_dyn and node.type.kind not in VERBS[verb].accepts:
         return node
     if verb != "s":

@@ -117,7 +117,7 @@ def _substring_range(text: str, start: int, end: int) -> str:
 
 
 def _joined_size(parts: list[Any], separator: str) -> int | None:
-    """How long the joined text will be, or None if some part is no string."""
+    """Return how long the joined text will be, or None if some part is no string."""
     size = len(separator) * max(len(parts) - 1, 0)
     for part in parts:
         if type(part) is not str:

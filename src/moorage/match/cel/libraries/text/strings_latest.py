@@ -88,7 +88,7 @@ def _string(value: Any) -> str:
 
 
 def _double(value: float) -> str:
-    """The shortest digits that read back the same, never with an exponent."""
+    """Return the shortest digits that read back the same, never with an exponent."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
