@@ -2,24 +2,19 @@
 
 A library is a tuple of `Function`s and nothing else; the environment joins the tuples. A row reads:
 
-    Function("startsWith", (
-        Overload(
-            id="starts_with_string",       # cel-go's overload id: costs and messages are keyed by it
-            params=(STRING, STRING),       # of a member function the receiver is params[0]
-            result=BOOL,
-            member=True,                   # x.f(y) if true, f(x, y) if false
-            implementation=str.startswith, # called as implementation(receiver, *arguments)
-            estimate=...,                  # before running, (context, receiver or None, other arguments as Nodes)
-                                           # → CallEstimate; None: cost 1, size unknown
-            cost=...,                      # while running, (receiver and arguments as values) → int; None: cost 1
-        ),
-    ))
+    row(
+        "string.startsWith(string) -> bool",  # receiver.name(arguments) -> result, or name(arguments) -> result
+        "starts_with_string",                 # cel-go's overload id: costs and messages are keyed by it
+        str.startswith,                       # called as implementation(receiver, *arguments)
+        estimate,                             # before running, (context, receiver or None, other arguments as Nodes)
+                                              # → CallEstimate; None: cost 1, size unknown
+        cost,                                 # while running, (receiver and arguments as values) → int; None: cost 1
+    )
 
 The implementation gets values as `values.py` describes them, already checked against `params` (type parameters and dyn
 accept anything, list(T) any list), so it never inspects types of its own accord. It returns a value or raises
 `CelError` with cel-go's text. A result that can be much larger than the arguments must first pass
-`values.require_result_size(n)`. A namespaced function is a global one with a dotted name: `Function("lists.range", …)`
-with `member=False`.
+`values.require_result_size(n)`. A namespaced function is a global one with a dotted name: `lists.range(int)`.
 
 Costs are charged *before* the implementation runs, so `cost` sees the arguments only. An argument that failed to
 evaluate is handed over as the `CelError` instance (cel-go charges the call nevertheless), and `actual_size` counts it
@@ -35,12 +30,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from moorage.match.cel.types import Type, leading_type
 from moorage.match.cel.values import CelMap, OpaqueValue, OptionalValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from moorage.match.cel.types import Type
+    Estimate = Callable[["EstimateContext", "Node | None", Sequence["Node"]], "CallEstimate | None"]
+    Cost = Callable[[Sequence[Any]], int]
 
 MAX_COST = 2**64 - 1
 STRING_FACTOR = 0.1
@@ -128,8 +125,8 @@ class Overload:
     result: Type
     implementation: Callable[..., Any]
     member: bool = False
-    estimate: Callable[[EstimateContext, Node | None, Sequence[Node]], CallEstimate | None] | None = None
-    cost: Callable[[Sequence[Any]], int] | None = None
+    estimate: Estimate | None = None
+    cost: Cost | None = None
     # Non-strict overloads get failed arguments as CelError instances instead of not being called at all.
     strict: bool = True
 
@@ -140,6 +137,35 @@ class Function:
 
     name: str
     overloads: tuple[Overload, ...]
+
+
+def row(
+    signature: str,
+    overload_id: str,
+    implementation: Callable[..., Any],
+    estimate: Estimate | None = None,
+    cost: Cost | None = None,
+    *,
+    strict: bool = True,
+) -> Function:
+    """Return a function with one overload; rows of one name are joined by the environment."""
+    call, _, result = signature.rpartition(" -> ")
+    receiver, rest = leading_type(call)
+    params: list[Type] = []
+    if receiver is not None and rest.startswith("."):
+        params.append(receiver)
+        call = rest[1:]
+    name, _, arguments = call.partition("(")
+    while arguments not in ("", ")"):
+        param, arguments = leading_type(arguments)
+        assert param is not None, signature
+        params.append(param)
+        arguments = arguments.removeprefix(", ")
+    member = rest.startswith(".") and receiver is not None
+    returned, _ = leading_type(result)
+    assert returned is not None, signature
+    overload = Overload(overload_id, tuple(params), returned, implementation, member, estimate, cost, strict)
+    return Function(name, (overload,))
 
 
 def actual_size(value: Any) -> int:

@@ -6,43 +6,24 @@ Durations and timestamps come back in microseconds, which is as fine as Python's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from moorage.match.cel import types
-from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, STANDARD_TYPE_NAMES, Environment, ObjectField
-from moorage.match.cel.parse.parser import parse
-from moorage.match.cel.parse.syntax import Call, Ident, Node, Source
+from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment, ObjectField
 from moorage.match.cel.values import CelError, CelMap, Duration, OptionalValue, Timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_NAMES = STANDARD_TYPE_NAMES | {"any": types.ANY, "dyn": types.DYN}
-_NAMES |= {"duration": types.DURATION, "timestamp": types.TIMESTAMP}
-_PARAMETRIC: dict[tuple[str, int], Callable[..., types.Type]] = {
-    ("list", 1): types.list_of,
-    ("map", 2): types.map_of,
-    ("optional_type", 1): types.optional_of,
-}
 
 
 def declared_type(text: str) -> types.Type:
     """Read a type as CEL writes it, such as `map(string, list(int))`; raises ValueError."""
-    root = parse(Source(text))
-    if isinstance(root, list):
+    found, rest = types.leading_type(text)
+    if found is None or rest or found.has_type_param:
         raise ValueError(f"not a type: {text!r}")
-    return _type(root, text)
-
-
-def _type(node: Node, text: str) -> types.Type:
-    if isinstance(node, Ident) and node.name in _NAMES:
-        return _NAMES[node.name]
-    if isinstance(node, Call) and node.target is None:
-        make = _PARAMETRIC.get((node.function, len(node.args)))
-        if make is not None:
-            return make(*(_type(argument, text) for argument in node.args))
-    raise ValueError(f"not a type: {text!r}")
+    return found
 
 
 def declared_environment(

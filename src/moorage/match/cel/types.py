@@ -8,6 +8,8 @@ Differs: no protobuf messages and no wrapper types.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from enum import Enum
 
 
@@ -166,3 +168,33 @@ PATH_CHECK = struct("kubernetes.authorization.PathCheck")
 GROUP_CHECK = struct("kubernetes.authorization.GroupCheck")
 RESOURCE_CHECK = struct("kubernetes.authorization.ResourceCheck")
 DECISION = struct("kubernetes.authorization.Decision")
+
+_PARAMETRIC: dict[str, tuple[int, Callable[..., Type]]] = {
+    "list": (1, list_of),
+    "map": (2, map_of),
+    "optional_type": (1, optional_of),
+    "type": (1, type_of),
+}
+_NAMED = {str(type_).rpartition(".")[2]: type_ for type_ in list(globals().values()) if isinstance(type_, Type)}
+_NAMED |= {"list": LIST, "map": MAP, "optional_type": OPTIONAL} | {name: type_param(name) for name in "AKV"}
+_NAME = re.compile("|".join(re.escape(name) for name in sorted(_NAMED, key=len, reverse=True) if "(" not in name))
+
+
+def leading_type(text: str) -> tuple[Type | None, str]:
+    """Split off the type that a text starts with, such as `map(string, list(URL))`; None if it starts with none."""
+    found = _NAME.match(text)
+    if found is None:
+        return None, text
+    name, rest = found[0], text[found.end() :]
+    if name not in _PARAMETRIC or not rest.startswith("("):
+        return _NAMED[name], rest
+    arity, make = _PARAMETRIC[name]
+    parameters: list[Type] = []
+    rest = rest[1:]
+    while rest and not rest.startswith(")"):
+        parameter, rest = leading_type(rest)
+        if parameter is None:
+            return None, text
+        parameters.append(parameter)
+        rest = rest.removeprefix(", ")
+    return (make(*parameters), rest[1:]) if rest and len(parameters) == arity else (None, text)

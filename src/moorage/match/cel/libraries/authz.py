@@ -15,18 +15,8 @@ from moorage.match.cel.functions import (
     EstimateContext,
     Function,
     Node,
-    Overload,
     fixed,
-)
-from moorage.match.cel.types import (
-    AUTHORIZER,
-    BOOL,
-    DECISION,
-    GROUP_CHECK,
-    PATH_CHECK,
-    RESOURCE_CHECK,
-    STRING,
-    Type,
+    row,
 )
 from moorage.match.cel.values import CelError
 
@@ -51,45 +41,24 @@ def _selector_estimate(context: EstimateContext, _receiver: Node | None, argumen
     return CallEstimate(fixed(_LIST_BASE).plus(length.by_factor(STRING_FACTOR)).plus(requirements))
 
 
-def _row(name: str, overload_id: str, params: tuple[Type, ...], result: Type) -> Function:
-    return Function(name, (Overload(overload_id, params, result, _unreachable, member=True),))
-
-
-def _selector(name: str, overload_id: str) -> Function:
-    return Function(
-        name,
-        (
-            Overload(
-                overload_id,
-                (RESOURCE_CHECK, STRING),
-                RESOURCE_CHECK,
-                _unreachable,
-                member=True,
-                estimate=_selector_estimate,
-            ),
-        ),
-    )
+def _row(signature: str, overload_id: str, estimate: Any = None) -> Function:
+    return row(signature, overload_id, _unreachable, estimate)
 
 
 FUNCTIONS = (
-    _row("path", "authorizer_path", (AUTHORIZER, STRING), PATH_CHECK),
-    _row("group", "authorizer_group", (AUTHORIZER, STRING), GROUP_CHECK),
-    _row("serviceAccount", "authorizer_serviceaccount", (AUTHORIZER, STRING, STRING), AUTHORIZER),
-    _row("resource", "groupcheck_resource", (GROUP_CHECK, STRING), RESOURCE_CHECK),
-    _row("subresource", "resourcecheck_subresource", (RESOURCE_CHECK, STRING), RESOURCE_CHECK),
-    _row("namespace", "resourcecheck_namespace", (RESOURCE_CHECK, STRING), RESOURCE_CHECK),
-    _row("name", "resourcecheck_name", (RESOURCE_CHECK, STRING), RESOURCE_CHECK),
-    Function(
-        "check",
-        (
-            Overload("pathcheck_check", (PATH_CHECK, STRING), DECISION, _unreachable, True, _check_estimate),
-            Overload("resourcecheck_check", (RESOURCE_CHECK, STRING), DECISION, _unreachable, True, _check_estimate),
-        ),
-    ),
-    _row("errored", "decision_errored", (DECISION,), BOOL),
-    _row("error", "decision_error", (DECISION,), STRING),
-    _row("allowed", "decision_allowed", (DECISION,), BOOL),
-    _row("reason", "decision_reason", (DECISION,), STRING),
-    _selector("fieldSelector", "authorizer_fieldselector"),
-    _selector("labelSelector", "authorizer_labelselector"),
+    _row("Authorizer.path(string) -> PathCheck", "authorizer_path"),
+    _row("Authorizer.group(string) -> GroupCheck", "authorizer_group"),
+    _row("Authorizer.serviceAccount(string, string) -> Authorizer", "authorizer_serviceaccount"),
+    _row("GroupCheck.resource(string) -> ResourceCheck", "groupcheck_resource"),
+    _row("ResourceCheck.subresource(string) -> ResourceCheck", "resourcecheck_subresource"),
+    _row("ResourceCheck.namespace(string) -> ResourceCheck", "resourcecheck_namespace"),
+    _row("ResourceCheck.name(string) -> ResourceCheck", "resourcecheck_name"),
+    _row("PathCheck.check(string) -> Decision", "pathcheck_check", _check_estimate),
+    _row("ResourceCheck.check(string) -> Decision", "resourcecheck_check", _check_estimate),
+    _row("Decision.errored() -> bool", "decision_errored"),
+    _row("Decision.error() -> string", "decision_error"),
+    _row("Decision.allowed() -> bool", "decision_allowed"),
+    _row("Decision.reason() -> string", "decision_reason"),
+    _row("ResourceCheck.fieldSelector(string) -> ResourceCheck", "authorizer_fieldselector", _selector_estimate),
+    _row("ResourceCheck.labelSelector(string) -> ResourceCheck", "authorizer_labelselector", _selector_estimate),
 )

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from moorage.match.cel.functions import Function, Overload
-from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
-from moorage.match.cel.types import BOOL, DOUBLE, INT, QUANTITY, STRING, Type
+from moorage.match.cel.functions import Function, Overload, row
+from moorage.match.cel.libraries.text.string_costs import READS_TEXT
+from moorage.match.cel.types import QUANTITY, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.quantity import Format, Quantity, QuantityError, parse_quantity
 
@@ -72,39 +72,27 @@ def _member(name: str, overload_id: str, params: tuple[Type, ...], result: Type,
 
 
 _PAIR = (QUANTITY, QUANTITY)
-_ESTIMATE = argument_estimate(0.1)
-_COST = argument_cost(0.1)
 
 FUNCTIONS = (
-    Function(
-        "quantity",
-        (Overload("string_to_quantity", (STRING,), QUANTITY, _quantity, estimate=_ESTIMATE, cost=_COST),),
+    row("quantity(string) -> Quantity", "string_to_quantity", _quantity, *READS_TEXT),
+    row("isQuantity(string) -> bool", "is_quantity_string", _is_quantity, *READS_TEXT),
+    row("sign(Quantity) -> int", "quantity_sign", lambda q: q.quantity.sign()),
+    row(
+        "Quantity.isGreaterThan(Quantity) -> bool",
+        "quantity_is_greater_than",
+        lambda a, b: a.quantity.compare(b.quantity) > 0,
     ),
-    Function(
-        "isQuantity",
-        (Overload("is_quantity_string", (STRING,), BOOL, _is_quantity, estimate=_ESTIMATE, cost=_COST),),
+    row(
+        "Quantity.isLessThan(Quantity) -> bool",
+        "quantity_is_less_than",
+        lambda a, b: a.quantity.compare(b.quantity) < 0,
     ),
-    Function("sign", (Overload("quantity_sign", (QUANTITY,), INT, lambda q: q.quantity.sign()),)),
-    _member("isGreaterThan", "quantity_is_greater_than", _PAIR, BOOL, lambda a, b: a.quantity.compare(b.quantity) > 0),
-    _member("isLessThan", "quantity_is_less_than", _PAIR, BOOL, lambda a, b: a.quantity.compare(b.quantity) < 0),
-    _member("compareTo", "quantity_compare_to", _PAIR, INT, lambda a, b: a.quantity.compare(b.quantity)),
-    _member(
-        "asApproximateFloat", "quantity_get_float", (QUANTITY,), DOUBLE, lambda q: q.quantity.as_approximate_float()
-    ),
-    _member("asInteger", "quantity_get_int", (QUANTITY,), INT, _as_integer),
-    _member("isInteger", "quantity_is_integer", (QUANTITY,), BOOL, lambda q: q.quantity.is_integer()),
-    Function(
-        "add",
-        (
-            Overload("quantity_add", _PAIR, QUANTITY, lambda a, b: _add(a, b.quantity), member=True),
-            Overload("quantity_add_int", (QUANTITY, INT), QUANTITY, lambda a, n: _add(a, _whole(n)), member=True),
-        ),
-    ),
-    Function(
-        "sub",
-        (
-            Overload("quantity_sub", _PAIR, QUANTITY, lambda a, b: _subtract(a, b.quantity), member=True),
-            Overload("quantity_sub_int", (QUANTITY, INT), QUANTITY, lambda a, n: _subtract(a, _whole(n)), member=True),
-        ),
-    ),
+    row("Quantity.compareTo(Quantity) -> int", "quantity_compare_to", lambda a, b: a.quantity.compare(b.quantity)),
+    row("Quantity.asApproximateFloat() -> double", "quantity_get_float", lambda q: q.quantity.as_approximate_float()),
+    row("Quantity.asInteger() -> int", "quantity_get_int", _as_integer),
+    row("Quantity.isInteger() -> bool", "quantity_is_integer", lambda q: q.quantity.is_integer()),
+    row("Quantity.add(Quantity) -> Quantity", "quantity_add", lambda a, b: _add(a, b.quantity)),
+    row("Quantity.add(int) -> Quantity", "quantity_add_int", lambda a, n: _add(a, _whole(n))),
+    row("Quantity.sub(Quantity) -> Quantity", "quantity_sub", lambda a, b: _subtract(a, b.quantity)),
+    row("Quantity.sub(int) -> Quantity", "quantity_sub_int", lambda a, n: _subtract(a, _whole(n))),
 )

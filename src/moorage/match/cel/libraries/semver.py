@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from moorage.match.cel.functions import Function, Overload
-from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
-from moorage.match.cel.types import BOOL, INT, SEMVER, STRING, Type
+from moorage.match.cel.functions import Function, Overload, row
+from moorage.match.cel.libraries.text.string_costs import READS_TEXT
+from moorage.match.cel.types import SEMVER, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.match.semver import SemverError, Version, parse
 from moorage.model.names import byte_length
@@ -73,28 +73,18 @@ def _member(name: str, overload_id: str, params: tuple[Type, ...], result: Type,
 
 
 _PAIR = (SEMVER, SEMVER)
-_ESTIMATE = argument_estimate(0.1)
-_COST = argument_cost(0.1)
 
 FUNCTIONS = (
-    Function(
-        "semver",
-        (
-            Overload("string_to_semver", (STRING,), SEMVER, _semver, estimate=_ESTIMATE, cost=_COST),
-            Overload("string_bool_to_semver", (STRING, BOOL), SEMVER, _semver, estimate=_ESTIMATE, cost=_COST),
-        ),
+    row("semver(string) -> Semver", "string_to_semver", _semver, *READS_TEXT),
+    row("semver(string, bool) -> Semver", "string_bool_to_semver", _semver, *READS_TEXT),
+    row("isSemver(string) -> bool", "is_semver_string", _is_semver, *READS_TEXT),
+    row("isSemver(string, bool) -> bool", "is_semver_string_bool", _is_semver, *READS_TEXT),
+    row(
+        "Semver.isGreaterThan(Semver) -> bool", "semver_is_greater_than", lambda a, b: a.version.compare(b.version) > 0
     ),
-    Function(
-        "isSemver",
-        (
-            Overload("is_semver_string", (STRING,), BOOL, _is_semver, estimate=_ESTIMATE, cost=_COST),
-            Overload("is_semver_string_bool", (STRING, BOOL), BOOL, _is_semver, estimate=_ESTIMATE, cost=_COST),
-        ),
-    ),
-    _member("isGreaterThan", "semver_is_greater_than", _PAIR, BOOL, lambda a, b: a.version.compare(b.version) > 0),
-    _member("isLessThan", "semver_is_less_than", _PAIR, BOOL, lambda a, b: a.version.compare(b.version) < 0),
-    _member("compareTo", "semver_compare_to", _PAIR, INT, lambda a, b: a.version.compare(b.version)),
-    _member("major", "semver_major", (SEMVER,), INT, lambda v: _int64(v.version.major)),
-    _member("minor", "semver_minor", (SEMVER,), INT, lambda v: _int64(v.version.minor)),
-    _member("patch", "semver_patch", (SEMVER,), INT, lambda v: _int64(v.version.patch)),
+    row("Semver.isLessThan(Semver) -> bool", "semver_is_less_than", lambda a, b: a.version.compare(b.version) < 0),
+    row("Semver.compareTo(Semver) -> int", "semver_compare_to", lambda a, b: a.version.compare(b.version)),
+    row("Semver.major() -> int", "semver_major", lambda v: _int64(v.version.major)),
+    row("Semver.minor() -> int", "semver_minor", lambda v: _int64(v.version.minor)),
+    row("Semver.patch() -> int", "semver_patch", lambda v: _int64(v.version.patch)),
 )

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Node, Overload, actual_size
+from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Node, actual_size, row
 from moorage.match.cel.standard.operators import evaluated_by_the_compiler
-from moorage.match.cel.standard.rows import function, overload
-from moorage.match.cel.types import BOOL, BYTES, DYN, INT, STRING, list_of, map_of, optional_of, type_param
+from moorage.match.cel.types import list_of, map_of, optional_of, type_param
 from moorage.match.cel.values import (
     OPTIONAL_NONE,
     CelError,
@@ -99,62 +98,36 @@ def _unwrap(optionals: list[Any]) -> list[Any]:
 
 
 AGGREGATES: tuple[Function, ...] = (
-    function(
-        "@in",
-        Overload("in_list", (_V, _LIST), BOOL, _in_list, estimate=_list_size_estimate, cost=_list_size_cost),
-        overload("in_map", (_K, _MAP), BOOL, _in_map),
+    row("@in(V, list(V)) -> bool", "in_list", _in_list, _list_size_estimate, _list_size_cost),
+    row("@in(K, map(K, V)) -> bool", "in_map", _in_map),
+    row("size(bytes) -> int", "size_bytes", len),
+    row("bytes.size() -> int", "bytes_size", len),
+    row("size(list(V)) -> int", "size_list", len),
+    row("list(V).size() -> int", "list_size", len),
+    row("size(map(K, V)) -> int", "size_map", len),
+    row("map(K, V).size() -> int", "map_size", len),
+    row("size(string) -> int", "size_string", len),
+    row("string.size() -> int", "string_size", len),
+    row("cel.@mapInsert(map(K, V), K, V) -> map(K, V)", "cel_@mapInsert_map_key_value", insert_entry),
+    row("cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)", "cel_@mapInsert_map_map", insert_entries),
+    row("optional.of(V) -> optional_type(V)", "optional_of", OptionalValue.of),
+    row("optional.ofNonZeroValue(V) -> optional_type(V)", "optional_ofNonZeroValue", _of_non_zero),
+    row("optional.none() -> optional_type(V)", "optional_none", lambda: OPTIONAL_NONE),
+    row("optional_type(V).value() -> V", "optional_value", _value),
+    row("optional_type(V).hasValue() -> bool", "optional_hasValue", lambda optional: optional.present),
+    row("optional_type(V).or(optional_type(V)) -> optional_type(V)", "optional_or_optional", evaluated_by_the_compiler),
+    row("optional_type(V).orValue(V) -> V", "optional_orValue_value", evaluated_by_the_compiler),
+    row("_?._(dyn, string) -> optional_type(V)", "select_optional_field", evaluated_by_the_compiler),
+    row(
+        "list(V).last() -> optional_type(V)",
+        "list_last",
+        lambda items: OptionalValue.of(items[-1]) if items else OPTIONAL_NONE,
     ),
-    function(
-        "size",
-        overload("size_bytes", (BYTES,), INT, len),
-        overload("bytes_size", (BYTES,), INT, len, member=True),
-        overload("size_list", (_LIST,), INT, len),
-        overload("list_size", (_LIST,), INT, len, member=True),
-        overload("size_map", (_MAP,), INT, len),
-        overload("map_size", (_MAP,), INT, len, member=True),
-        overload("size_string", (STRING,), INT, len),
-        overload("string_size", (STRING,), INT, len, member=True),
+    row(
+        "list(V).first() -> optional_type(V)",
+        "list_first",
+        lambda items: OptionalValue.of(items[0]) if items else OPTIONAL_NONE,
     ),
-    function(
-        "cel.@mapInsert",
-        overload("cel_@mapInsert_map_key_value", (_MAP, _K, _V), _MAP, insert_entry),
-        overload("cel_@mapInsert_map_map", (_MAP, _MAP), _MAP, insert_entries),
-    ),
-    function("optional.of", overload("optional_of", (_V,), _OPTIONAL, OptionalValue.of)),
-    function("optional.ofNonZeroValue", overload("optional_ofNonZeroValue", (_V,), _OPTIONAL, _of_non_zero)),
-    function("optional.none", overload("optional_none", (), _OPTIONAL, lambda: OPTIONAL_NONE)),
-    function("value", overload("optional_value", (_OPTIONAL,), _V, _value, member=True)),
-    function(
-        "hasValue", overload("optional_hasValue", (_OPTIONAL,), BOOL, lambda optional: optional.present, member=True)
-    ),
-    function(
-        "or",
-        overload("optional_or_optional", (_OPTIONAL, _OPTIONAL), _OPTIONAL, evaluated_by_the_compiler, member=True),
-    ),
-    function(
-        "orValue", overload("optional_orValue_value", (_OPTIONAL, _V), _V, evaluated_by_the_compiler, member=True)
-    ),
-    function("_?._", overload("select_optional_field", (DYN, STRING), _OPTIONAL, evaluated_by_the_compiler)),
-    function(
-        "last",
-        overload(
-            "list_last",
-            (_LIST,),
-            _OPTIONAL,
-            lambda items: OptionalValue.of(items[-1]) if items else OPTIONAL_NONE,
-            member=True,
-        ),
-    ),
-    function(
-        "first",
-        overload(
-            "list_first",
-            (_LIST,),
-            _OPTIONAL,
-            lambda items: OptionalValue.of(items[0]) if items else OPTIONAL_NONE,
-            member=True,
-        ),
-    ),
-    function("optional.unwrap", overload("optional_unwrap", (_OPTIONALS,), _LIST, _unwrap)),
-    function("unwrapOpt", overload("optional_unwrapOpt", (_OPTIONALS,), _LIST, _unwrap, member=True)),
+    row("optional.unwrap(list(optional_type(V))) -> list(V)", "optional_unwrap", _unwrap),
+    row("list(optional_type(V)).unwrapOpt() -> list(V)", "optional_unwrapOpt", _unwrap),
 )

@@ -10,7 +10,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, Overload
+from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, Overload, row
 from moorage.match.cel.standard.rows import (
     function,
     overload,
@@ -25,17 +25,13 @@ from moorage.match.cel.types import (
     DURATION,
     FORMAT,
     INT,
-    LIST_OF_T,
     STRING,
     TIMESTAMP,
     UINT,
     URL,
     Kind,
-    T,
     Type,
-    list_of,
     map_of,
-    optional_of,
     type_param,
 )
 from moorage.match.cel.values import (
@@ -274,92 +270,55 @@ _K = type_param("K")
 _MAP_OF_KV = map_of(_K, _V)
 
 
-def _sum_rows() -> Function:
-    return function(
-        "_+_",
-        Overload("add_bytes", (BYTES, BYTES), BYTES, _concat, cost=sum_of_sizes_cost),
-        overload("add_double", (DOUBLE, DOUBLE), DOUBLE, operator.add),
-        overload("add_duration_duration", (DURATION, DURATION), DURATION, _add_duration),
-        overload("add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda d, t: shift_timestamp(t, d.nanos)),
-        overload("add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda t, d: shift_timestamp(t, d.nanos)),
-        overload("add_int64", (INT, INT), INT, _add_int),
-        overload("add_list", (LIST_OF_T, LIST_OF_T), LIST_OF_T, _concat_lists),
-        Overload("add_string", (STRING, STRING), STRING, _concat, cost=sum_of_sizes_cost),
-        overload("add_uint64", (UINT, UINT), UINT, lambda a, b: _uint(a + b)),
-    )
-
-
 OPERATORS: tuple[Function, ...] = (
-    function("_?_:_", overload("conditional", (BOOL, T, T), T, evaluated_by_the_compiler)),
-    function("_&&_", overload("logical_and", (BOOL, BOOL), BOOL, evaluated_by_the_compiler)),
-    function("_||_", overload("logical_or", (BOOL, BOOL), BOOL, evaluated_by_the_compiler)),
-    function("!_", overload("logical_not", (BOOL,), BOOL, _not)),
-    function(
-        "@not_strictly_false",
-        Overload("not_strictly_false", (BOOL,), BOOL, not_strictly_false, strict=False),
-    ),
-    function("_==_", Overload("equals", (T, T), BOOL, equal, estimate=_equality_estimate, cost=equality_cost)),
-    function(
-        "_!=_", Overload("not_equals", (T, T), BOOL, _not_equal, estimate=smaller_size_estimate, cost=smaller_size_cost)
-    ),
-    _sum_rows(),
-    function(
-        "_/_",
-        overload("divide_double", (DOUBLE, DOUBLE), DOUBLE, _divide_double),
-        overload("divide_int64", (INT, INT), INT, _divide_int),
-        overload("divide_uint64", (UINT, UINT), UINT, _divide_uint),
-    ),
-    function(
-        "_%_",
-        overload("modulo_int64", (INT, INT), INT, _modulo_int),
-        overload("modulo_uint64", (UINT, UINT), UINT, _modulo_uint),
-    ),
-    function(
-        "_*_",
-        overload("multiply_double", (DOUBLE, DOUBLE), DOUBLE, _multiply_double),
-        overload("multiply_int64", (INT, INT), INT, _multiply_int),
-        overload("multiply_uint64", (UINT, UINT), UINT, lambda a, b: _uint(int(a) * int(b))),
-    ),
-    function(
-        "-_",
-        overload("negate_double", (DOUBLE,), DOUBLE, operator.neg),
-        overload("negate_int64", (INT,), INT, lambda a: _int(-a)),
-    ),
-    function(
-        "_-_",
-        overload("subtract_double", (DOUBLE, DOUBLE), DOUBLE, operator.sub),
-        overload("subtract_duration_duration", (DURATION, DURATION), DURATION, _subtract_duration),
-        overload("subtract_int64", (INT, INT), INT, _subtract_int),
-        overload("subtract_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, _before),
-        overload("subtract_timestamp_timestamp", (TIMESTAMP, TIMESTAMP), DURATION, _between_timestamps),
-        overload("subtract_uint64", (UINT, UINT), UINT, lambda a, b: _uint(int(a) - int(b))),
-    ),
+    row("_?_:_(bool, T, T) -> T", "conditional", evaluated_by_the_compiler),
+    row("_&&_(bool, bool) -> bool", "logical_and", evaluated_by_the_compiler),
+    row("_||_(bool, bool) -> bool", "logical_or", evaluated_by_the_compiler),
+    row("!_(bool) -> bool", "logical_not", _not),
+    row("@not_strictly_false(bool) -> bool", "not_strictly_false", not_strictly_false, strict=False),
+    row("_==_(T, T) -> bool", "equals", equal, _equality_estimate, equality_cost),
+    row("_!=_(T, T) -> bool", "not_equals", _not_equal, smaller_size_estimate, smaller_size_cost),
+    row("_+_(bytes, bytes) -> bytes", "add_bytes", _concat, cost=sum_of_sizes_cost),
+    row("_+_(double, double) -> double", "add_double", operator.add),
+    row("_+_(duration, duration) -> duration", "add_duration_duration", _add_duration),
+    row("_+_(duration, timestamp) -> timestamp", "add_duration_timestamp", lambda d, t: shift_timestamp(t, d.nanos)),
+    row("_+_(timestamp, duration) -> timestamp", "add_timestamp_duration", lambda t, d: shift_timestamp(t, d.nanos)),
+    row("_+_(int, int) -> int", "add_int64", _add_int),
+    row("_+_(list(T), list(T)) -> list(T)", "add_list", _concat_lists),
+    row("_+_(string, string) -> string", "add_string", _concat, cost=sum_of_sizes_cost),
+    row("_+_(uint, uint) -> uint", "add_uint64", lambda a, b: _uint(a + b)),
+    row("_/_(double, double) -> double", "divide_double", _divide_double),
+    row("_/_(int, int) -> int", "divide_int64", _divide_int),
+    row("_/_(uint, uint) -> uint", "divide_uint64", _divide_uint),
+    row("_%_(int, int) -> int", "modulo_int64", _modulo_int),
+    row("_%_(uint, uint) -> uint", "modulo_uint64", _modulo_uint),
+    row("_*_(double, double) -> double", "multiply_double", _multiply_double),
+    row("_*_(int, int) -> int", "multiply_int64", _multiply_int),
+    row("_*_(uint, uint) -> uint", "multiply_uint64", lambda a, b: _uint(int(a) * int(b))),
+    row("-_(double) -> double", "negate_double", operator.neg),
+    row("-_(int) -> int", "negate_int64", lambda a: _int(-a)),
+    row("_-_(double, double) -> double", "subtract_double", operator.sub),
+    row("_-_(duration, duration) -> duration", "subtract_duration_duration", _subtract_duration),
+    row("_-_(int, int) -> int", "subtract_int64", _subtract_int),
+    row("_-_(timestamp, duration) -> timestamp", "subtract_timestamp_duration", _before),
+    row("_-_(timestamp, timestamp) -> duration", "subtract_timestamp_timestamp", _between_timestamps),
+    row("_-_(uint, uint) -> uint", "subtract_uint64", lambda a, b: _uint(int(a) - int(b))),
     *(_comparison(name, prefix, test) for name, prefix, test in _COMPARISONS),
-    function(
-        "_[_]",
-        overload("index_list", (list_of(_V), INT), _V, evaluated_by_the_compiler),
-        overload("index_map", (_MAP_OF_KV, _K), _V, evaluated_by_the_compiler),
-        overload(
-            "optional_list_index_int", (optional_of(list_of(_V)), INT), optional_of(_V), evaluated_by_the_compiler
-        ),
-        overload("optional_map_index_value", (optional_of(_MAP_OF_KV), _K), optional_of(_V), evaluated_by_the_compiler),
+    row("_[_](list(V), int) -> V", "index_list", evaluated_by_the_compiler),
+    row("_[_](map(K, V), K) -> V", "index_map", evaluated_by_the_compiler),
+    row("_[_](optional_type(list(V)), int) -> optional_type(V)", "optional_list_index_int", evaluated_by_the_compiler),
+    row("_[_](optional_type(map(K, V)), K) -> optional_type(V)", "optional_map_index_value", evaluated_by_the_compiler),
+    row("_[?_](list(V), int) -> optional_type(V)", "list_optindex_optional_int", evaluated_by_the_compiler),
+    row(
+        "_[?_](optional_type(list(V)), int) -> optional_type(V)",
+        "optional_list_optindex_optional_int",
+        evaluated_by_the_compiler,
     ),
-    function(
-        "_[?_]",
-        overload("list_optindex_optional_int", (list_of(_V), INT), optional_of(_V), evaluated_by_the_compiler),
-        overload(
-            "optional_list_optindex_optional_int",
-            (optional_of(list_of(_V)), INT),
-            optional_of(_V),
-            evaluated_by_the_compiler,
-        ),
-        overload("map_optindex_optional_value", (_MAP_OF_KV, _K), optional_of(_V), evaluated_by_the_compiler),
-        overload(
-            "optional_map_optindex_optional_value",
-            (optional_of(_MAP_OF_KV), _K),
-            optional_of(_V),
-            evaluated_by_the_compiler,
-        ),
+    row("_[?_](map(K, V), K) -> optional_type(V)", "map_optindex_optional_value", evaluated_by_the_compiler),
+    row(
+        "_[?_](optional_type(map(K, V)), K) -> optional_type(V)",
+        "optional_map_optindex_optional_value",
+        evaluated_by_the_compiler,
     ),
 )
 # Durations can be negated when their type is only known at run time: cel-go declares no overload for it.

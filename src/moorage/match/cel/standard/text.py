@@ -16,13 +16,13 @@ from moorage.match.cel.functions import (
     EstimateContext,
     Function,
     Node,
-    Overload,
     actual_size,
     ceil_factor,
+    row,
 )
 from moorage.match.cel.patterns import search
-from moorage.match.cel.standard.rows import function, overload, receiver_size_cost
-from moorage.match.cel.types import BOOL, STRING
+from moorage.match.cel.standard.rows import receiver_size_cost
+from moorage.match.cel.types import STRING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,53 +64,9 @@ def _matches(text: str, pattern: str) -> bool:
 _TWO_STRINGS = (STRING, STRING)
 
 TEXT_FUNCTIONS: tuple[Function, ...] = (
-    function(
-        "contains",
-        Overload(
-            "contains_string",
-            _TWO_STRINGS,
-            BOOL,
-            _contains,
-            member=True,
-            estimate=_contains_estimate,
-            cost=_contains_cost,
-        ),
-    ),
-    function(
-        "endsWith",
-        Overload(
-            "ends_with_string",
-            _TWO_STRINGS,
-            BOOL,
-            str.endswith,
-            member=True,
-            estimate=_affix_estimate,
-            cost=receiver_size_cost,
-        ),
-    ),
-    function(
-        "startsWith",
-        Overload(
-            "starts_with_string",
-            _TWO_STRINGS,
-            BOOL,
-            str.startswith,
-            member=True,
-            estimate=_affix_estimate,
-            cost=receiver_size_cost,
-        ),
-    ),
-    function(
-        "matches",
-        overload("matches", _TWO_STRINGS, BOOL, _matches),
-        Overload(
-            "matches_string",
-            _TWO_STRINGS,
-            BOOL,
-            _matches,
-            member=True,
-            estimate=_matches_estimate,
-            cost=matches_cost,
-        ),
-    ),
+    row("string.contains(string) -> bool", "contains_string", _contains, _contains_estimate, _contains_cost),
+    row("string.endsWith(string) -> bool", "ends_with_string", str.endswith, _affix_estimate, receiver_size_cost),
+    row("string.startsWith(string) -> bool", "starts_with_string", str.startswith, _affix_estimate, receiver_size_cost),
+    row("matches(string, string) -> bool", "matches", _matches),
+    row("string.matches(string) -> bool", "matches_string", _matches, _matches_estimate, matches_cost),
 )

@@ -19,6 +19,7 @@ from moorage.match.cel.functions import (
     Overload,
     actual_size,
     fixed,
+    row,
 )
 from moorage.match.cel.libraries.collections.ordering import contains, is_comparable, three_way
 from moorage.match.cel.types import (
@@ -27,7 +28,6 @@ from moorage.match.cel.types import (
     DOUBLE,
     DURATION,
     INT,
-    LIST,
     LIST_OF_T,
     STRING,
     TIMESTAMP,
@@ -228,19 +228,9 @@ def _sort_by_keys_cost(values: Sequence[Any]) -> int:
 
 
 FUNCTIONS = (
-    Function(
-        "slice",
-        (Overload("list_slice", (LIST_OF_T, INT, INT), LIST_OF_T, _slice, True, _slice_estimate, _slice_cost),),
-    ),
-    Function(
-        "flatten",
-        (
-            Overload(
-                "list_flatten", (list_of(LIST_OF_T),), LIST_OF_T, _flatten, True, _flatten_estimate, _flatten_cost
-            ),
-            Overload("list_flatten_int", (LIST, INT), LIST, _flatten, True, _flatten_estimate, _flatten_cost),
-        ),
-    ),
+    row("list(T).slice(int, int) -> list(T)", "list_slice", _slice, _slice_estimate, _slice_cost),
+    row("list(list(T)).flatten() -> list(T)", "list_flatten", _flatten, _flatten_estimate, _flatten_cost),
+    row("list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", _flatten, _flatten_estimate, _flatten_cost),
     Function(
         "sort",
         tuple(
@@ -271,15 +261,7 @@ FUNCTIONS = (
             for key in _COMPARABLE
         ),
     ),
-    Function(
-        "lists.range", (Overload("lists_range", (INT,), list_of(INT), _range, False, _range_estimate, _range_cost),)
-    ),
-    Function(
-        "reverse",
-        (Overload("list_reverse", (LIST_OF_T,), LIST_OF_T, _reverse, True, _reverse_estimate, _reverse_cost),),
-    ),
-    Function(
-        "distinct",
-        (Overload("list_distinct", (LIST_OF_T,), LIST_OF_T, _distinct, True, _distinct_estimate, _sort_cost),),
-    ),
+    row("lists.range(int) -> list(int)", "lists_range", _range, _range_estimate, _range_cost),
+    row("list(T).reverse() -> list(T)", "list_reverse", _reverse, _reverse_estimate, _reverse_cost),
+    row("list(T).distinct() -> list(T)", "list_distinct", _distinct, _distinct_estimate, _sort_cost),
 )

@@ -13,23 +13,22 @@ from moorage.match.cel.functions import (
     ONE,
     STRING_FACTOR,
     CallEstimate,
-    Function,
     Interval,
-    Overload,
     actual_size,
     ceil_factor,
+    row,
 )
 from moorage.match.cel.libraries.network.ip import IPValue, parse_ip
 from moorage.match.cel.libraries.network.ip_address import AddressError, Prefix, parse_prefix
-from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
-from moorage.match.cel.types import BOOL, CIDR, INT, IP, STRING, Type
+from moorage.match.cel.libraries.text.string_costs import READS_TEXT
+from moorage.match.cel.types import CIDR, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.go.quoting import go_quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from moorage.match.cel.functions import EstimateContext, Node
+    from moorage.match.cel.functions import Cost, Estimate, EstimateContext, Node
 
 _PARSE_ERROR = "network address parse error during conversion from string: "
 # An address has 4 or 16 bytes; the estimate counts them as if they were characters.
@@ -86,10 +85,8 @@ def _contains_cidr_text(cidr: CIDRValue, text: str) -> bool:
     return _contains_cidr(cidr, parse_cidr(text))
 
 
-def _containment_estimate(
-    *, network: bool, text: bool
-) -> Callable[[EstimateContext, Node | None, Sequence[Node]], CallEstimate | None]:
-    """Comparing two addresses byte by byte; a network is masked first, a text is parsed first."""
+def _containment(*, network: bool, text: bool) -> tuple[Estimate, Cost]:
+    """Return both costs of comparing two addresses; a network is masked first, a text is parsed first."""
 
     def estimate(context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
         if not arguments:
@@ -101,11 +98,7 @@ def _containment_estimate(
             cost = cost.plus(context.size(arguments[0]).by_factor(STRING_FACTOR))
         return CallEstimate(cost)
 
-    return estimate
-
-
-def _containment_cost(*, network: bool, text: bool) -> Callable[[Sequence[Any]], int]:
-    def cost(values: Sequence[Any]) -> int:
+    def charge(values: Sequence[Any]) -> int:
         size = actual_size(values[0])
         total = ceil_factor(size + size, STRING_FACTOR)
         if network:
@@ -114,74 +107,30 @@ def _containment_cost(*, network: bool, text: bool) -> Callable[[Sequence[Any]],
             total += ceil_factor(actual_size(values[1]), STRING_FACTOR)
         return total
 
-    return cost
+    return estimate, charge
 
 
 FUNCTIONS = (
-    Function(
-        "cidr",
-        (
-            Overload(
-                "string_to_cidr", (STRING,), CIDR, parse_cidr, estimate=argument_estimate(0.1), cost=argument_cost(0.1)
-            ),
-        ),
+    row("cidr(string) -> CIDR", "string_to_cidr", parse_cidr, *READS_TEXT),
+    row(
+        "CIDR.containsIP(string) -> bool",
+        "cidr_contains_ip_string",
+        _contains_ip_text,
+        *_containment(network=False, text=True),
     ),
-    Function(
-        "containsIP",
-        (
-            Overload(
-                "cidr_contains_ip_string",
-                (CIDR, STRING),
-                BOOL,
-                _contains_ip_text,
-                member=True,
-                estimate=_containment_estimate(network=False, text=True),
-                cost=_containment_cost(network=False, text=True),
-            ),
-            Overload(
-                "cidr_contains_ip_ip",
-                (CIDR, IP),
-                BOOL,
-                _contains_ip,
-                member=True,
-                estimate=_containment_estimate(network=False, text=False),
-                cost=_containment_cost(network=False, text=False),
-            ),
-        ),
+    row("CIDR.containsIP(IP) -> bool", "cidr_contains_ip_ip", _contains_ip, *_containment(network=False, text=False)),
+    row(
+        "CIDR.containsCIDR(string) -> bool",
+        "cidr_contains_cidr_string",
+        _contains_cidr_text,
+        *_containment(network=True, text=True),
     ),
-    Function(
-        "containsCIDR",
-        (
-            Overload(
-                "cidr_contains_cidr_string",
-                (CIDR, STRING),
-                BOOL,
-                _contains_cidr_text,
-                member=True,
-                estimate=_containment_estimate(network=True, text=True),
-                cost=_containment_cost(network=True, text=True),
-            ),
-            Overload(
-                "cidr_contains_cidr",
-                (CIDR, CIDR),
-                BOOL,
-                _contains_cidr,
-                member=True,
-                estimate=_containment_estimate(network=True, text=False),
-                cost=_containment_cost(network=True, text=False),
-            ),
-        ),
+    row(
+        "CIDR.containsCIDR(CIDR) -> bool", "cidr_contains_cidr", _contains_cidr, *_containment(network=True, text=False)
     ),
-    Function("ip", (Overload("cidr_ip", (CIDR,), IP, lambda cidr: IPValue(cidr.prefix.address), member=True),)),
-    Function(
-        "prefixLength", (Overload("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.prefix.bits, member=True),)
-    ),
-    Function(
-        "masked", (Overload("cidr_masked", (CIDR,), CIDR, lambda cidr: CIDRValue(cidr.prefix.masked()), member=True),)
-    ),
-    Function(
-        "isCIDR",
-        (Overload("is_cidr", (STRING,), BOOL, _is_cidr, estimate=argument_estimate(0.1), cost=argument_cost(0.1)),),
-    ),
-    Function("string", (Overload("cidr_to_string", (CIDR,), STRING, lambda cidr: str(cidr.prefix)),)),
+    row("CIDR.ip() -> IP", "cidr_ip", lambda cidr: IPValue(cidr.prefix.address)),
+    row("CIDR.prefixLength() -> int", "cidr_prefix_length", lambda cidr: cidr.prefix.bits),
+    row("CIDR.masked() -> CIDR", "cidr_masked", lambda cidr: CIDRValue(cidr.prefix.masked())),
+    row("isCIDR(string) -> bool", "is_cidr", _is_cidr, *READS_TEXT),
+    row("string(CIDR) -> string", "cidr_to_string", lambda cidr: str(cidr.prefix)),
 )

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from moorage.match.cel.functions import Function, Overload
+from moorage.match.cel.functions import row
 from moorage.match.cel.libraries.network.ip_address import Address, AddressError, parse_address
-from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
-from moorage.match.cel.types import BOOL, INT, IP, STRING, Type
+from moorage.match.cel.libraries.text.string_costs import READS_TEXT, argument_cost, argument_estimate
+from moorage.match.cel.types import IP, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.go.quoting import go_quote
 
@@ -54,58 +54,24 @@ def _is_canonical(text: str) -> bool:
 
 
 FUNCTIONS = (
-    Function(
-        "ip",
-        (Overload("string_to_ip", (STRING,), IP, parse_ip, estimate=argument_estimate(0.1), cost=argument_cost(0.1)),),
+    row("ip(string) -> IP", "string_to_ip", parse_ip, *READS_TEXT),
+    row("IP.family() -> int", "ip_family", lambda ip: 4 if ip.address.is_4 else 6),
+    row(
+        "ip.isCanonical(string) -> bool",
+        "ip_is_canonical",
+        _is_canonical,
+        argument_estimate(0.2),
+        argument_cost(0.1, times=2),
     ),
-    Function("family", (Overload("ip_family", (IP,), INT, lambda ip: 4 if ip.address.is_4 else 6, member=True),)),
-    Function(
-        "ip.isCanonical",
-        (
-            Overload(
-                "ip_is_canonical",
-                (STRING,),
-                BOOL,
-                _is_canonical,
-                estimate=argument_estimate(0.2),
-                cost=argument_cost(0.1, times=2),
-            ),
-        ),
+    row("IP.isUnspecified() -> bool", "ip_is_unspecified", lambda ip: ip.address.is_unspecified()),
+    row("IP.isLoopback() -> bool", "ip_is_loopback", lambda ip: ip.address.is_loopback()),
+    row(
+        "IP.isLinkLocalMulticast() -> bool",
+        "ip_is_link_local_multicast",
+        lambda ip: ip.address.is_link_local_multicast(),
     ),
-    Function(
-        "isUnspecified",
-        (Overload("ip_is_unspecified", (IP,), BOOL, lambda ip: ip.address.is_unspecified(), member=True),),
-    ),
-    Function(
-        "isLoopback", (Overload("ip_is_loopback", (IP,), BOOL, lambda ip: ip.address.is_loopback(), member=True),)
-    ),
-    Function(
-        "isLinkLocalMulticast",
-        (
-            Overload(
-                "ip_is_link_local_multicast",
-                (IP,),
-                BOOL,
-                lambda ip: ip.address.is_link_local_multicast(),
-                member=True,
-            ),
-        ),
-    ),
-    Function(
-        "isLinkLocalUnicast",
-        (
-            Overload(
-                "ip_is_link_local_unicast", (IP,), BOOL, lambda ip: ip.address.is_link_local_unicast(), member=True
-            ),
-        ),
-    ),
-    Function(
-        "isGlobalUnicast",
-        (Overload("ip_is_global_unicast", (IP,), BOOL, lambda ip: ip.address.is_global_unicast(), member=True),),
-    ),
-    Function(
-        "isIP",
-        (Overload("is_ip", (STRING,), BOOL, _is_ip, estimate=argument_estimate(0.1), cost=argument_cost(0.1)),),
-    ),
-    Function("string", (Overload("ip_to_string", (IP,), STRING, lambda ip: str(ip.address)),)),
+    row("IP.isLinkLocalUnicast() -> bool", "ip_is_link_local_unicast", lambda ip: ip.address.is_link_local_unicast()),
+    row("IP.isGlobalUnicast() -> bool", "ip_is_global_unicast", lambda ip: ip.address.is_global_unicast()),
+    row("isIP(string) -> bool", "is_ip", _is_ip, *READS_TEXT),
+    row("string(IP) -> string", "ip_to_string", lambda ip: str(ip.address)),
 )

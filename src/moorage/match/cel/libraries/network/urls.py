@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from moorage.match.cel.functions import Function, Overload
+from moorage.match.cel.functions import Function, Overload, row
 from moorage.match.cel.libraries.network.url_value import ParsedURL, URLError, parse_request_uri, parse_url, to_text
 from moorage.match.cel.libraries.text.string_costs import argument_cost, argument_estimate
-from moorage.match.cel.types import BOOL, STRING, URL, Type, list_of, map_of
+from moorage.match.cel.types import STRING, URL, Type
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue
 
 if TYPE_CHECKING:
@@ -54,35 +54,16 @@ def _accessor(name: str, overload: str, read: Callable[[ParsedURL], bytes]) -> F
 
 
 FUNCTIONS = (
-    Function(
-        "url",
-        (
-            Overload(
-                "string_to_url",
-                (STRING,),
-                URL,
-                _url,
-                estimate=argument_estimate(0.1, keeps_size=True),
-                cost=argument_cost(0.1),
-            ),
-        ),
-    ),
+    row("url(string) -> URL", "string_to_url", _url, argument_estimate(0.1, keeps_size=True), argument_cost(0.1)),
     _accessor("getScheme", "url_get_scheme", lambda url: url.scheme),
     _accessor("getHost", "url_get_host", lambda url: url.host),
     _accessor("getHostname", "url_get_hostname", lambda url: url.host_and_port()[0]),
     _accessor("getPort", "url_get_port", lambda url: url.host_and_port()[1]),
     _accessor("getEscapedPath", "url_get_escaped_path", lambda url: url.escaped_path()),
-    Function(
-        "getQuery",
-        (
-            Overload(
-                "url_get_query",
-                (URL,),
-                map_of(STRING, list_of(STRING)),
-                lambda value: CelMap.of_strings(value.url.query()),
-                member=True,
-            ),
-        ),
+    row(
+        "URL.getQuery() -> map(string, list(string))",
+        "url_get_query",
+        lambda value: CelMap.of_strings(value.url.query()),
     ),
-    Function("isURL", (Overload("is_url_string", (STRING,), BOOL, _is_url),)),
+    row("isURL(string) -> bool", "is_url_string", _is_url),
 )

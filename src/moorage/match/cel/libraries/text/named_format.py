@@ -20,9 +20,10 @@ from moorage.match.cel.functions import (
     Overload,
     actual_size,
     ceil_factor,
+    row,
 )
 from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
-from moorage.match.cel.types import FORMAT, STRING, Type, list_of, optional_of
+from moorage.match.cel.types import FORMAT, Type
 from moorage.match.cel.values import OPTIONAL_NONE, OpaqueValue, OptionalValue
 from moorage.model.names import (
     dns1035_label_errors,
@@ -153,20 +154,13 @@ def _constant(name: str, named: NamedFormat) -> Function:
 
 
 FUNCTIONS = (
-    Function(
-        "validate",
-        (
-            Overload(
-                "format-validate",
-                (FORMAT, STRING),
-                optional_of(list_of(STRING)),
-                _validate,
-                True,
-                _validate_estimate,
-                _validate_cost,
-            ),
-        ),
+    row(
+        "NamedFormat.validate(string) -> optional_type(list(string))",
+        "format-validate",
+        _validate,
+        _validate_estimate,
+        _validate_cost,
     ),
-    Function("format.named", (Overload("format-named", (STRING,), optional_of(FORMAT), _named),)),
+    row("format.named(string) -> optional_type(NamedFormat)", "format-named", _named),
     *(_constant(name, named) for name, named in FORMATS.items()),
 )

@@ -14,14 +14,12 @@ from moorage.match.cel.functions import (
     REGEX_FACTOR,
     STRING_FACTOR,
     CallEstimate,
-    Function,
     Interval,
-    Overload,
     actual_size,
     ceil_factor,
+    row,
 )
 from moorage.match.cel.patterns import compile_pattern
-from moorage.match.cel.types import INT, STRING, list_of
 from moorage.match.cel.values import CelError
 
 if TYPE_CHECKING:
@@ -90,20 +88,7 @@ def _cost(values: Sequence[Any]) -> int:
 
 
 FUNCTIONS = (
-    Function("find", (Overload("string_find_string", (STRING, STRING), STRING, _find, True, _estimate, _cost),)),
-    Function(
-        "findAll",
-        (
-            Overload("string_find_all_string", (STRING, STRING), list_of(STRING), _find_all, True, _estimate, _cost),
-            Overload(
-                "string_find_all_string_int",
-                (STRING, STRING, INT),
-                list_of(STRING),
-                _find_all,
-                True,
-                _estimate,
-                _cost,
-            ),
-        ),
-    ),
+    row("string.find(string) -> string", "string_find_string", _find, _estimate, _cost),
+    row("string.findAll(string) -> list(string)", "string_find_all_string", _find_all, _estimate, _cost),
+    row("string.findAll(string, int) -> list(string)", "string_find_all_string_int", _find_all, _estimate, _cost),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.functions import CallEstimate, actual_size, ceil_factor
+from moorage.match.cel.functions import STRING_FACTOR, CallEstimate, actual_size, ceil_factor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,3 +50,7 @@ def argument_cost(factor: float, *, times: int = 1) -> Cost:
         return ceil_factor(actual_size(values[0]) * times, factor)
 
     return cost
+
+
+#: The costs of functions that read their argument once.
+READS_TEXT = (argument_estimate(STRING_FACTOR), argument_cost(STRING_FACTOR))

@@ -15,16 +15,14 @@ from moorage.match.cel.functions import (
     STRING_FACTOR,
     ZERO,
     CallEstimate,
-    Function,
     Interval,
-    Overload,
     ceil_factor,
+    row,
     traversal_cost,
 )
 from moorage.match.cel.libraries.collections.list_costs import traversal_estimate
 from moorage.match.cel.libraries.text.string_costs import argument_cost, receiver_estimate
 from moorage.match.cel.libraries.text.string_format import format_string
-from moorage.match.cel.types import DYN, INT, STRING, list_of
 from moorage.match.cel.values import CelError, require_result_size
 
 if TYPE_CHECKING:
@@ -209,130 +207,29 @@ def _quote_estimate(context: EstimateContext, _receiver: Node | None, arguments:
 _KEEPS = receiver_estimate(STRING_FACTOR, keeps_size=True)
 _ONCE = argument_cost(STRING_FACTOR)
 _TWICE = argument_cost(STRING_FACTOR, times=2)
+_REPLACING = (_replace_estimate, _TWICE)
 
 
-def _traversal_cost(values: Sequence[Any]) -> int:
-    return traversal_cost(values[0])
+_TRAVERSAL = (traversal_estimate, lambda values: traversal_cost(values[0]))
 
 
 FUNCTIONS = (
-    Function("charAt", (Overload("string_char_at_int", (STRING, INT), STRING, _char_at, True),)),
-    Function(
-        "indexOf",
-        (
-            Overload(
-                "string_index_of_string", (STRING, STRING), INT, _index_of, True, traversal_estimate, _traversal_cost
-            ),
-            Overload(
-                "string_index_of_string_int",
-                (STRING, STRING, INT),
-                INT,
-                _index_of,
-                True,
-                traversal_estimate,
-                _traversal_cost,
-            ),
-        ),
-    ),
-    Function(
-        "lastIndexOf",
-        (
-            Overload(
-                "string_last_index_of_string",
-                (STRING, STRING),
-                INT,
-                _last_index_of,
-                True,
-                traversal_estimate,
-                _traversal_cost,
-            ),
-            Overload(
-                "string_last_index_of_string_int",
-                (STRING, STRING, INT),
-                INT,
-                _last_index_of_from,
-                True,
-                traversal_estimate,
-                _traversal_cost,
-            ),
-        ),
-    ),
-    Function(
-        "lowerAscii",
-        (Overload("string_lower_ascii", (STRING,), STRING, lambda s: s.translate(_TO_LOWER), True, _KEEPS, _ONCE),),
-    ),
-    Function(
-        "replace",
-        (
-            Overload(
-                "string_replace_string_string",
-                (STRING, STRING, STRING),
-                STRING,
-                _replace,
-                True,
-                _replace_estimate,
-                _TWICE,
-            ),
-            Overload(
-                "string_replace_string_string_int",
-                (STRING, STRING, STRING, INT),
-                STRING,
-                _replace,
-                True,
-                _replace_estimate,
-                _TWICE,
-            ),
-        ),
-    ),
-    Function(
-        "split",
-        (
-            Overload("string_split_string", (STRING, STRING), list_of(STRING), _split, True, _split_estimate, _TWICE),
-            Overload(
-                "string_split_string_int",
-                (STRING, STRING, INT),
-                list_of(STRING),
-                _split,
-                True,
-                _split_estimate,
-                _TWICE,
-            ),
-        ),
-    ),
-    Function(
-        "substring",
-        (
-            Overload("string_substring_int", (STRING, INT), STRING, _substring, True, _KEEPS, _ONCE),
-            Overload("string_substring_int_int", (STRING, INT, INT), STRING, _substring_range, True, _KEEPS, _ONCE),
-        ),
-    ),
-    Function(
-        "trim", (Overload("string_trim", (STRING,), STRING, lambda s: s.strip(_WHITE_SPACE), True, _KEEPS, _ONCE),)
-    ),
-    Function(
-        "upperAscii",
-        (Overload("string_upper_ascii", (STRING,), STRING, lambda s: s.translate(_TO_UPPER), True, _KEEPS, _ONCE),),
-    ),
-    Function(
-        "format",
-        (
-            Overload(
-                "string_format",
-                (STRING, list_of(DYN)),
-                STRING,
-                format_string,
-                True,
-                receiver_estimate(STRING_FACTOR),
-                _ONCE,
-            ),
-        ),
-    ),
-    Function("strings.quote", (Overload("strings_quote", (STRING,), STRING, _quote, False, _quote_estimate, _ONCE),)),
-    Function(
-        "join",
-        (
-            Overload("list_join", (list_of(STRING),), STRING, _join, True, _join_estimate, _join_cost),
-            Overload("list_join_string", (list_of(STRING), STRING), STRING, _join, True, _join_estimate, _join_cost),
-        ),
-    ),
+    row("string.charAt(int) -> string", "string_char_at_int", _char_at),
+    row("string.indexOf(string) -> int", "string_index_of_string", _index_of, *_TRAVERSAL),
+    row("string.indexOf(string, int) -> int", "string_index_of_string_int", _index_of, *_TRAVERSAL),
+    row("string.lastIndexOf(string) -> int", "string_last_index_of_string", _last_index_of, *_TRAVERSAL),
+    row("string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int", _last_index_of_from, *_TRAVERSAL),
+    row("string.lowerAscii() -> string", "string_lower_ascii", lambda s: s.translate(_TO_LOWER), _KEEPS, _ONCE),
+    row("string.replace(string, string) -> string", "string_replace_string_string", _replace, *_REPLACING),
+    row("string.replace(string, string, int) -> string", "string_replace_string_string_int", _replace, *_REPLACING),
+    row("string.split(string) -> list(string)", "string_split_string", _split, _split_estimate, _TWICE),
+    row("string.split(string, int) -> list(string)", "string_split_string_int", _split, _split_estimate, _TWICE),
+    row("string.substring(int) -> string", "string_substring_int", _substring, _KEEPS, _ONCE),
+    row("string.substring(int, int) -> string", "string_substring_int_int", _substring_range, _KEEPS, _ONCE),
+    row("string.trim() -> string", "string_trim", lambda s: s.strip(_WHITE_SPACE), _KEEPS, _ONCE),
+    row("string.upperAscii() -> string", "string_upper_ascii", lambda s: s.translate(_TO_UPPER), _KEEPS, _ONCE),
+    row("string.format(list(dyn)) -> string", "string_format", format_string, receiver_estimate(STRING_FACTOR), _ONCE),
+    row("strings.quote(string) -> string", "strings_quote", _quote, _quote_estimate, _ONCE),
+    row("list(string).join() -> string", "list_join", _join, _join_estimate, _join_cost),
+    row("list(string).join(string) -> string", "list_join_string", _join, _join_estimate, _join_cost),
 )

@@ -11,12 +11,12 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from moorage.match.cel.functions import Function, Overload
+from moorage.match.cel.functions import Function, Overload, row
 from moorage.match.cel.libraries.text import strings
 from moorage.match.cel.libraries.text.string_format import VERBS, Clause, FormatError, interpolate, refusal
 from moorage.match.cel.standard.calendar import format_timestamp
 from moorage.match.cel.standard.conversions import format_seconds
-from moorage.match.cel.types import DYN, STRING, Type, list_of
+from moorage.match.cel.types import Type
 from moorage.match.cel.values import (
     CelError,
     CelMap,
@@ -129,6 +129,6 @@ def _updated(function: Function) -> Function:
 
 FUNCTIONS = (
     *(_updated(function) for function in strings.FUNCTIONS if function.name != "format"),
-    Function("format", (Overload("string_format_latest", (STRING, list_of(DYN)), STRING, _format, member=True),)),
-    Function("reverse", (Overload("string_reverse", (STRING,), STRING, lambda text: text[::-1], member=True),)),
+    row("string.format(list(dyn)) -> string", "string_format_latest", _format),
+    row("string.reverse() -> string", "string_reverse", lambda text: text[::-1]),
 )
