@@ -73,7 +73,7 @@ class SelectionError(ValueError):
 
 
 def selected_rules(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
-    """Everything, or what is selected; without what is ignored.
+    """Return everything, or what is selected; without what is ignored.
 
     Input that cannot be read is told also where only other rules are selected: it was not checked for those either.
     """

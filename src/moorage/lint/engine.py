@@ -1,8 +1,7 @@
 """One document at a time: decode, ask the API server's rules, then the linter's own.
 
-In: a source's stream, the gates, the rules that are wanted. Out: findings in the order of the document; when
-everything is read, `finish` gives those that need several objects. What is kept between documents is bounded: see
-`facts`.
+In: a source's stream, the gates, the rules that are wanted. Out: findings in the order of the document; when everything
+is read, `finish` gives those that need several objects. What is kept between documents is bounded: see `facts`.
 Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 """
 
@@ -70,7 +69,7 @@ class Linter:
         self.outcome = Outcome()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
-        """Every finding of one source, document by document."""
+        """Yield every finding of one source, document by document."""
         self.outcome.sources += 1
         lines = RecentLines(stream)
         for document in read_documents(cast("BinaryIO", lines), source.name):
@@ -80,7 +79,7 @@ class Linter:
                 yield from self._wanted(self._lint_document(document, lines))
 
     def finish(self) -> Iterator[Finding]:
-        """What only the whole input shows, and the rest of the outcome."""
+        """Yield what only the whole input shows, and the rest of the outcome."""
         self.outcome.requirements = list(self._requirements)
         self.outcome.acceptance = self._requirements.acceptance()
         late = (
@@ -145,7 +144,7 @@ class Linter:
         yield self._finding(complaint, place, excerpt_of(lines.line(location.line), location.column))
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
-        """The API server's verdict first, then the linter's checks in the order of the catalogue."""
+        """Yield the API server's verdict first, then the linter's checks in the order of the catalogue."""
         errors = result.errors if isinstance(result, Rejected) else ()
         if errors and exists_already(subject.document.raw):
             errors = errors_of_existing(subject.document.raw, errors, self._gates)

@@ -88,7 +88,7 @@ _SENTENCES = (
 
 
 def hint_for(error: FieldError, gates: GateSet) -> str:
-    """The hint for an error, or the empty string."""
+    """Return the hint for an error, or the empty string."""
     if (gate := gate_needed(error, gates)) is not None:
         return gate_hint(gate)
     path, value = error.path, _plain(error.rendered_value)
@@ -111,7 +111,7 @@ def hint_for(error: FieldError, gates: GateSet) -> str:
 
 
 def gate_needed(error: FieldError, gates: GateSet) -> Gate | None:
-    """The gate without which, and only without which, there would be no such error."""
+    """Return the gate without which, and only without which, there would be no such error."""
     path, value = error.path, _plain(error.rendered_value)
     gate: Gate | None = None
     if path.endswith(".expression") and error.kind is ErrorKind.FORBIDDEN and error.detail != TOO_COMPLEX:
@@ -129,7 +129,7 @@ def _place(path: str) -> OperatorPlace:
 
 
 def gate_hint(gate: Gate) -> str:
-    """How to switch a feature on, and where it exists."""
+    """Return how to switch a feature on, and where it exists."""
     first = gate.accepted_from()
     where = (
         "no Kubernetes release has it so far, Moorage does"
@@ -140,7 +140,7 @@ def gate_hint(gate: Gate) -> str:
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:
-    """The nearest known word, if one is near."""
+    """Return the nearest known word, if one is near."""
     from difflib import get_close_matches
 
     by_lower = {word.lower(): word for word in known}
@@ -149,7 +149,7 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
 
 
 def _plain(rendered: str | None) -> str:
-    """A rendered value without its quotes, and with the characters that Go escapes in JSON."""
+    """Return a rendered value without its quotes, and with the characters that Go escapes in JSON."""
     if not rendered or rendered[0] != '"':
         return rendered or ""
     return rendered[1:-1].replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&")
@@ -172,7 +172,7 @@ def _operator_hint(path: str, value: str, error: FieldError) -> str:
 
 
 def _strictly(value: str, *, in_toleration: bool) -> str:
-    """How to say `at least`: alternatives are tolerations of a pod, or terms of a node selector."""
+    """Return how to say `at least`: alternatives are tolerations of a pod, or terms of a node selector."""
     kind = VERSION if value.lower().startswith("semver") else CANONICAL_INTEGER
     by_symbol = {comparison.symbol: name for name, comparison in comparisons_in(TOLERATION, kind).items()}
     equal = by_symbol.get("=", "Equal" if in_toleration else "In")
@@ -223,7 +223,7 @@ _LONGEST = 100
 
 
 def canonical_number(text: str) -> str | None:
-    """The integer in canonical form, if the text is one in another form."""
+    """Return the integer in canonical form, if the text is one in another form."""
     if len(text) > _LONGEST:
         return None
     plain = text.strip().replace("_", "").replace(",", "")
@@ -242,7 +242,7 @@ def canonical_number(text: str) -> str | None:
 
 
 def nearest_version(text: str) -> str | None:
-    """The first thing in the text that is a version, with what follows the dash if that parses too."""
+    """Return the first thing in the text that is a version, with what follows the dash if that parses too."""
     found = _VERSION.search(text[:_LONGEST].strip())
     if found is None:
         return None

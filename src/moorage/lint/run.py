@@ -1,8 +1,8 @@
 """Many sources, one report.
 
 In: sources, a linter, a form. Out: the report, written as it grows, and the outcome. Findings of one source stand
-together, also those that are known only at the end, as long as there are not too many to hold back.
-Memory: one document, the bounded facts, and at most some thousand findings, for any number of files.
+together, also those that are known only at the end, as long as there are not too many to hold back. Memory: one
+document, the bounded facts, and at most some thousand findings, for any number of files.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class _Group(msgspec.Struct):
 
 
 class OutputError(Exception):
-    """The report cannot be written any more; whoever reads it has gone, or the disk is full."""
+    """The report cannot be written: its reader has closed the pipe, or the disk is full."""
 
 
 class Run:
-    """Lints sources into a form. `at` is the source being read, for whoever has to say where something went wrong."""
+    """Lints sources into a form. `at` is the source being read, for error messages."""
 
     def __init__(self, linter: Linter, form: Form, on_problem: Callable[[Problem], None]) -> None:
         self._linter = linter
@@ -90,7 +90,7 @@ class Run:
         self._on_problem(problem)
 
     def _group(self, name: str) -> _Group:
-        """The group of a source, a new one if what was known of it has been reported already."""
+        """Return the group of a source, a new one if what was known of it has been reported already."""
         group = self._groups.get(name)
         if group is None or self._held > _MAX_HELD_BACK:
             if self._held > _MAX_HELD_BACK:

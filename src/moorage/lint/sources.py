@@ -50,7 +50,7 @@ def opened(source: Source) -> Iterator[BinaryIO]:
 
 
 def sources_of(paths: Iterable[str]) -> Iterator[Source]:
-    """Every source of the given paths, directories searched for manifests in the order of their names."""
+    """Yield every source of the given paths, directories searched for manifests in the order of their names."""
     for path in paths:
         if path == STDIN:
             yield Source(STDIN_NAME)

@@ -88,7 +88,7 @@ class Subject(msgspec.Struct, frozen=True):
         return Place(self.document.source, location.line, location.column, self.name, path)
 
     def excerpt(self, place: Place) -> Excerpt:
-        """The line of a place in this object, to be shown with a finding."""
+        """Return the line of a place in this object, to be shown with a finding."""
         return excerpt_of(self.lines.line(place.line), place.column)
 
 
@@ -105,7 +105,7 @@ def identity(raw: dict[str, Any], facts: Kind | None) -> str:
 
 
 def pod_part_of(kind: str, view: Any) -> PodPart | None:
-    """The pods of a typed view, None for kinds that have none."""
+    """Return the pods of a typed view, None for kinds that have none."""
     if kind not in CONTROLLER_LABELS:
         return None
     if kind == "Pod":

@@ -20,7 +20,7 @@ TAINT = "taint"
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Every node of the tree; deep trees cost no recursion."""
+    """Yield every node of the tree; deep trees cost no recursion."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -29,7 +29,7 @@ def nodes_of(root: Node) -> Iterator[Node]:
 
 
 def fields_read(root: Node) -> set[str]:
-    """The taint's fields whose value matters; `taint` itself is in it where the taint is used as a whole."""
+    """Return the taint's fields whose value matters; `taint` itself is in it where the taint is used as a whole."""
     fields: set[str] = set()
     covered: set[int] = set()
     for node in nodes_of(root):
@@ -43,13 +43,13 @@ def fields_read(root: Node) -> set[str]:
 
 
 def texts_in(root: Node) -> list[str]:
-    """The string constants, in the order of the source."""
+    """Return the string constants, in the order of the source."""
     found = [node.value for node in nodes_of(root) if isinstance(node, Literal) and isinstance(node.value, str)]
     return list(dict.fromkeys(found))
 
 
 def impossible_part(root: Node) -> str | None:
-    """Why the expression is false for every taint a node can have; None if that cannot be told."""
+    """Return why the expression is false for every taint a node can have; None if that cannot be told."""
     if isinstance(root, Call):
         if root.function == "_&&_":
             return impossible_part(root.args[0]) or impossible_part(root.args[1]) or _contradiction(root)
@@ -63,7 +63,7 @@ def impossible_part(root: Node) -> str | None:
 
 
 def _impossible_comparison(node: Call) -> str | None:
-    """A comparison of a field with constants that no taint can have there."""
+    """Return a comparison of a field with constants that no taint can have there."""
     if node.function == "_==_":
         for one, other in (node.args, reversed(node.args)):
             field = _field(one)

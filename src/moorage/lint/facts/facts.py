@@ -1,10 +1,9 @@
 """What only several objects together show: comparisons on pods, values on nodes, and the nodes a pod must spread over.
 
 In: every subject, once. Out, when all input is read: findings at the place of the taint, label, term or constraint,
-which name the place they clash with.
-Memory is bounded by distinct facts, not by objects: five thousand nodes have a dozen distinct taints. What exceeds the
-limits below is left out, never stored. Kubernetes: nobody looks at both sides at once; the scheduler logs it, pod by
-pod.
+which name the place they clash with. Memory is bounded by distinct facts, not by objects: five thousand nodes have a
+dozen distinct taints. What exceeds the limits below is left out, never stored. Kubernetes: no component looks at
+both sides at once; the scheduler logs it, pod by pod.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class ComparedValues:
             known[value, effect] = NodeValue(value, effect, place, subject.excerpt(place))
 
     def taints(self) -> Iterator[tuple[str, NodeValue]]:
-        """The distinct taints of the input, each with its key."""
+        """Yield the distinct taints of the input, each with its key."""
         for (where, key), known in self._values.items():
             if where == "taint":
                 yield from ((key, fact) for fact in known.values())
@@ -125,7 +124,7 @@ class ComparedValues:
 
 
 def _suspicious(value: str) -> bool:
-    """Whether some comparison might stumble over it; plain numbers and releases need not be remembered."""
+    """Return whether some comparison might stumble over it; plain numbers and releases need not be remembered."""
     if value.isascii() and value.isdigit() and len(value) < 19 and (value[0] != "0" or value == "0"):
         return False
     version = _version_or_none(value)
@@ -182,7 +181,7 @@ def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) ->
 
 
 def placed(rule: str, fact: NodeValue, message: str, hint: str) -> PlacedComplaint:
-    """A complaint at the first node that has the value."""
+    """Return a complaint at the first node that has the value."""
     more = f" (and {fact.others} more with this value)" if fact.others else ""
     return PlacedComplaint(Complaint(rule, fact.place.path, message + more, hint), fact.place, fact.excerpt)
 

@@ -2,12 +2,11 @@
 
 In: the tolerations of a pod. Out: a finite list of taints such that two sets of these tolerations match the same taints
 of the world exactly if they match the same taints of the list. "No taint matches" and "the others match as much" are
-then questions about a few dozen taints instead of about all of them.
-
-How: a toleration asks whether a value is a given text, or on which side of a threshold its number or its version is.
-The thresholds cut the numbers and the versions into intervals, and one value for each interval (and for each threshold
-itself) stands for all. A taint's value is a label value: it is never negative, has no `+`, and ends after 63 bytes.
-Kubernetes: validateNodeTaints, which decides what a node can have.
+then questions about a few dozen taints instead of about all of them. How: a toleration asks whether a value is a given
+text, or on which side of a threshold its number or its version is. The thresholds cut the numbers and the versions into
+intervals, and one value for each interval (and for each threshold itself) stands for all. A taint's value is a label
+value: it is never negative, has no `+`, and ends after 63 bytes. Kubernetes: validateNodeTaints, which decides what a
+node can have.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def possible_values(wanted: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 
 
 def _thresholds(wanted: Iterable[tuple[str, str]]) -> tuple[list[int], list[Version]]:
-    """Every number and version at which the answer may change. `7` is both a number and the version 7.0.0."""
+    """Return every number and version at which the answer may change. `7` is both a number and the version 7.0.0."""
     numbers: dict[int, None] = {0: None, _MAX_INT64: None}
     versions: dict[Version, None] = {}
     for operator, value in wanted:
@@ -86,7 +85,7 @@ def _thresholds(wanted: Iterable[tuple[str, str]]) -> tuple[list[int], list[Vers
 
 
 def _word_outside(exact: Iterable[str]) -> str:
-    """A text that is no number, no version and none of the given ones."""
+    """Return a text that is no number, no version and none of the given ones."""
     taken = set(exact)
     word = "some-word"
     while word in taken:
@@ -107,7 +106,7 @@ def _text_outside(version: Version, exact: Iterable[str]) -> str:
 
 
 def _next_above(version: Version) -> Version | None:
-    """The lowest version above this one: after 1.2.3 comes 1.2.4-0, after 1.2.3-rc comes 1.2.3-rc.0."""
+    """Return the lowest version above this one: after 1.2.3 comes 1.2.4-0, after 1.2.3-rc comes 1.2.3-rc.0."""
     if version.pre:
         return Version(version.major, version.minor, version.patch, (*version.pre, 0))
     if version.patch < _MAX_UINT64:

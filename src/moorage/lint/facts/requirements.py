@@ -38,7 +38,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
     @property
     def versions(self) -> str:
-        """Which Kubernetes versions have it, in words."""
+        """Return which Kubernetes versions have it, in words."""
         first, by_default = self.gate.accepted_from(), self.gate.accepted_by_default_from()
         if first is None:
             return "no release so far"
@@ -55,7 +55,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
     @property
     def otherwise(self) -> str:
-        """What other versions do with the feature."""
+        """Return what other versions do with the feature."""
         return "is dropped silently" if self.gate.name in _DROPPED_SILENTLY else "is rejected"
 
 

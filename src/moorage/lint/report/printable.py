@@ -14,7 +14,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> list[str]:
-    """Several lines, each made printable."""
+    """Return several lines, each made printable."""
     return [printable(line.replace("\t", "    ")) for line in text.split("\n")]
 
 

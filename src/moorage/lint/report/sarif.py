@@ -91,7 +91,7 @@ def _result(finding: Finding) -> dict[str, Any]:
 
 
 def uri_of(source: str) -> str:
-    """A path as a URI reference; relative ones stay relative, so that they are found in a checkout."""
+    """Return a path as a URI reference; relative ones stay relative, so that they are found in a checkout."""
     if source == "<stdin>":
         return "stdin"
     try:

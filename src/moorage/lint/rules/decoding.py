@@ -1,8 +1,8 @@
-"""What is wrong before there is an object: syntax, types, fields nobody knows, kinds nobody serves.
+"""What is wrong before there is an object: syntax, types, unknown fields, kinds that are not served.
 
 In: the decoder's errors, and documents whose kind or fields do not fit. Out: `unreadable`, `not-an-object`,
-`unserved-version`, `unknown-field`, `duplicate-field`, and `rejected` for values of the wrong type.
-Kubernetes: kubectl and the API server's decoder say these; a strict server refuses unknown and duplicate fields.
+`unserved-version`, `unknown-field`, `duplicate-field`, and `rejected` for values of the wrong type. Kubernetes: kubectl
+and the API server's decoder say these; a strict server refuses unknown and duplicate fields.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _VERSION_OF_KIND = {facts.name: facts.api_version for facts in KINDS.values()} |
 
 
 def decode_complaint(error: DecodeError, line: str) -> Complaint:
-    """A stream or document that could not be read; `line` is the text it stumbled over."""
+    """Return a stream or document that could not be read; `line` is the text it stumbled over."""
     if error.problem is Problem.TYPE:
         return Complaint("rejected", error.path, error.reason, _quoting_hint(error.reason), api_server=True)
     if error.problem in UNCHECKED:
@@ -90,7 +90,7 @@ def _type_hint(document: Document, path: str, reason: str) -> str:
 
 
 def _written(document: Document, path: str) -> str:
-    """The plain scalar of a field as it stands in its line, if it stands there."""
+    """Return the plain scalar of a field as it stands in its line, if it stands there."""
     line, column = document.location(path)
     found = _ENTRY.match(document.line_text(line), column - 1)
     return found[1] if found else ""
@@ -120,7 +120,7 @@ def field_complaints(document: Document, facts: Kind, *, strict: bool) -> Iterat
 
 
 def _elsewhere(path: str) -> str:
-    """Where the field is at home, for the fields people most often put one level too high or too low."""
+    """Return where the field is at home, for the fields people most often put one level too high or too low."""
     name = path.rpartition(".")[2].partition("[")[0]
     home = {
         "tolerations": "the pod's spec (spec.template.spec in a workload)",
@@ -135,7 +135,7 @@ def _elsewhere(path: str) -> str:
 
 
 def kind_complaint(document: Document) -> Complaint | None:
-    """An object no API server serves; None if it merely is of a kind Moorage does not look into."""
+    """Return an object no API server serves; None if it merely is of a kind Moorage does not look into."""
     kind, version = document.raw["kind"], document.raw["apiVersion"]
     served = _SERVED_KINDS.get(version)
     known_version = _VERSION_OF_KIND.get(kind)
@@ -160,7 +160,7 @@ def _kind_hint(kind: str) -> str:
 
 
 def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complaint]:
-    """The errors as complaints; of several about one field, the first carries the hint."""
+    """Yield the errors as complaints; of several about one field, the first carries the hint."""
     hinted: set[str] = set()
     for error in errors:
         hint = "" if error.path in hinted else hint_for(error, gates)
@@ -170,13 +170,13 @@ def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complai
 
 
 def exists_already(raw: Raw) -> bool:
-    """Whether a server has made this object: only servers give a uid."""
+    """Return whether a server has made this object: only servers give a uid."""
     metadata = raw.get("metadata")
     return isinstance(metadata, dict) and bool(metadata.get("uid"))
 
 
 def errors_of_existing(raw: Raw, errors: Sequence[FieldError], gates: GateSet) -> tuple[FieldError, ...]:
-    """The errors that count for an object that exists already, as `kubectl get` prints it.
+    """Return the errors that count for an object that exists already, as `kubectl get` prints it.
 
     It is not going to be created once more: keys that were merged then need not be merged again, and what only updates
     may set is set. What its gates forbid still counts, for the next one made from it.
@@ -189,7 +189,7 @@ def errors_of_existing(raw: Raw, errors: Sequence[FieldError], gates: GateSet) -
 
 
 def warnings_given(warnings: Sequence[str]) -> Iterator[Complaint]:
-    """What the API server says in a warning while it accepts the object."""
+    """Yield what the API server says in a warning while it accepts the object."""
     for warning in warnings:
         path, colon, _ = warning.partition(": ")
         yield Complaint("api-server-warning", path if colon and " " not in path else "", warning, api_server=True)

@@ -1,8 +1,8 @@
 """Find CEL tolerations that compile but do not do what was meant.
 
-The syntax tree tells which fields an expression reads; a few dozen taints, made from its constants and from taints
-that every cluster has, tell what it answers. `AskedExpressions` also evaluates them on the taints of the input.
-Kubernetes: checks type and cost, nothing else.
+The syntax tree tells which fields an expression reads; a few dozen taints, made from its constants and from taints that
+every cluster has, tell what it answers. `AskedExpressions` also evaluates them on the taints of the input. Kubernetes:
+checks type and cost, nothing else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """matchLabelKeys and mismatchLabelKeys in templates: conflicts that wait for the first pod, and keys no pod will have.
 
 In: pods and templates with such keys. Out: `template-pods-rejected`, `match-label-key-absent`,
-`pod-template-hash-absent`.
-Kubernetes: merges the keys into the selector when a pod is created and validates afterwards; a template is validated
-unmerged, so its mistakes show only in the events of the ReplicaSet. A key the pod has no label for is skipped silently.
+`pod-template-hash-absent`. Kubernetes: merges the keys into the selector when a pod is created and validates
+afterwards; a template is validated unmerged, so its mistakes show only in the events of the ReplicaSet. A key the pod
+has no label for is skipped silently.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _INSTEAD = {
 
 
 def affinity_terms(pods: PodPart) -> Iterator[tuple[str, PodAffinityTerm]]:
-    """All pod affinity and anti-affinity terms, with their paths."""
+    """Yield all pod affinity and anti-affinity terms, with their paths."""
     affinity = pods.spec.affinity
     if affinity is None:
         return
@@ -47,7 +47,7 @@ def affinity_terms(pods: PodPart) -> Iterator[tuple[str, PodAffinityTerm]]:
 
 
 def label_keys(pods: PodPart) -> list[tuple[str, str]]:
-    """All keys of the two lists, each with its path."""
+    """Return all keys of the two lists, each with its path."""
     found: list[tuple[str, str]] = []
     for path, term in affinity_terms(pods):
         found += [(f"{path}.matchLabelKeys[{i}]", key) for i, key in enumerate(term.matchLabelKeys)]
@@ -121,7 +121,7 @@ def check_hidden_conflicts(
 
 
 def pod_from_template(subject: Subject, pods: PodPart) -> dict[str, Any]:
-    """The pod a controller would send, with the labels it adds."""
+    """Return the pod a controller would send, with the labels it adds."""
     template: Any = subject.document.raw
     for step in pods.path.rstrip(".").split("."):
         template = template[step]

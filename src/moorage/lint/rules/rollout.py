@@ -1,10 +1,9 @@
 """Required anti-affinity against one's own pods: a rolling update that can never finish.
 
 In: Deployments, and DaemonSets that surge. Out: `rollout-deadlock`, together with the number of domains it needs, so
-that `spread` can keep quiet where the input's nodes have enough of them.
-Kubernetes: the new pod may not stand beside an old one, and no old one is removed before the new one is ready, if
-maxUnavailable is 0 or rounds down to 0. Required affinity to one's own pods makes it worse: all are in one zone, and a
-free node elsewhere is of no use.
+that `spread` can keep quiet where the input's nodes have enough of them. Kubernetes: the new pod may not stand beside
+an old one, and no old one is removed before the new one is ready, if maxUnavailable is 0 or rounds down to 0. Required
+affinity to one's own pods makes it worse: all are in one zone, and a free node elsewhere is of no use.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
 
 
 def _deployment_never_frees(subject: Subject) -> str | None:
-    """Why no old pod goes before a new one is ready; None if one does."""
+    """Return why no old pod goes before a new one is ready; None if one does."""
     spec = subject.view.spec
     replicas = 1 if spec.replicas is None else spec.replicas
     if spec.strategy.type not in ("", "RollingUpdate") or replicas <= 0:
@@ -106,7 +105,7 @@ def _daemon_set_never_frees(subject: Subject) -> str | None:
 
 
 def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
-    """An absolute number, or a percentage of the total; None if it is neither."""
+    """Return an absolute number, or a percentage of the total; None if it is neither."""
     if isinstance(value, int):
         return value
     digits = value.removesuffix("%")
@@ -117,7 +116,7 @@ def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
 
 
 def _selects_old_pods(term: PodAffinityTerm, pods: PodPart, namespace: str, revision_key: str) -> bool:
-    """Whether a term of a new pod is about old ones, too."""
+    """Return whether a term of a new pod is about old ones, too."""
     if any(key == revision_key or key in pods.metadata.labels for key in term.matchLabelKeys):
         return False  # some label of the author's own may well tell the revisions apart
     return _selects_own_pods(term, pods, namespace)

@@ -1,8 +1,8 @@
 """DoNotSchedule spread where nodes the pod may not use count as domains.
 
-In: spread constraints, and the nodes of the input. Out: `spread-over-taints`, when all input is read.
-Kubernetes: with nodeTaintsPolicy unset, tainted nodes count (Ignore); an empty domain that no pod can enter keeps the
-minimum at 0, and soon every other domain exceeds maxSkew.
+In: spread constraints, and the nodes of the input. Out: `spread-over-taints`, when all input is read. Kubernetes: with
+nodeTaintsPolicy unset, tainted nodes count (Ignore); an empty domain that no pod can enter keeps the minimum at 0, and
+soon every other domain exceeds maxSkew.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Domains:
         return not sizes or occupied is None or occupied in sizes or max(sizes) < occupied
 
     def _sizes_of_places(self, key: str, within: tuple[str, ...]) -> set[int]:
-        """How many domains of the key there are in each combination of the others' values."""
+        """Return how many domains of the key there are in each combination of the others' values."""
         places: dict[tuple[str, ...], set[str]] = {}
         for node in self._nodes:
             labels = node.labels
@@ -130,7 +130,7 @@ class Domains:
         return {len(domains) for domains in places.values()}
 
     def _blocked_domains(self, spread: _Spread) -> str | None:
-        """What is wrong with the constraint, or None if every domain can be entered, or none can."""
+        """Return what is wrong with the constraint, or None if every domain can be entered, or none can."""
         key = spread.constraint.topologyKey
         tolerations = compile_tolerations(spread.spec.tolerations, self._gates)
         if not self._nodes:

@@ -1,8 +1,8 @@
 """Tolerations that do nothing: no taint can match them, or the others already do all they do.
 
-In: a pod's tolerations. Out: `toleration-never-matches`, `toleration-redundant`.
-Kubernetes: accepts both without a word; the taint-eviction controller takes the first toleration that matches a taint,
-which is why order and tolerationSeconds count.
+In: a pod's tolerations. Out: `toleration-never-matches`, `toleration-redundant`. Kubernetes: accepts both without a
+word; the taint-eviction controller takes the first toleration that matches a taint, which is why order and
+tolerationSeconds count.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Whether a toleration is of use does not depend on which gates happen to be on.
 _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
-#: Beyond this the comparison of all with all is left out; nobody wrote these by hand.
+#: Beyond this the comparison of all with all is left out: such lists are generated.
 _MAX_TOLERATIONS = 60
 
 
@@ -68,7 +68,7 @@ def check_redundant(pods: PodPart) -> Iterator[Complaint]:
 
 
 def redundant_tolerations(tolerations: Sequence[Toleration]) -> list[Redundancy]:
-    """The tolerations that can be removed, all together, without changing what is tolerated and for how long."""
+    """Return the tolerations that can be removed, all together, without changing what is tolerated and for how long."""
     return _Overlaps(tolerations).redundant()
 
 
@@ -139,7 +139,7 @@ class _Overlaps:
         return found[::-1]
 
     def _covering(self, index: int) -> list[int]:
-        """The tolerations that do all that this one does, or nothing if it is needed."""
+        """Return the tolerations that do all that this one does, or nothing if it is needed."""
         rows = [
             (taint, [other for other in matching if other != index and other in self._needed])
             for taint, matching in self._matched_by[index]
@@ -157,7 +157,7 @@ class _Overlaps:
         return sorted(chosen)
 
     def _replaced(self, index: int, taint: Taint, others: list[int]) -> bool:
-        """Whether nothing changes for this taint without the toleration."""
+        """Return whether nothing changes for this taint without the toleration."""
         if not others:
             return False
         first = others[0]

@@ -80,7 +80,7 @@ _WORDS = frozenset(
 
 
 def is_distribution_build(version: Version) -> bool:
-    """Whether the version parses as a pre-release though it does not look like one."""
+    """Return whether the version parses as a pre-release though it does not look like one."""
     if not version.pre:
         return False
     first = version.pre[0]
