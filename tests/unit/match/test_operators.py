@@ -34,7 +34,7 @@ from moorage.model.gates import GATES, GateSet, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import NodeSelector, Taint
 from moorage.model.types.pod import Toleration
-from moorage.serve.openapi.descriptions import placement
+from moorage.serve.openapi.descriptions import TEXTS, VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,8 +247,8 @@ def test_comparisons_match_as_their_relation_says(row: Operator, actual: str, wa
     ("type_name", "place"), [("Toleration", TOLERATION), ("NodeSelectorRequirement", NODE_SELECTOR)]
 )
 def test_openapi_lists_and_describes_the_operators(type_name: str, place: OperatorPlace) -> None:
-    assert set(placement.VALUES[type_name, "operator"]) == set(names_in(place))
-    description = placement.FIELDS[type_name]["operator"]
+    assert set(VALUES[type_name, "operator"]) == set(names_in(place))
+    description = TEXTS[type_name, "operator"]
     for name in names_in(place):
         assert re.search(rf"\b{name}\b", description), name
         gate = gate_of(name, place)

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
-from moorage.serve.openapi import descriptions, etag_of, openapi_v2, openapi_v3, openapi_v3_index
+from moorage.serve.openapi import etag_of, openapi_v2, openapi_v3, openapi_v3_index
 from moorage.serve.openapi.definition_names import definition_name
-from moorage.serve.openapi.descriptions import describe_field, describe_type
-from moorage.serve.openapi.descriptions.everywhere import COMMON
+from moorage.serve.openapi.descriptions import TEXTS, describe_field, describe_type
 
 Raw = dict[str, Any]
 
@@ -115,8 +114,9 @@ def test_everything_in_the_tables_is_a_field_that_exists() -> None:
     fields: dict[str, set[str]] = {}
     for name, definition in swagger.items():
         fields.setdefault(name.rpartition(".")[2], set()).update(definition.get("properties", {}))
-    for type_name, field in descriptions._FIELDS:
-        assert field in fields[type_name], (type_name, field)
-    assert fields.keys() >= descriptions._TYPES.keys()
-    assert set().union(*fields.values()) >= COMMON.keys()
+    fields["*"] = set().union(*fields.values())
+    for type_name, field in TEXTS:
+        assert not field or field in fields[type_name], (type_name, field)
+    assert fields.keys() >= {type_name for type_name, _ in TEXTS}
+    assert all(text or not field for (_, field), text in TEXTS.items())
     assert describe_type("Pod") != describe_type("Made up")
