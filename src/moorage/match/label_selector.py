@@ -18,8 +18,8 @@ from moorage.match.requirement import (
     trusted_requirement,
 )
 from moorage.model.go.quoting import go_quote
-from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.types.meta import LabelSelector
+from moorage.model.types.view import ABSENT_LIST
 
 
 class Selector(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
-from moorage.model.schema.unknown_fields import UnknownField, unknown_fields
+from moorage.model.schema.known_fields import UnknownField, unknown_fields
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
 from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount

@@ -12,8 +12,7 @@ import msgspec
 from moorage.model.api_error import bad_request, unsupported_media_type
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
-from moorage.model.schema.kept_fields import kept_part
-from moorage.model.schema.unknown_fields import unknown_fields
+from moorage.model.schema.known_fields import kept_part, unknown_fields
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Value, read_values
 from moorage.model.text.json_text import json_duplicates

@@ -20,7 +20,7 @@ from moorage.client.protocol import Template
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.model.names import dns1123_subdomain_errors
-from moorage.model.schema.kept_fields import kept_part
+from moorage.model.schema.known_fields import kept_part
 from moorage.model.types.meta import ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.request import Binding

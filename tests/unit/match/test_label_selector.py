@@ -4,8 +4,8 @@ import pytest
 
 from moorage.match.label_selector import EVERYTHING, NOTHING, compile_label_selector, compile_label_set
 from moorage.match.requirement import BINARY_OPERATORS, SelectorError, compile_requirement
-from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
+from moorage.model.types.view import ABSENT_LIST
 
 #: operator → the label sets it matches with the value 5 (or without values), among the six below.
 LABEL_SETS: tuple[dict[str, str], ...] = ({}, {"n": ""}, {"n": "5"}, {"n": "007"}, {"n": "-2"}, {"n": "1.2"})

@@ -36,10 +36,10 @@ from moorage.model.field_error import (
     required,
     too_many,
 )
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.types.container import Container, ContainerResizePolicy, ContainerRestartRule, ResourceRequirements
 from moorage.model.types.pod import PodOS, PodSpec
 from moorage.model.types.storage import Volume
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP
 
 _POLICIES = ("Always", "Never", "OnFailure")
 _ACTIONS = ("Restart", "RestartAllContainers")

@@ -19,11 +19,10 @@ from moorage.admit.pod.pod import validate_pod_annotation_updates, validate_pod_
 from moorage.admit.pod.shared import trim_space
 from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
-from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.types.container import Container
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity, Pod, PodSchedulingGate, PodSpec, Toleration
-from moorage.model.types.view import INT32_MAX
+from moorage.model.types.view import ABSENT_LIST, INT32_MAX
 
 TOLERATION_CHANGED = "existing toleration can not be modified except its tolerationSeconds"
 CONTAINERS_COUNTED = "pod updates may not add or remove containers"

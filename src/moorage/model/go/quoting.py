@@ -5,7 +5,7 @@ In: Python values. Out: the characters Go would print.
 
 from typing import Any
 
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP
 
 _SHORT_ESCAPES = {
     "\a": "\\a",

@@ -1,26 +1,17 @@
-"""The merge schema of a kind: what each field is, and how two writers' values of it come together.
+"""The merge schema of a kind: what each field is, and how the values of two writers are merged.
 
-In: the facts of a kind, whose view is reflected upon. Out: a `StructType`, field by field the tree of the view, with
-the topology of every list. Levels are made when first asked for and shared between kinds, so that a server's start
-pays nothing and recursive types are no trouble. What a view does not know has no type: `StructType.field` answers
-`UNTYPED`, under which lists are atomic and maps granular.
-Kubernetes: the OpenAPI models that server-side apply and strategic merge patch read.
+`MERGED_FIELDS` has a row for each field that is not as usual: a list is atomic, an object granular. Two readers share a
+row: server-side apply looks at `topology` and `keys`, strategic merge patch at `patch_strategy` and `patch_merge_key`;
+they disagree for a few fields, as upstream's do. A `StructType` mirrors a view; its levels are made when first asked
+for. A field that the view lacks is `UNTYPED`: lists atomic, maps granular. Kubernetes: the `+listType`, `+listMapKey`,
+`+structType`, `+mapType` and `patchStrategy` marks of k8s.io/api, and the OpenAPI models made of them.
 """
 
 from collections.abc import Mapping
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from moorage.model.kinds import Kind
-from moorage.model.schema.merge_rules import (
-    ATOMIC_FIELDS,
-    ATOMIC_STRUCTS,
-    KEY_DEFAULTS,
-    MERGED_FIELDS,
-    NO_DEFAULT,
-    MergeRow,
-    Topology,
-)
 from moorage.model.schema.shapes import (
     BytesShape,
     IntOrStringShape,
@@ -35,7 +26,131 @@ from moorage.model.schema.shapes import (
 )
 from moorage.model.types.view import View
 
-__all__ = ["UNTYPED", "Field", "ListType", "MapType", "Scalar", "SchemaType", "StructType", "Untyped", "schema_of"]
+Topology = Literal["atomic", "set", "map"]
+
+
+class MergeRow(NamedTuple):
+    """How one field is merged."""
+
+    topology: Topology = "atomic"
+    keys: tuple[str, ...] = ()
+    patch_strategy: str = ""
+    patch_merge_key: str = ""
+
+
+def _by(*keys: str, retain_keys: bool = False) -> MergeRow:
+    """A list of objects told apart by keys, of which strategic merge looks at the first only."""
+    return MergeRow("map", keys, "merge,retainKeys" if retain_keys else "merge", keys[0])
+
+
+def _patched_by(key: str) -> MergeRow:
+    """A list that strategic merge patches merge, and server-side apply replaces."""
+    return MergeRow("atomic", (), "merge", key)
+
+
+def _applied_by(key: str) -> MergeRow:
+    """A list that server-side apply merges, and strategic merge patches replace."""
+    return MergeRow("map", (key,))
+
+
+_SET = MergeRow("set")
+_PATCHED_SET = MergeRow("set", (), "merge")
+
+MERGED_FIELDS: Final[dict[tuple[str, str], MergeRow]] = {
+    # What every object carries
+    ("ObjectMeta", "ownerReferences"): _by("uid"),
+    ("ObjectMeta", "finalizers"): _PATCHED_SET,
+    # Pods
+    ("PodSpec", "containers"): _by("name"),
+    ("PodSpec", "initContainers"): _by("name"),
+    ("PodSpec", "ephemeralContainers"): _by("name"),
+    ("PodSpec", "volumes"): _by("name", retain_keys=True),
+    ("PodSpec", "resourceClaims"): _by("name", retain_keys=True),
+    ("PodSpec", "imagePullSecrets"): _by("name"),
+    ("PodSpec", "schedulingGates"): _by("name"),
+    ("PodSpec", "hostAliases"): _by("ip"),
+    ("PodSpec", "topologySpreadConstraints"): _by("topologyKey", "whenUnsatisfiable"),
+    ("PodStatus", "conditions"): _by("type"),
+    ("PodStatus", "podIPs"): _by("ip"),
+    ("PodStatus", "hostIPs"): _patched_by("ip"),
+    ("PodStatus", "resourceClaimStatuses"): _by("name", retain_keys=True),
+    ("NodeAllocatableResourceClaimStatus", "containers"): _SET,
+    # Containers
+    ("Container", "env"): _by("name"),
+    ("Container", "ports"): _by("containerPort", "protocol"),
+    ("Container", "volumeMounts"): _by("mountPath"),
+    ("Container", "volumeDevices"): _by("devicePath"),
+    ("EphemeralContainerCommon", "env"): _by("name"),
+    ("EphemeralContainerCommon", "ports"): _by("containerPort", "protocol"),
+    ("EphemeralContainerCommon", "volumeMounts"): _by("mountPath"),
+    ("EphemeralContainerCommon", "volumeDevices"): _by("devicePath"),
+    ("ResourceRequirements", "claims"): _applied_by("name"),
+    ("ContainerRestartRuleOnExitCodes", "values"): _SET,
+    ("ContainerStatus", "volumeMounts"): _by("mountPath"),
+    ("ContainerStatus", "allocatedResourcesStatus"): _by("name"),
+    ("ResourceStatus", "resources"): _applied_by("resourceID"),
+    # Nodes and namespaces
+    ("NodeSpec", "podCIDRs"): _PATCHED_SET,
+    ("NodeStatus", "conditions"): _by("type"),
+    ("NodeStatus", "addresses"): _by("type"),
+    ("NamespaceStatus", "conditions"): _by("type"),
+    # Services and their accounts
+    ("ServiceSpec", "ports"): _by("port", "protocol"),
+    ("ServiceStatus", "conditions"): _by("type"),
+    ("ServiceAccount", "secrets"): _by("name"),
+    # Storage
+    ("PersistentVolumeClaimStatus", "conditions"): _by("type"),
+    ("CSINodeSpec", "drivers"): _by("name"),
+    ("CSIDriverSpec", "volumeLifecycleModes"): _SET,
+    # Controllers
+    ("DeploymentSpec", "strategy"): MergeRow(patch_strategy="retainKeys"),
+    ("DeploymentStatus", "conditions"): _by("type"),
+    ("ReplicaSetStatus", "conditions"): _by("type"),
+    ("StatefulSetStatus", "conditions"): _by("type"),
+    ("DaemonSetStatus", "conditions"): _by("type"),
+    ("JobStatus", "conditions"): _patched_by("type"),
+    ("UncountedTerminatedPods", "succeeded"): _SET,
+    ("UncountedTerminatedPods", "failed"): _SET,
+    ("PodFailurePolicyOnExitCodesRequirement", "values"): _SET,
+    # Policy
+    ("PodDisruptionBudgetSpec", "selector"): MergeRow(patch_strategy="replace"),
+    ("PodDisruptionBudgetStatus", "conditions"): _by("type"),
+}
+
+#: Objects that server-side apply owns and replaces as a whole, wherever they occur.
+ATOMIC_STRUCTS: Final = frozenset(
+    {
+        "ConfigMapKeySelector",
+        "FileKeySelector",
+        "LabelSelector",
+        "LocalObjectReference",
+        "NodeSelector",
+        "NodeSelectorTerm",
+        "ObjectFieldSelector",
+        "ObjectReference",
+        "OwnerReference",
+        "ResourceFieldSelector",
+        "SecretKeySelector",
+        "SecretReference",
+        "TopologySelectorTerm",
+        "TypedLocalObjectReference",
+    }
+)
+
+#: Single fields that are replaced as a whole, or are not although their type is.
+ATOMIC_FIELDS: Final[dict[tuple[str, str], bool]] = {
+    ("PodSpec", "nodeSelector"): True,
+    ("ServiceSpec", "selector"): True,
+    ("PersistentVolumeSpec", "claimRef"): False,
+}
+
+NO_DEFAULT: Final = object()
+#: What a key is taken for where an element lacks it. Every other key is taken for its type's zero value.
+KEY_DEFAULTS: Final[dict[tuple[str, str], Any]] = {
+    ("ContainerPort", "protocol"): "TCP",
+    ("ServicePort", "protocol"): "TCP",
+    ("ObjectReference", "name"): NO_DEFAULT,
+}
 
 
 class Scalar(NamedTuple):

@@ -1,19 +1,72 @@
-"""Where in its text a field stands. Computed only when asked for, since most documents are never asked.
+"""Find the line and column of a field, when asked for: most documents are never asked.
 
-In: the nodes of a document (YAML) or its text (JSON), and the steps of a field path. Out: line and column, counted from
-one, of the key or the list item; of the closest ancestor where the field itself does not exist.
+Of a field that does not exist the closest ancestor is found. Lines and columns are counted from one.
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Callable
+from json.decoder import scanstring  # type: ignore[attr-defined]  # pure or C, whichever json has
 from typing import NamedTuple, Protocol
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from moorage.model.field_path import child_path
-from moorage.model.text.json_positions import JsonPlace, place_json
 from moorage.model.text.yaml_text import is_merge
+
+_TOKEN = re.compile(r'[\[\]{},:]|"|[^\s\[\]{},:"]+')
+
+
+class JsonPlace:
+    """One value: where it starts, where to point at (its key, if it has one), and its children by step."""
+
+    __slots__ = ("children", "is_list", "shown_at", "value_at")
+
+    def __init__(self, shown_at: int, value_at: int, is_list: bool) -> None:
+        self.shown_at = shown_at
+        self.value_at = value_at
+        self.is_list = is_list
+        self.children: dict[str, JsonPlace] = {}
+
+    def child(self, step: str) -> "JsonPlace | None":
+        return self.children.get(step)
+
+
+def place_json(text: str, start: int, levels: int | None = None) -> JsonPlace:
+    """The places in the JSON value that begins at `start` (or after white space there), down to so many levels."""
+    root: JsonPlace | None = None
+    parents: list[JsonPlace] = []
+    key: tuple[str, int] | None = None
+    at = start
+    while True:
+        match = _TOKEN.search(text, at)
+        if match is None:
+            break
+        token, begin, at = match[0], match.start(), match.end()
+        if token == '"':
+            value, at = scanstring(text, at, False)
+            if key is None and parents and not parents[-1].is_list:
+                key = (value, begin)
+                continue
+        elif token in ",:":
+            continue
+        elif token in "]}":
+            parents.pop()
+            if not parents:
+                break
+            continue
+        place = JsonPlace(begin if key is None else key[1], begin, is_list=token == "[")
+        if parents and (levels is None or len(parents) <= levels):
+            siblings = parents[-1].children
+            siblings[str(len(siblings)) if key is None else key[0]] = place
+        key = None
+        root = root or place
+        if token in "[{":
+            parents.append(place)
+        elif not parents:
+            break
+    return root or JsonPlace(start, start, is_list=False)
+
 
 _NEWLINE = re.compile("\n")
 

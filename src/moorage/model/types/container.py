@@ -4,7 +4,6 @@ Kubernetes: k8s.io/api/core/v1.
 """
 
 from moorage.model.quantity import ZERO, Quantity
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     AppArmorProfileType,
     Capability,
@@ -28,7 +27,7 @@ from moorage.model.schema.named_types import (
     URIScheme,
 )
 from moorage.model.types.meta import LocalObjectReference
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
 class Capabilities(View, frozen=True, gc=False):

@@ -3,7 +3,6 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     Bytes,
     ConditionStatus,
@@ -22,7 +21,7 @@ from moorage.model.schema.named_types import (
     Time,
 )
 from moorage.model.types.meta import Condition, LocalObjectReference, ObjectMeta, ObjectReference, TypeMeta
-from moorage.model.types.view import Int32, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, View
 
 
 class NamespaceSpec(View, frozen=True, gc=False):

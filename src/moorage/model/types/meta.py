@@ -5,7 +5,6 @@ Kubernetes: k8s.io/apimachinery/pkg/apis/meta/v1 and the reference types of k8s.
 
 from typing import Any
 
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     UID,
     ConditionStatus,
@@ -13,7 +12,7 @@ from moorage.model.schema.named_types import (
     ManagedFieldsOperationType,
     Time,
 )
-from moorage.model.types.view import Int64, MetaView, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int64, MetaView, View
 
 
 class TypeMeta(View, frozen=True, gc=False):

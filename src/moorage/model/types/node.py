@@ -3,7 +3,6 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     UID,
     ConditionStatus,
@@ -17,7 +16,7 @@ from moorage.model.schema.named_types import (
     UniqueVolumeName,
 )
 from moorage.model.types.meta import ObjectMeta, TypeMeta
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
 class Taint(View, frozen=True, gc=False):

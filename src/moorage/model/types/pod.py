@@ -3,7 +3,6 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     DNSPolicy,
     NodeInclusionPolicy,
@@ -21,7 +20,7 @@ from moorage.model.types.meta import LabelSelector, LocalObjectReference, Object
 from moorage.model.types.node import NodeSelector, NodeSelectorTerm
 from moorage.model.types.pod_status import PodStatus
 from moorage.model.types.storage import Volume
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
 class PreferredSchedulingTerm(View, frozen=True, gc=False):

@@ -4,7 +4,6 @@ Kubernetes: k8s.io/api/core/v1.
 """
 
 from moorage.model.quantity import Quantity
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     ConditionStatus,
     PodConditionType,
@@ -20,7 +19,7 @@ from moorage.model.schema.named_types import (
     Time,
 )
 from moorage.model.types.container import ResourceRequirements
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
 class PodCondition(View, frozen=True, gc=False):

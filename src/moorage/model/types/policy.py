@@ -3,10 +3,9 @@
 Kubernetes: k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1.
 """
 
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import PreemptionPolicy, Time, UnhealthyPodEvictionPolicyType
 from moorage.model.types.meta import Condition, LabelSelector, ObjectMeta, TypeMeta
-from moorage.model.types.view import Int32, Int64, PolicyView
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, PolicyView
 
 
 class PriorityClass(TypeMeta, frozen=True, gc=False):

@@ -3,10 +3,18 @@
 Kubernetes: k8s.io/api/core/v1, policy/v1, autoscaling/v1, authentication/v1, authorization/v1, apimachinery meta/v1.
 """
 
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import UID, DeletionPropagation
 from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
-from moorage.model.types.view import AuthenticationView, AuthorizationView, AutoscalingView, Int32, Int64, MetaView
+from moorage.model.types.view import (
+    ABSENT_LIST,
+    ABSENT_MAP,
+    AuthenticationView,
+    AuthorizationView,
+    AutoscalingView,
+    Int32,
+    Int64,
+    MetaView,
+)
 
 
 class Binding(TypeMeta, frozen=True, gc=False):

@@ -4,7 +4,6 @@ Kubernetes: k8s.io/api/core/v1 and k8s.io/api/storage/v1.
 """
 
 from moorage.model.quantity import Quantity
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import (
     ClaimResourceStatus,
     ConditionStatus,
@@ -29,7 +28,7 @@ from moorage.model.types.meta import (
     TypeMeta,
 )
 from moorage.model.types.node import NodeSelector
-from moorage.model.types.view import Int32, Int64, StorageView, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, StorageView, View
 from moorage.model.types.volume_sources import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,

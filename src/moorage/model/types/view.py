@@ -1,14 +1,31 @@
-"""The base of all typed views, and Go's two integer widths.
+"""The base of all typed views, Go's two integer widths, and absent lists and maps.
 
 A view is a frozen msgspec struct whose class name is the Go type's name, whose attribute names are the JSON names, and
 whose defaults are Go's zero values: absent strings are "", absent lists (), absent pointers None. Views are for
-logic; the raw document stays the truth, so a view need not keep what it does not know.
-Kubernetes: the Go structs of k8s.io/api v1.36.
+logic; the raw document stays the truth, so a view need not keep what it does not know. Absent lists and maps equal
+empty ones, but messages tell them apart: Go prints `null` and `{}`. Kubernetes: the Go structs of k8s.io/api v1.36.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
+
+
+class AbsentMap(dict[str, Any]):
+    """No map. It is one object for all views, so it must stay empty; views are only read."""
+
+    __slots__ = ()
+
+
+class AbsentList(tuple[Any, ...]):
+    """No list."""
+
+    __slots__ = ()
+
+
+ABSENT_MAP = AbsentMap()
+ABSENT_LIST: AbsentList = AbsentList()
+
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1

@@ -4,11 +4,10 @@ Kubernetes: k8s.io/api/core/v1.
 """
 
 from moorage.model.quantity import Quantity
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.named_types import AzureDataDiskCachingMode, AzureDataDiskKind, HostPathType, StorageMedium
 from moorage.model.types.container import ObjectFieldSelector, ResourceFieldSelector
 from moorage.model.types.meta import LabelSelector, LocalObjectReference, ObjectReference, SecretReference
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
 class GCEPersistentDiskVolumeSource(View, frozen=True, gc=False):

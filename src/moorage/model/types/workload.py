@@ -5,7 +5,6 @@ Kubernetes: k8s.io/api/apps/v1 and k8s.io/api/batch/v1.
 
 from typing import Any
 
-from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.schema.named_types import (
     UID,
     CompletionMode,
@@ -30,7 +29,7 @@ from moorage.model.schema.named_types import (
 from moorage.model.types.meta import LabelSelector, ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaim
-from moorage.model.types.view import AppsView, BatchView, Int32, Int64
+from moorage.model.types.view import ABSENT_LIST, AppsView, BatchView, Int32, Int64
 
 
 class PodFailurePolicyOnExitCodesRequirement(BatchView, frozen=True, gc=False):

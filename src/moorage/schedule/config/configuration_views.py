@@ -10,8 +10,7 @@ Kubernetes: k8s.io/kube-scheduler/config/v1 and k8s.io/component-base/config/v1a
 from enum import StrEnum
 from typing import Any
 
-from moorage.model.schema.absent import ABSENT_LIST
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, Int32, Int64, View
 
 GROUP = "kubescheduler.config.k8s.io"
 API_VERSION = f"{GROUP}/v1"

@@ -13,7 +13,7 @@ from moorage.model.field_error import FieldError, duplicate, invalid
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.schema.unknown_fields import UnknownField, nearest_name, unknown_fields
+from moorage.model.schema.known_fields import UnknownField, nearest_name, unknown_fields
 from moorage.schedule.config.configuration_views import API_VERSION, GROUP, KubeSchedulerProfile, PluginConfig, Point
 from moorage.schedule.config.configured_profiles import REMOVED, Complaints, does_not_exist
 from moorage.schedule.config.plugin_args import Args

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from moorage.model.go.quoting import go_quote
-from moorage.model.schema.unknown_fields import UnknownField, nearest_name
+from moorage.model.schema.known_fields import UnknownField, nearest_name
 from moorage.schedule.config.configuration_views import KubeSchedulerProfile, Plugin, Plugins, PluginSet, Point
 from moorage.schedule.config.configured_scheduler import ConfiguredProfile
 from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, PLUGINS, PluginOrder, default_args

@@ -16,10 +16,9 @@ from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, 
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import label_key_errors
-from moorage.model.schema.absent import ABSENT_LIST
 from moorage.model.types.meta import TypeMeta
 from moorage.model.types.pod import NodeAffinity, TopologySpreadConstraint
-from moorage.model.types.view import Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, Int32, Int64, View
 
 SYSTEM, LIST = "System", "List"
 LEAST_ALLOCATED, MAX_ALLOCATED = "LeastAllocated", "MostAllocated"

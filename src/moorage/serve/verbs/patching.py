@@ -12,9 +12,8 @@ import msgspec
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
-from moorage.model.schema.kept_fields import kept_part
+from moorage.model.schema.known_fields import kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
-from moorage.model.schema.unknown_fields import unknown_fields
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import apply_patch

@@ -1,7 +1,7 @@
 from moorage.model.go.quoting import go_json
-from moorage.model.schema.absent import ABSENT_LIST, ABSENT_MAP
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import LabelSelector
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP
 
 
 def test_what_is_absent_equals_what_is_empty() -> None:

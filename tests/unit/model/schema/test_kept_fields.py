@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from moorage.model.schema.kept_fields import kept_part
+from moorage.model.schema.known_fields import kept_part
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import Deployment
 

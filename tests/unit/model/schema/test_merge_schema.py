@@ -1,8 +1,11 @@
 """The merge schema: the tree of the views, with the topology of each list."""
 
 from moorage.model.kinds import KINDS
-from moorage.model.schema.merge_rules import ATOMIC_FIELDS, ATOMIC_STRUCTS, KEY_DEFAULTS, MERGED_FIELDS
 from moorage.model.schema.merge_schema import (
+    ATOMIC_FIELDS,
+    ATOMIC_STRUCTS,
+    KEY_DEFAULTS,
+    MERGED_FIELDS,
     UNTYPED,
     ListType,
     MapType,

@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.model.schema.unknown_fields import MAX_SUGGESTIONS, UnknownField, nearest_name, unknown_fields
+from moorage.model.schema.known_fields import MAX_SUGGESTIONS, UnknownField, nearest_name, unknown_fields
 from moorage.model.types.pod import Pod
 from moorage.model.types.storage import PersistentVolume
 

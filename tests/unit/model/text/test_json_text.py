@@ -1,13 +1,13 @@
 import pytest
 
 from moorage.model.text.decode_error import DecodeError, Problem
-from moorage.model.text.json_positions import place_json
 from moorage.model.text.json_text import (
     decode_json_values,
     json_duplicates,
     json_type,
     replace_lone_surrogates,
 )
+from moorage.model.text.positions import place_json
 from moorage.model.text.yaml_text import MAX_DEPTH
 
 

@@ -1,8 +1,8 @@
-"""Fields that the API does not have, and what was probably meant.
+"""Tell the fields that a kind has from those it has not: drop the unknown, or report them with a suggestion.
 
-In: a raw document and the view type of its kind. Out: the unknown fields in the order of the document, each with the
-nearest known field. Kubernetes: strict decoding (`unknown field "spec.foo"`). Differs: suggests a name. Documents
-without unknown fields, which are nearly all, cost one set comparison per object.
+Kubernetes: decoding into a Go struct and writing it again, and strict decoding (`unknown field "spec.foo"`). Times that
+Go writes as null when they are not set stay. Differs: suggests a name. Documents without unknown fields, which are
+nearly all, cost one set comparison per object.
 """
 
 from functools import lru_cache
@@ -12,6 +12,60 @@ from moorage.model.field_path import child_path
 from moorage.model.go.quoting import go_quote
 from moorage.model.schema.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
 from moorage.model.types.view import View
+
+#: Times that are no pointers in Go, where a time that is not set is still there.
+_WRITTEN_AS_NULL = frozenset(
+    [
+        "lastProbeTime",
+        "lastTransitionTime",
+        "lastHeartbeatTime",
+        "lastUpdateTime",
+        "startedAt",
+        "finishedAt",
+        "firstTimestamp",
+        "lastTimestamp",
+        "eventTime",
+        "lastObservedTime",
+    ]
+)
+
+
+def kept_part(raw: Any, view: type[View]) -> Any:
+    """See the module. What is handed in stays as it is."""
+    return _kept(raw, struct_shape(view))
+
+
+def _kept(raw: Any, shape: Shape) -> Any:
+    if isinstance(shape, StructShape):
+        return _kept_fields(raw, shape) if isinstance(raw, dict) else raw
+    if isinstance(shape, ListShape) and isinstance(raw, list):
+        items = [_kept(item, shape.item) for item in raw]
+        return items if _differ(items, raw) else raw
+    if isinstance(shape, MapShape) and isinstance(raw, dict):
+        values = {key: _kept(value, shape.value) for key, value in raw.items()}
+        return values if _differ(values.values(), raw.values()) else raw
+    return raw
+
+
+def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
+    known, nested = shape.known, shape.nested
+    kept: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name not in known:
+            continue
+        if value is None:
+            if name not in _WRITTEN_AS_NULL:
+                continue
+        elif name in nested:
+            value = _kept(value, nested[name])
+        kept[name] = value
+    return kept if len(kept) != len(raw) or _differ(kept.values(), raw.values()) else raw
+
+
+def _differ(new: Any, old: Any) -> bool:
+    """Whether any of them is not the same object."""
+    return any(one is not other for one, other in zip(new, old, strict=True))
+
 
 MAX_SUGGESTIONS = 100
 
