@@ -15,11 +15,8 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.unit.lint.linting import linter
 
 from moorage.lint.catalogue import BY_NAME
-from moorage.lint.report.as_json import JsonForm
-from moorage.lint.report.github import GitHubForm
-from moorage.lint.report.junit import JUnitForm
-from moorage.lint.report.sarif import SarifForm
-from moorage.lint.report.text import TextForm
+from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm
+from moorage.lint.report.text import GitHubForm, TextForm
 from moorage.lint.sources import Source
 
 if TYPE_CHECKING:

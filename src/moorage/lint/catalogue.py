@@ -1,8 +1,4 @@
-"""Every rule of the linter, in one table: its stable name, its severity, what it is about in one line.
-
-In: nothing. Out: `RULES`, which `--select` and `--ignore` are checked against, SARIF's list of rules, and what the
-tests compare the pages of docs/findings and the README with.
-"""
+"""List every rule of the linter (stable name, severity, summary), and resolve --select and --ignore."""
 
 from __future__ import annotations
 
@@ -65,20 +61,17 @@ RULES = (
 BY_NAME = {rule.name: rule for rule in RULES}
 
 
-ALWAYS = "unreadable"
-
-
 class SelectionError(ValueError):
     """A name or prefix that fits no rule."""
 
 
 def selected_rules(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
-    """Return everything, or what is selected; without what is ignored.
+    """Return all rules or those selected, without those ignored. Both take names and prefixes, such as `cel-*`.
 
-    Input that cannot be read is told also where only other rules are selected: it was not checked for those either.
+    `unreadable` is always selected: unreadable input was not checked for the other rules either.
     """
     wanted = _expand(select)
-    return (wanted | {ALWAYS} if wanted else frozenset(BY_NAME)) - _expand(ignore)
+    return (wanted | {"unreadable"} if wanted else frozenset(BY_NAME)) - _expand(ignore)
 
 
 def _expand(given: Iterable[str]) -> frozenset[str]:

@@ -1,7 +1,6 @@
-"""One document at a time: decode, ask the API server's rules, then the linter's own.
+"""Lint one document at a time: decode, ask the API server's rules, then the linter's own.
 
-In: a source's stream, the gates, the rules that are wanted. Out: findings in the order of the document; when everything
-is read, `finish` gives those that need several objects. What is kept between documents is bounded: see `facts`.
+`finish` yields the findings that need several objects. What is kept between documents is bounded: see `facts`.
 Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 """
 
@@ -15,7 +14,7 @@ from moorage.lint.catalogue import BY_NAME
 from moorage.lint.excerpts import RecentLines, excerpt_of
 from moorage.lint.facts.facts import ComparedValues
 from moorage.lint.facts.requirements import Requirements
-from moorage.lint.finding import Finding, Place, Severity
+from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.hints import gate_needed
 from moorage.lint.report.form import Outcome
 from moorage.lint.rules.decoding import (
@@ -36,7 +35,7 @@ from moorage.lint.rules.rollout import check_rollout
 from moorage.lint.rules.spread import Domains
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.rules.versions import check_versions
-from moorage.lint.subject import Complaint, PodPart, Subject, identity, pod_part_of
+from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.kinds import kind_of
 from moorage.model.text.documents import DecodeError, Document, read_documents
 
@@ -44,14 +43,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-    from moorage.lint.facts.facts import PlacedComplaint
-    from moorage.lint.finding import Excerpt
     from moorage.lint.sources import Source
     from moorage.model.gates import GateSet
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = 1_000
-#: Which PriorityClasses the cluster has is not known here, and default tolerations are nothing to complain about.
+#: Admission plugins need a cluster's PriorityClasses and defaults, which are not known here.
 _PLUGINS = ()
 
 
@@ -69,7 +66,6 @@ class Linter:
         self.outcome = Outcome()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
-        """Yield every finding of one source, document by document."""
         self.outcome.sources += 1
         lines = RecentLines(stream)
         for document in read_documents(cast("BinaryIO", lines), source.name):
@@ -79,7 +75,7 @@ class Linter:
                 yield from self._wanted(self._lint_document(document, lines))
 
     def finish(self) -> Iterator[Finding]:
-        """Yield what only the whole input shows, and the rest of the outcome."""
+        """Yield what only the whole input shows, and complete the outcome."""
         self.outcome.requirements = list(self._requirements)
         self.outcome.acceptance = self._requirements.acceptance()
         late = (
@@ -87,8 +83,8 @@ class Linter:
             self._expressions.complaints(self._compared.taints()),
             self._domains.complaints(),
         )
-        for placed in chain.from_iterable(late):
-            yield from self._wanted([self._placed_finding(placed)])
+        for complaint, place in chain.from_iterable(late):
+            yield from self._wanted([self._finding(complaint, place)])
 
     def _wanted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         kept = [finding for finding in findings if finding.rule in self._rules]
@@ -107,28 +103,26 @@ class Linter:
             self.outcome.unreadable += 1
         elif complaint.rule == "rejected":
             self.outcome.rejected_otherwise = True
-        place = Place(source.name, error.line, error.column, "", complaint.path)
-        yield from self._wanted([self._finding(complaint, place, excerpt_of(line, error.column))])
+        excerpt = excerpt_of(line, error.column)
+        place = SourcePlace(source.name, error.line, error.column, "", complaint.path, excerpt)
+        yield from self._wanted([self._finding(complaint, place)])
 
     def _lint_document(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
-        facts = kind_of(document.raw)
-        if facts is None:
+        kind = kind_of(document.raw)
+        if kind is None:
             yield from self._pass_over(document, lines)
             return
         self.outcome.objects += 1
-        complaints = list(field_complaints(document, facts, strict=self._strict))
+        complaints = list(field_complaints(document, kind, strict=self._strict))
         result = admit(document.raw, None, self._gates, plugins=_PLUGINS)
         if result.view is None:
             self.outcome.rejected_otherwise = True
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
-            subject = Subject(document, facts.name, result.view, pod_part_of(facts.name, result.view), facts, lines)
+            subject = Subject(document, kind.name, result.view, pod_part_of(kind.name, result.view), kind, lines)
             complaints += self._judge(subject, result)
         for complaint in complaints:
-            location = document.location(complaint.path)
-            name = identity(document.raw, facts)
-            place = Place(document.source, location.line, location.column, name, complaint.path)
-            yield self._finding(complaint, place, excerpt_of(lines.line(location.line), location.column))
+            yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
 
     def _pass_over(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
         complaint = kind_complaint(document)
@@ -138,13 +132,10 @@ class Linter:
                 kinds[kind] = kinds.get(kind, 0) + 1
             return
         self.outcome.objects += 1
-        location = document.location(complaint.path)
-        name = identity(document.raw, None)
-        place = Place(document.source, location.line, location.column, name, complaint.path)
-        yield self._finding(complaint, place, excerpt_of(lines.line(location.line), location.column))
+        yield self._finding(complaint, place_in(document, None, lines, complaint.path))
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
-        """Yield the API server's verdict first, then the linter's checks in the order of the catalogue."""
+        """Yield the API server's verdict first, then the linter's own in the order of the catalogue."""
         errors = result.errors if isinstance(result, Rejected) else ()
         if errors and exists_already(subject.document.raw):
             errors = errors_of_existing(subject.document.raw, errors, self._gates)
@@ -181,13 +172,8 @@ class Linter:
             if spec.topologySpreadConstraints:
                 self._domains.add_spread(subject, pods)
 
-    def _placed_finding(self, placed: PlacedComplaint) -> Finding:
-        return self._finding(placed.complaint, placed.place, placed.excerpt)
-
-    def _finding(self, complaint: Complaint, place: Place, excerpt: Excerpt) -> Finding:
+    def _finding(self, complaint: Complaint, place: SourcePlace) -> Finding:
         severity = BY_NAME[complaint.rule].severity
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR
-        return Finding(
-            complaint.rule, severity, complaint.message, place, complaint.hint, excerpt, complaint.api_server
-        )
+        return Finding(complaint.rule, severity, complaint.message, place, complaint.hint, complaint.api_server)

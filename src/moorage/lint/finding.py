@@ -1,7 +1,4 @@
-"""A finding: one thing to say about one place in the input.
-
-In: what a rule noticed. Out: `Finding`, which every report prints in its own form.
-"""
+"""A finding: one message about one place in the input, printed by every report in its own form."""
 
 from __future__ import annotations
 
@@ -11,25 +8,36 @@ import msgspec
 
 
 class Severity(StrEnum):
-    """How bad: the API server refuses it; it will surprise; it is worth knowing."""
+    """An error is refused by the API server, a warning will surprise, an info is worth knowing."""
 
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where: a source, a position in it (from 1; 0 is unknown), the object, and the path of the field in the object."""
+class Excerpt(msgspec.Struct, frozen=True):
+    """A source line cut to fit a screen and safe to print, and the carets to print below it."""
+
+    line: str = ""
+    carets: str = ""
+
+
+NO_EXCERPT = Excerpt()
+
+
+class SourcePlace(msgspec.Struct, frozen=True):
+    """A source, a position in it (from 1; 0 is unknown), the object, the path of the field in it, the source line."""
 
     source: str
     line: int = 0
     column: int = 0
     object: str = ""
     path: str = ""
+    excerpt: Excerpt = NO_EXCERPT
 
     @property
     def position(self) -> str:
-        """`file:line`, as people and terminals read it."""
+        """`file:line`, as terminals make it a link."""
         return f"{self.source}:{self.line}" if self.line else self.source
 
     @property
@@ -39,26 +47,19 @@ class Place(msgspec.Struct, frozen=True):
         return f"{what} ({self.position})" if what else self.position
 
 
-class Excerpt(msgspec.Struct, frozen=True):
-    """The source line a finding is about, cut to fit a screen and safe to print, and the carets to print below."""
-
-    line: str = ""
-    carets: str = ""
-
-
-NO_EXCERPT = Excerpt()
-
-
 class Finding(msgspec.Struct, frozen=True):
-    """What is wrong, why, and what to do."""
+    """What is wrong, where, why, and what to do; `api_server` if the API server says so."""
 
     rule: str
     severity: Severity
     message: str
-    place: Place
+    place: SourcePlace
     hint: str = ""
-    excerpt: Excerpt = NO_EXCERPT
     api_server: bool = False
+
+    @property
+    def message_and_hint(self) -> str:
+        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
 
     @property
     def sort_key(self) -> tuple[int, int, str, str]:

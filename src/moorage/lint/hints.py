@@ -1,7 +1,6 @@
-"""The API server's words → what to do about it.
+"""Turn field errors of the API server into hints: what to write instead, or which gate is needed.
 
-In: a field error and the gates. Out: one sentence, or nothing where the error says it all. The rows are tried in order;
-each looks at the end of the path and at the text. Kubernetes: says what is wrong, rarely what to write instead.
+Kubernetes: says what is wrong, rarely what to write instead.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _OTHER_WORDS = {word: row.name for row in OPERATORS for word in row.spellings}
 _VERSION_OPERATORS = tuple(comparisons_in(TOLERATION, VERSION))
 _AT_LEAST = (">=", "<=", "gte", "lte", "ge", "le", "semvergte", "semverlte", "semverge", "semverle")
 
-#: Texts that need no more than a fixed sentence, found in the error's detail.
+#: Texts of an error's detail, each with its hint.
 _SENTENCES = (
     (
         "operator must be Exists when `key` is empty",
@@ -111,7 +110,7 @@ def hint_for(error: FieldError, gates: GateSet) -> str:
 
 
 def gate_needed(error: FieldError, gates: GateSet) -> Gate | None:
-    """Return the gate without which, and only without which, there would be no such error."""
+    """Return the gate that would remove the error if it were enabled."""
     path, value = error.path, _plain(error.rendered_value)
     gate: Gate | None = None
     if path.endswith(".expression") and error.kind is ErrorKind.FORBIDDEN and error.detail != TOO_COMPLEX:
@@ -129,7 +128,7 @@ def _place(path: str) -> OperatorPlace:
 
 
 def gate_hint(gate: Gate) -> str:
-    """Return how to switch a feature on, and where it exists."""
+    """Say how to enable a feature, and which releases have it."""
     first = gate.accepted_from()
     where = (
         "no Kubernetes release has it so far, Moorage does"
@@ -140,7 +139,7 @@ def gate_hint(gate: Gate) -> str:
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:
-    """Return the nearest known word, if one is near."""
+    """Suggest the nearest known word, if one is near."""
     from difflib import get_close_matches
 
     by_lower = {word.lower(): word for word in known}
@@ -149,7 +148,7 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
 
 
 def _plain(rendered: str | None) -> str:
-    """Return a rendered value without its quotes, and with the characters that Go escapes in JSON."""
+    """Return a rendered value without quotes and without Go's JSON escapes."""
     if not rendered or rendered[0] != '"':
         return rendered or ""
     return rendered[1:-1].replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&")
@@ -172,7 +171,7 @@ def _operator_hint(path: str, value: str, error: FieldError) -> str:
 
 
 def _strictly(value: str, *, in_toleration: bool) -> str:
-    """Return how to say `at least`: alternatives are tolerations of a pod, or terms of a node selector."""
+    """Say how to write `at least`: as two tolerations of a pod, or two terms of a node selector."""
     kind = VERSION if value.lower().startswith("semver") else CANONICAL_INTEGER
     by_symbol = {comparison.symbol: name for name, comparison in comparisons_in(TOLERATION, kind).items()}
     equal = by_symbol.get("=", "Equal" if in_toleration else "In")
@@ -204,7 +203,7 @@ def _is_decimal(value: str) -> bool:
 
 
 def _version_hint(value: str, detail: str) -> str:
-    """Only for the texts of the version parser."""
+    """Return a hint for the version parser's errors, else the empty string."""
     told = ("Version string empty", "Short version", "Invalid character(s)", "leading zeroes", "Prerelease is empty")
     if not any(
         text in detail for text in (*told, "No Major.Minor.Patch", "Build meta data is empty", "strconv.ParseUint")
@@ -223,7 +222,7 @@ _LONGEST = 100
 
 
 def canonical_number(text: str) -> str | None:
-    """Return the integer in canonical form, if the text is one in another form."""
+    """Return the integer in canonical form: `007` → `7`, `1e3` → `1000`; None if the text is no integer."""
     if len(text) > _LONGEST:
         return None
     plain = text.strip().replace("_", "").replace(",", "")
@@ -242,7 +241,7 @@ def canonical_number(text: str) -> str | None:
 
 
 def nearest_version(text: str) -> str | None:
-    """Return the first thing in the text that is a version, with what follows the dash if that parses too."""
+    """Return the first version in the text: `containerd://2.1.4` → `2.1.4`; None if there is none."""
     found = _VERSION.search(text[:_LONGEST].strip())
     if found is None:
         return None

@@ -1,7 +1,4 @@
-"""What a rule looks at: an object, its pods' specification, and a way to name places in it.
-
-In: a decoded document and its typed view. Out: `Subject`, and `PodPart` for the kinds that are pods or make pods.
-"""
+"""Describe what a rule looks at: an object, its pods' metadata and spec, and its places in the input."""
 
 from __future__ import annotations
 
@@ -10,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from moorage.lint.excerpts import excerpt_of
-from moorage.lint.finding import Place
+from moorage.lint.finding import SourcePlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moorage.lint.excerpts import RecentLines
-    from moorage.lint.finding import Excerpt
     from moorage.model.kinds import Kind
     from moorage.model.text.documents import Document
     from moorage.model.types.meta import ObjectMeta
@@ -47,7 +43,7 @@ _TEMPLATE_PATHS = {"Pod": "", "CronJob": "spec.jobTemplate.spec.template."}
 
 
 class Complaint(msgspec.Struct, frozen=True):
-    """What a rule says, before it is known where in which file: the path leads there."""
+    """A rule's message about the field at `path`, before its place in the input is known."""
 
     rule: str
     path: str
@@ -56,8 +52,12 @@ class Complaint(msgspec.Struct, frozen=True):
     api_server: bool = False
 
 
+#: A complaint about an object that may be long gone when all input is read.
+PlacedComplaint = tuple[Complaint, SourcePlace]
+
+
 class PodPart(msgspec.Struct, frozen=True):
-    """The metadata and specification of the pods an object is or makes; `path` leads to it and ends in a dot."""
+    """Metadata and spec of the pods an object is or makes; `path` leads there and ends in a dot, or is empty."""
 
     metadata: ObjectMeta
     spec: PodSpec
@@ -69,36 +69,33 @@ class PodPart(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """An object with its kind and, where there is one, its pods."""
+    """An object with its kind, its typed view and, if it has pods, their part of it."""
 
     document: Document
     kind: str
     view: Any
     pods: PodPart | None
-    facts: Kind
+    served: Kind
     lines: RecentLines
 
-    @property
-    def name(self) -> str:
-        return identity(self.document.raw, self.facts)
-
-    def place(self, path: str) -> Place:
-        """Where a path is in the input: the field itself, or the nearest thing around it that is written down."""
-        location = self.document.location(path)
-        return Place(self.document.source, location.line, location.column, self.name, path)
-
-    def excerpt(self, place: Place) -> Excerpt:
-        """Return the line of a place in this object, to be shown with a finding."""
-        return excerpt_of(self.lines.line(place.line), place.column)
+    def place(self, path: str) -> SourcePlace:
+        return place_in(self.document, self.served, self.lines, path)
 
 
-def identity(raw: dict[str, Any], facts: Kind | None) -> str:
-    """`Pod default/web`, whatever the metadata hold."""
+def place_in(document: Document, kind: Kind | None, lines: RecentLines, path: str) -> SourcePlace:
+    """Return where a field is in the input, or the nearest field around it that is written down."""
+    line, column = document.location(path)
+    name = identity(document.raw, kind)
+    return SourcePlace(document.source, line, column, name, path, excerpt_of(lines.line(line), column))
+
+
+def identity(raw: dict[str, Any], kind: Kind | None) -> str:
+    """`Pod default/web`, whatever the metadata hold; without a namespace if the kind is unknown or has none."""
     metadata = raw.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     name, generated = metadata.get("name"), metadata.get("generateName")
     shown = name if isinstance(name, str) and name else f"{generated}*" if isinstance(generated, str) else "(unnamed)"
-    if facts is None or not facts.namespaced:
+    if kind is None or not kind.namespaced:
         return f"{raw['kind']} {shown}"
     namespace = metadata.get("namespace")
     return f"{raw['kind']} {namespace if isinstance(namespace, str) and namespace else 'default'}/{shown}"
@@ -119,6 +116,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def node_requirements(subject: Subject) -> Iterator[tuple[str, NodeSelectorRequirement]]:
+    """Yield every node selector requirement of pods, templates and PersistentVolumes, with its path."""
     if subject.kind == "PersistentVolume":
         affinity = subject.view.spec.nodeAffinity
         if affinity is not None and affinity.required is not None:

@@ -170,17 +170,17 @@ def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="backslashreplace")
     if name == "json":
-        from moorage.lint.report.as_json import JsonForm
+        from moorage.lint.report.documents import JsonForm
 
         return JsonForm(write)
     if name == "sarif":
-        from moorage.lint.report.sarif import SarifForm
+        from moorage.lint.report.documents import SarifForm
 
         return SarifForm(write)
     if name == "junit":
-        from moorage.lint.report.junit import JUnitForm
+        from moorage.lint.report.documents import JUnitForm
 
         return JUnitForm(write)
-    from moorage.lint.report.github import GitHubForm
+    from moorage.lint.report.text import GitHubForm
 
     return GitHubForm(write)

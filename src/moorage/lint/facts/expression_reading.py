@@ -1,8 +1,6 @@
-"""What an expression looks at, and what can be told about its answer without knowing the taint.
+"""Read the syntax tree of a CEL toleration: which fields of the taint it reads, its constants, whether it can be true.
 
-In: the syntax tree of a toleration's expression. Out: the fields of the taint it reads, the texts it mentions, and
-whether it can be true at all: `taint.effect == 'NoSchedul'` cannot, whatever else is true. Kubernetes: compiles and
-does not look further.
+`taint.effect == 'NoSchedul'` cannot be true, whatever the taint. Kubernetes: compiles and does not look further.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ TAINT = "taint"
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Yield every node of the tree; deep trees cost no recursion."""
+    """Yield every node of the tree, without recursion."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -29,7 +27,7 @@ def nodes_of(root: Node) -> Iterator[Node]:
 
 
 def fields_read(root: Node) -> set[str]:
-    """Return the taint's fields whose value matters; `taint` itself is in it where the taint is used as a whole."""
+    """Return the fields of the taint that are read; `taint` itself if it is used as a whole."""
     fields: set[str] = set()
     covered: set[int] = set()
     for node in nodes_of(root):
@@ -63,7 +61,7 @@ def impossible_part(root: Node) -> str | None:
 
 
 def _impossible_comparison(node: Call) -> str | None:
-    """Return a comparison of a field with constants that no taint can have there."""
+    """Return why a comparison of a field with constants is false for every taint."""
     if node.function == "_==_":
         for one, other in (node.args, reversed(node.args)):
             field = _field(one)
@@ -95,15 +93,13 @@ _EFFECT_TESTS: dict[str, Callable[[str, str], bool]] = {
 def _impossible_text(field: str, text: str) -> str | None:
     if field == "effect" and text not in EFFECTS:
         return f"taint.effect is never {text!r}, only NoSchedule, PreferNoSchedule or NoExecute"
-    if field == "key" and (errors := label_key_errors(text)):
-        return f"taint.key is never {text!r}, which is no label key: {errors[0]}"
-    if field == "value" and (errors := label_value_errors(text)):
-        return f"taint.value is never {text!r}, which is no label value: {errors[0]}"
-    return None
+    check = {"key": label_key_errors, "value": label_value_errors}.get(field)
+    errors = check(text) if check is not None else []
+    return f"taint.{field} is never {text!r}, which is no label {field}: {errors[0]}" if errors else None
 
 
 def _contradiction(root: Call) -> str | None:
-    """Two parts of a conjunction that ask one field to be two different texts."""
+    """Return why a conjunction that compares one field with two different texts is false."""
     wanted: dict[str, str] = {}
     pending: list[Node] = [root]
     while pending:

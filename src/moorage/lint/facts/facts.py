@@ -1,9 +1,8 @@
-"""What only several objects together show: comparisons on pods, values on nodes, and the nodes a pod must spread over.
+"""Collect the values on nodes and the comparisons on pods, and find the values that no comparison can read.
 
-In: every subject, once. Out, when all input is read: findings at the place of the taint, label, term or constraint,
-which name the place they clash with. Memory is bounded by distinct facts, not by objects: five thousand nodes have a
-dozen distinct taints. What exceeds the limits below is left out, never stored. Kubernetes: no component looks at
-both sides at once; the scheduler logs it, pod by pod.
+Memory is bounded by distinct values, not by objects: five thousand nodes have a dozen distinct taints. What exceeds the
+limits below is left out.
+Kubernetes: the scheduler logs a value that cannot be compared, pod by pod.
 """
 
 from __future__ import annotations
@@ -21,39 +20,30 @@ from moorage.match.semver import SemverError, Version, parse_tolerant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moorage.lint.finding import Excerpt, Place
-    from moorage.lint.subject import Subject
+    from moorage.lint.finding import SourcePlace
+    from moorage.lint.subject import PlacedComplaint, Subject
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
 _RULES = {"taint": "taint-not-comparable", "label": "label-not-comparable"}
 
 
-class PlacedComplaint(msgspec.Struct, frozen=True):
-    """A complaint that knows its place already, because the document it is about is long gone."""
-
-    complaint: Complaint
-    place: Place
-    excerpt: Excerpt
-
-
 class _Comparison(msgspec.Struct, frozen=True):
-    """A toleration or node affinity that reads values of a key as numbers or versions."""
+    """A toleration or node affinity that reads the values of a key as numbers or versions."""
 
     operator: str
     value: str
     effect: str
-    place: Place
+    place: SourcePlace
     comparison: Comparison
 
 
 class NodeValue(msgspec.Struct):
-    """A taint's value, or a label's that some comparison could stumble over: first place, and how many more have it."""
+    """The value of a taint, or of a label that a comparison may fail on: its first place, and how many more have it."""
 
     value: str
     effect: str
-    place: Place
-    excerpt: Excerpt
+    place: SourcePlace
     others: int = 0
 
 
@@ -106,11 +96,9 @@ class ComparedValues:
         if fact := known.get((value, effect)):
             fact.others += 1
         elif len(known) < _MAX_VALUES_PER_KEY:
-            place = subject.place(path)
-            known[value, effect] = NodeValue(value, effect, place, subject.excerpt(place))
+            known[value, effect] = NodeValue(value, effect, subject.place(path))
 
     def taints(self) -> Iterator[tuple[str, NodeValue]]:
-        """Yield the distinct taints of the input, each with its key."""
         for (where, key), known in self._values.items():
             if where == "taint":
                 yield from ((key, fact) for fact in known.values())
@@ -124,7 +112,7 @@ class ComparedValues:
 
 
 def _suspicious(value: str) -> bool:
-    """Return whether some comparison might stumble over it; plain numbers and releases need not be remembered."""
+    """True if some comparison may fail on the value; plain numbers and releases need not be remembered."""
     if value.isascii() and value.isdigit() and len(value) < 19 and (value[0] != "0" or value == "0"):
         return False
     version = _version_or_none(value)
@@ -144,16 +132,16 @@ def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison])
     for one in comparisons:
         by_noun.setdefault(one.comparison.kind.noun, []).append(one)
     for noun, asking in sorted(by_noun.items()):
-        complaint = asking[0].comparison.unreadable(fact.value)
+        first = asking[0]
+        complaint = first.comparison.unreadable(fact.value)
         if complaint is None:
             continue
-        first = asking[0]
         what = "toleration" if where == "taint" else "node affinity"
         yield placed(
             _RULES[where],
             fact,
             f"{where} value {complaint}: it never matches {what} {first.operator} {first.value} of "
-            f"{first.place.described}{_and_others(len(asking) - 1)}",
+            f"{first.place.described}{f' and {len(asking) - 1} more' if len(asking) > 1 else ''}",
             _advice(fact.value, noun),
         )
 
@@ -183,11 +171,7 @@ def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) ->
 def placed(rule: str, fact: NodeValue, message: str, hint: str) -> PlacedComplaint:
     """Return a complaint at the first node that has the value."""
     more = f" (and {fact.others} more with this value)" if fact.others else ""
-    return PlacedComplaint(Complaint(rule, fact.place.path, message + more, hint), fact.place, fact.excerpt)
-
-
-def _and_others(count: int) -> str:
-    return f" and {count} more" if count else ""
+    return Complaint(rule, fact.place.path, message + more, hint), fact.place
 
 
 def _advice(value: str, wanted: str) -> str:

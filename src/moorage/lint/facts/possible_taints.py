@@ -1,12 +1,10 @@
-"""Tolerations → the taints that tell them apart: one for each way in which a taint a node can have may match.
+"""Build a finite list of taints that tells tolerations apart.
 
-In: the tolerations of a pod. Out: a finite list of taints such that two sets of these tolerations match the same taints
-of the world exactly if they match the same taints of the list. "No taint matches" and "the others match as much" are
-then questions about a few dozen taints instead of about all of them. How: a toleration asks whether a value is a given
-text, or on which side of a threshold its number or its version is. The thresholds cut the numbers and the versions into
-intervals, and one value for each interval (and for each threshold itself) stands for all. A taint's value is a label
-value: it is never negative, has no `+`, and ends after 63 bytes. Kubernetes: validateNodeTaints, which decides what a
-node can have.
+Two sets of these tolerations match the same taints exactly if they match the same taints of the list, so "no taint
+matches" and "the others match as much" need a few dozen taints. A toleration asks whether a value is a given text, or
+on which side of a threshold its number or version is: one value for each threshold and each interval between them
+stands for all. A taint's value is a label value: never negative, without `+`, at most 63 bytes.
+Kubernetes: validateNodeTaints decides what a node can have.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _HIGHEST_VERSION = f"{_MAX_UINT64}.{_MAX_UINT64}.{_MAX_UINT64}"
 
 
 def possible_taints(tolerations: Sequence[Toleration]) -> list[Taint]:
-    """Build the list; tolerations with an expression are left aside."""
+    """Return the list for all tolerations without an expression."""
     plain = [toleration for toleration in tolerations if not toleration.expression]
     keys = dict.fromkeys(toleration.key for toleration in plain if toleration.key)
     taints: list[Taint] = []
@@ -49,7 +47,7 @@ def possible_taints(tolerations: Sequence[Toleration]) -> list[Taint]:
 
 @lru_cache(maxsize=1024)
 def possible_values(wanted: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """Texts for every interval that these (operator, value) pairs cut the label values into."""
+    """Return a text for every interval that these (operator, value) pairs cut the label values into."""
     exact = {value: None for operator, value in wanted if operator in ("", "Equal")}
     numbers, versions = _thresholds(wanted)
     texts = dict.fromkeys(["", *exact, _word_outside(exact)])
@@ -65,7 +63,7 @@ def possible_values(wanted: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 
 
 def _thresholds(wanted: Iterable[tuple[str, str]]) -> tuple[list[int], list[Version]]:
-    """Return every number and version at which the answer may change. `7` is both a number and the version 7.0.0."""
+    """Return every number and version at which the answer may change. `7` is a number and the version 7.0.0."""
     numbers: dict[int, None] = {0: None, _MAX_INT64: None}
     versions: dict[Version, None] = {}
     for operator, value in wanted:
@@ -94,7 +92,7 @@ def _word_outside(exact: Iterable[str]) -> str:
 
 
 def _text_outside(version: Version, exact: Iterable[str]) -> str:
-    """A way to write the version that is no integer and none of the given texts: 7.0.0, v7.0.0, 07.0.0, 007.0.0, …"""
+    """Write the version as a text that is no integer and none of the given: 7.0.0, v7.0.0, 07.0.0, 007.0.0, …"""
     taken = set(exact)
     for text in (str(version), f"v{version}"):
         if text not in taken:

@@ -1,7 +1,6 @@
-"""Which feature gates the input needs, and which Kubernetes versions would accept it as written.
+"""Collect which feature gates the input needs, where first, and which Kubernetes versions accept it as written.
 
-In: every subject, once. Out: for each feature used, the first place that uses it; and, from the gates' history, the
-versions that accept all of it, with which gates switched on. Kubernetes: pkg/features.
+Kubernetes: pkg/features.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from moorage.model.gates import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moorage.lint.finding import Place
+    from moorage.lint.finding import SourcePlace
     from moorage.lint.subject import PodPart, Subject
 
-#: Servers that do not know these fields, or have them switched off, drop them without a word instead of refusing.
+#: Servers without these features drop the fields silently instead of refusing the object.
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
 
 
@@ -34,11 +33,10 @@ class Requirement(msgspec.Struct, frozen=True):
     """A feature the input uses: its gate, and the first place that needs it."""
 
     gate: Gate
-    place: Place
+    place: SourcePlace
 
     @property
     def versions(self) -> str:
-        """Return which Kubernetes versions have it, in words."""
         first, by_default = self.gate.accepted_from(), self.gate.accepted_by_default_from()
         if first is None:
             return "no release so far"
@@ -55,12 +53,11 @@ class Requirement(msgspec.Struct, frozen=True):
 
     @property
     def otherwise(self) -> str:
-        """Return what other versions do with the feature."""
         return "is dropped silently" if self.gate.name in _DROPPED_SILENTLY else "is rejected"
 
 
 class Acceptance(msgspec.Struct, frozen=True):
-    """The versions that accept all of the input: with the named gates from `first` on, by default from `by_default` on.
+    """The minor versions that accept all of the input: from `first` on with `gates`, from `by_default` on without.
 
     Both None: no release so far accepts it.
     """
@@ -107,7 +104,7 @@ class Requirements:
 
 
 def _on_by_default(gate: Gate, minor: int | None) -> bool:
-    """Whether a version has the gate on without being told; None stands for whatever comes after the last release."""
+    """True if the minor version has the gate on by default; None stands for later than the last release."""
     by_default = gate.accepted_by_default_from()
     return by_default is not None and (minor is None or by_default <= minor)
 

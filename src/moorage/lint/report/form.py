@@ -1,4 +1,4 @@
-"""What every report form is, and what it is told at the end."""
+"""Define what every report form does, and the totals it is told at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """What a run amounts to."""
+    """Totals of a run, and the features its input needs."""
 
     sources: int = 0
     objects: int = 0
@@ -44,13 +44,11 @@ class Outcome(msgspec.Struct):
 
 
 class Form(Protocol):
-    """A report in the making."""
+    """A report written as findings come. Sources without findings are reported too, as some forms count them."""
 
     def begin(self) -> None: ...
 
-    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
-        """Report one source: also without findings, because some forms count what is fine."""
-        ...
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None: ...
 
     def end(self, outcome: Outcome) -> None: ...
 

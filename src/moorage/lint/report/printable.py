@@ -1,20 +1,16 @@
-"""Text from files, made safe to print: manifests are other people's text, terminals obey control characters.
-
-In: any text. Out: the same with what is not printable written as an escape.
-"""
+"""Make text from files safe to print: terminals obey control characters."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """One line's text with control characters, lone surrogates and direction marks escaped."""
+    """Escape control characters, lone surrogates and direction marks of one line."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(character if character.isprintable() else _escaped(character) for character in text)
 
 
 def printable_lines(text: str) -> list[str]:
-    """Return several lines, each made printable."""
     return [printable(line.replace("\t", "    ")) for line in text.split("\n")]
 
 

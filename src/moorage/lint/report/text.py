@@ -1,7 +1,4 @@
-"""The report for people: the place, what is wrong, the line with a caret, what to do; last what the input needs.
-
-In: findings grouped by source. Out: text for a terminal, coloured only if asked.
-"""
+"""Write reports for people: text for a terminal, and annotations on the lines of a GitHub pull request."""
 
 from __future__ import annotations
 
@@ -15,17 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moorage.lint.finding import Finding
-    from moorage.lint.report.form import Write
+    from moorage.lint.report.form import Outcome, Problem, Write
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _MAX_KINDS = 5
 
 
 class TextForm:
-    """Prints each finding as a small block, blocks separated by blank lines."""
+    """Each finding is a small block: place, message, source line with carets, hint; last what the input needs."""
 
-    def __init__(self, write: Write, *, colour: bool) -> None:
+    def __init__(self, write: Write, *, colour: bool = False) -> None:
         self._write = write
         self._colour = colour
 
@@ -45,10 +43,10 @@ class TextForm:
         rule = self._styled(f"[{finding.rule}]", _DIM)
         lines = [f"  {where:<8} {kind} {rule} {printable(place.object)}".rstrip()]
         lines += [f"    {line}" for line in printable_lines(finding.message)]
-        if finding.excerpt.line:
+        if excerpt := place.excerpt.line:
             gutter = f"{place.line:>7}"
-            lines.append(f"{self._styled(gutter + ' |', _DIM)} {finding.excerpt.line}")
-            carets = self._styled(finding.excerpt.carets, _COLOURS[finding.severity])
+            lines.append(f"{self._styled(gutter + ' |', _DIM)} {excerpt}")
+            carets = self._styled(place.excerpt.carets, _COLOURS[finding.severity])
             lines.append(f"{self._styled(' ' * len(gutter) + ' |', _DIM)} {carets}")
         if finding.hint:
             first, *rest = printable_lines(finding.hint)
@@ -102,3 +100,34 @@ def _unchecked(outcome: Outcome) -> str:
     if outcome.other_documents:
         parts.append(f"{counted(outcome.other_documents, 'other YAML document')} passed over")
     return "".join(f", {part}" for part in parts)
+
+
+class GitHubForm(TextForm):
+    """One `::error file=…,line=…::message` a finding, and the totals as text.
+
+    GitHub shows the first ten of each severity beside the code and all in the log.
+    """
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        for finding in findings:
+            place = finding.place
+            properties = {"file": place.source.removeprefix("./")}
+            if place.line:
+                properties |= {"line": str(place.line), "col": str(max(place.column, 1))}
+            properties["title"] = f"{finding.rule} {place.object}".rstrip()
+            self._command(_COMMANDS[finding.severity], properties, finding.message_and_hint)
+        if problem is not None:
+            self._command("error", {"file": problem.source, "title": "unreadable"}, problem.reason)
+
+    def _command(self, name: str, properties: dict[str, str], message: str) -> None:
+        given = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        self._write(f"::{name} {given}::{_data(message)}\n")
+
+
+def _data(text: str) -> str:
+    safe = "\n".join(printable_lines(text))
+    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

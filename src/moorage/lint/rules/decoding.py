@@ -1,8 +1,6 @@
-"""What is wrong before there is an object: syntax, types, unknown fields, kinds that are not served.
+"""Report what kubectl and the API server would refuse: syntax, kinds, fields, types, and validation errors with hints.
 
-In: the decoder's errors, and documents whose kind or fields do not fit. Out: `unreadable`, `not-an-object`,
-`unserved-version`, `unknown-field`, `duplicate-field`, and `rejected` for values of the wrong type. Kubernetes: kubectl
-and the API server's decoder say these; a strict server refuses unknown and duplicate fields.
+Kubernetes: a server that validates strictly also refuses unknown and duplicate fields.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from moorage.lint.hints import gate_needed, hint_for
+from moorage.lint.hints import did_you_mean, gate_needed, hint_for
 from moorage.lint.subject import Complaint
 from moorage.model.kinds import KINDS, unknown_fields
 from moorage.model.text.decode_error import DecodeError, Problem
@@ -28,7 +26,7 @@ _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
 UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})
 NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
 
-#: Every kind of the API groups Moorage looks into; others in these groups are mistakes, others elsewhere are not ours.
+#: Every kind of the API groups that Moorage checks: another kind in one of these groups is a mistake.
 _SERVED = {
     "v1": "Binding ComponentStatus ConfigMap Endpoints Event LimitRange List Namespace Node PersistentVolume "
     "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount Status",
@@ -37,13 +35,13 @@ _SERVED = {
 }
 _SERVED_KINDS = {version: frozenset(kinds.split()) for version, kinds in _SERVED.items()}
 _GROUPS = frozenset({"", "apps", "batch", "extensions", "policy", "scheduling.k8s.io", "storage.k8s.io"})
-_VERSION_OF_KIND = {facts.name: facts.api_version for facts in KINDS.values()} | {
+_VERSION_OF_KIND = {kind.name: kind.api_version for kind in KINDS.values()} | {
     kind: version for version, kinds in _SERVED_KINDS.items() for kind in kinds
 }
 
 
 def decode_complaint(error: DecodeError, line: str) -> Complaint:
-    """Return a stream or document that could not be read; `line` is the text it stumbled over."""
+    """Report a stream or document that cannot be read; `line` is the text of the line it fails at."""
     if error.problem is Problem.TYPE:
         return Complaint("rejected", error.path, error.reason, _quoting_hint(error.reason), api_server=True)
     if error.problem in UNCHECKED:
@@ -60,7 +58,7 @@ def _syntax_hint(reason: str, line: str) -> str:
 
 
 def conversion_complaints(document: Document, problems: Iterable[TypeProblem]) -> Iterator[Complaint]:
-    """Values of the wrong type; the API server stops at the first, here all are told."""
+    """Report all values of the wrong type; the API server stops at the first."""
     kind, version = document.raw["kind"], document.raw["apiVersion"]
     for problem in problems:
         text = f'{kind} in version "{version}" cannot be handled as a {kind}: {problem.reason}'
@@ -80,7 +78,7 @@ def _type_hint(document: Document, path: str, reason: str) -> str:
         written = _written(document, path) or ("true" if value else "false")
         return f'quote it: "{written}" (YAML reads yes, no, on, off, y, n, true and false as booleans)'
     if wants_text and isinstance(value, int | float):
-        # A float must be quoted as it is written: 5.10 is the number 5.1.
+        # Quote a float as it is written: 5.10 is the number 5.1.
         return f'quote it: "{_written(document, path) or value if isinstance(value, float) else value}"'
     if reason.startswith(("quantities must match", "unable to parse quantity")):
         return "write a quantity, such as 500m, 2 or 1Gi"
@@ -90,7 +88,7 @@ def _type_hint(document: Document, path: str, reason: str) -> str:
 
 
 def _written(document: Document, path: str) -> str:
-    """Return the plain scalar of a field as it stands in its line, if it stands there."""
+    """Return the plain scalar of a field as it is written in its line, or the empty string."""
     line, column = document.location(path)
     found = _ENTRY.match(document.line_text(line), column - 1)
     return found[1] if found else ""
@@ -108,10 +106,10 @@ def _value_at(document: Document, path: str) -> Any:
     return value
 
 
-def field_complaints(document: Document, facts: Kind, *, strict: bool) -> Iterator[Complaint]:
-    """Fields that the kind does not have, and fields given twice."""
+def field_complaints(document: Document, kind: Kind, *, strict: bool) -> Iterator[Complaint]:
+    """Report fields that the kind does not have, and fields given twice."""
     prefix = "strict decoding error: " if strict else ""
-    for unknown in unknown_fields(document.raw, facts.view):
+    for unknown in unknown_fields(document.raw, kind.view):
         hint = f"did you mean {unknown.nearest}?" if unknown.nearest else _elsewhere(unknown.path)
         yield Complaint("unknown-field", unknown.path, f"{prefix}{unknown}", hint, api_server=True)
     for duplicate in document.duplicates:
@@ -120,22 +118,19 @@ def field_complaints(document: Document, facts: Kind, *, strict: bool) -> Iterat
 
 
 def _elsewhere(path: str) -> str:
-    """Return where the field is at home, for the fields people most often put one level too high or too low."""
+    """Say where the field belongs, for those most often put one level too high or too low."""
     name = path.rpartition(".")[2].partition("[")[0]
-    home = {
-        "tolerations": "the pod's spec (spec.template.spec in a workload)",
-        "affinity": "the pod's spec (spec.template.spec in a workload)",
-        "nodeSelector": "the pod's spec (spec.template.spec in a workload)",
-        "topologySpreadConstraints": "the pod's spec (spec.template.spec in a workload)",
+    in_pods = ("tolerations", "affinity", "nodeSelector", "topologySpreadConstraints")
+    home = dict.fromkeys(in_pods, "the pod's spec (spec.template.spec in a workload)") | {
         "matchLabelKeys": "a pod affinity term or a topology spread constraint",
         "mismatchLabelKeys": "a pod affinity term",
         "taints": "a Node's spec",
-    }.get(name)
-    return f"{name} belongs into {home}" if home else ""
+    }
+    return f"{name} belongs into {home[name]}" if name in home else ""
 
 
 def kind_complaint(document: Document) -> Complaint | None:
-    """Return an object no API server serves; None if it merely is of a kind Moorage does not look into."""
+    """Report an object that no API server serves; None if Moorage only does not check its kind."""
     kind, version = document.raw["kind"], document.raw["apiVersion"]
     served = _SERVED_KINDS.get(version)
     known_version = _VERSION_OF_KIND.get(kind)
@@ -144,23 +139,13 @@ def kind_complaint(document: Document) -> Complaint | None:
             return None
     elif known_version is None or version.rpartition("/")[0] not in _GROUPS:
         return None
-    hint = f"write apiVersion: {known_version}" if known_version else _kind_hint(kind)
-    return Complaint(
-        "unserved-version",
-        "apiVersion" if known_version else "kind",
-        f'no matches for kind "{kind}" in version "{version}"',
-        hint,
-    )
-
-
-def _kind_hint(kind: str) -> str:
-    from moorage.lint.hints import did_you_mean
-
-    return did_you_mean(kind, _VERSION_OF_KIND)
+    hint = f"write apiVersion: {known_version}" if known_version else did_you_mean(kind, _VERSION_OF_KIND)
+    path = "apiVersion" if known_version else "kind"
+    return Complaint("unserved-version", path, f'no matches for kind "{kind}" in version "{version}"', hint)
 
 
 def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complaint]:
-    """Yield the errors as complaints; of several about one field, the first carries the hint."""
+    """Report the API server's errors in its words and order; of several about one field, the first has the hint."""
     hinted: set[str] = set()
     for error in errors:
         hint = "" if error.path in hinted else hint_for(error, gates)
@@ -170,16 +155,16 @@ def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complai
 
 
 def exists_already(raw: Raw) -> bool:
-    """Return whether a server has made this object: only servers give a uid."""
+    """True if a server made this object: only servers set a uid."""
     metadata = raw.get("metadata")
     return isinstance(metadata, dict) and bool(metadata.get("uid"))
 
 
 def errors_of_existing(raw: Raw, errors: Sequence[FieldError], gates: GateSet) -> tuple[FieldError, ...]:
-    """Return the errors that count for an object that exists already, as `kubectl get` prints it.
+    """Return the errors of an update that changes nothing, for objects printed by `kubectl get`.
 
-    It is not going to be created once more: keys that were merged then need not be merged again, and what only updates
-    may set is set. What its gates forbid still counts, for the next one made from it.
+    Label keys that were merged at creation need not be merged again, and fields that only updates may set are set. What
+    its gates forbid still counts, for the next object made from it.
     """
     from moorage.admit.admission import Rejected, admit
 
@@ -189,15 +174,14 @@ def errors_of_existing(raw: Raw, errors: Sequence[FieldError], gates: GateSet) -
 
 
 def warnings_given(warnings: Sequence[str]) -> Iterator[Complaint]:
-    """Yield what the API server says in a warning while it accepts the object."""
     for warning in warnings:
         path, colon, _ = warning.partition(": ")
         yield Complaint("api-server-warning", path if colon and " " not in path else "", warning, api_server=True)
 
 
 def written_path(path: str) -> str:
-    """Where the mistake is written: for a key that selector and matchLabelKeys share, upstream's path is the term's own
-    followed by the key's index.
+    """Return where the mistake is written: for a key that selector and matchLabelKeys share, upstream's path is the
+    term's own followed by the key's index.
     """
     if "][" in path:
         term, _, index = path.rpartition("[")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.facts.facts import NodeValue, PlacedComplaint, placed
+from moorage.lint.facts.facts import NodeValue, placed
 from moorage.lint.subject import Complaint, PodPart
 from moorage.match.semver import SemverError, parse_tolerant
 from moorage.model.names import label_key_errors, label_value_errors
@@ -23,8 +23,8 @@ from moorage.model.types.node import Taint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from moorage.lint.finding import Place
-    from moorage.lint.subject import Subject
+    from moorage.lint.finding import SourcePlace
+    from moorage.lint.subject import PlacedComplaint, Subject
     from moorage.match.cel.parse.syntax import Node
     from moorage.match.cel.program import Program
 
@@ -236,7 +236,7 @@ class AskedExpressions:
     """
 
     def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, SourcePlace] = {}
 
     def add(self, subject: Subject) -> None:
         if subject.pods is None:

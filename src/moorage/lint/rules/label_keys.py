@@ -1,9 +1,7 @@
-"""matchLabelKeys and mismatchLabelKeys in templates: conflicts that wait for the first pod, and keys no pod will have.
+"""Find matchLabelKeys and mismatchLabelKeys (KEP-3633) that conflict in the pods of a template, or that no pod has.
 
-In: pods and templates with such keys. Out: `template-pods-rejected`, `match-label-key-absent`,
-`pod-template-hash-absent`. Kubernetes: merges the keys into the selector when a pod is created and validates
-afterwards; a template is validated unmerged, so its mistakes show only in the events of the ReplicaSet. A key the pod
-has no label for is skipped silently.
+Kubernetes: merges the keys into the selector when a pod is created and validates afterwards; a template is validated
+unmerged, so its mistakes show only in the events of the ReplicaSet. A key the pod has no label for is skipped silently.
 """
 
 from __future__ import annotations
@@ -97,10 +95,7 @@ def _nearest(key: str, labels: Collection[str]) -> str:
 def check_hidden_conflicts(
     subject: Subject, pods: PodPart, gates: GateSet, known: Collection[str]
 ) -> Iterator[Complaint]:
-    """Admit a pod made from the template, and report what the API server did not already say about the template.
-
-    `known` are the errors of the template itself, as texts.
-    """
+    """Admit a pod made from the template, and report errors that are not `known` from the template itself."""
     if not pods.path or not label_keys(pods) or any("matchLabelKeys" in text for text in known):
         return
     from moorage.admit.admission import Rejected, admit
@@ -121,7 +116,7 @@ def check_hidden_conflicts(
 
 
 def pod_from_template(subject: Subject, pods: PodPart) -> dict[str, Any]:
-    """Return the pod a controller would send, with the labels it adds."""
+    """Return the pod a controller would create, with the labels it adds."""
     template: Any = subject.document.raw
     for step in pods.path.rstrip(".").split("."):
         template = template[step]

@@ -1,9 +1,9 @@
-"""Required anti-affinity against one's own pods: a rolling update that can never finish.
+"""Find rolling updates that can never finish, because of required anti-affinity against the workload's own pods.
 
-In: Deployments, and DaemonSets that surge. Out: `rollout-deadlock`, together with the number of domains it needs, so
-that `spread` can keep quiet where the input's nodes have enough of them. Kubernetes: the new pod may not stand beside
-an old one, and no old one is removed before the new one is ready, if maxUnavailable is 0 or rounds down to 0. Required
-affinity to one's own pods makes it worse: all are in one zone, and a free node elsewhere is of no use.
+Reports the number of domains an update needs, so that `spread` can drop it if the input's nodes have enough of them.
+Kubernetes: the new pod may not run beside an old one, and no old one is removed before the new one is ready, if
+maxUnavailable is 0 or rounds down to 0. Required affinity to the workload's own pods makes free nodes in other zones
+useless.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class Deadlock(msgspec.Struct, frozen=True):
-    """A rollout that stops unless there are more than `occupied` domains of the topology key; None: it always does.
+    """A rollout that stops unless there are more than `occupied` domains of the topology key; None: always.
 
-    `within`: new pods have to be where the old ones are, as far as these keys go, and only domains there count.
+    `within`: keys in which new pods must equal the old ones, so that only domains with the same values count.
     """
 
     complaint: Complaint
@@ -77,7 +77,7 @@ def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
 
 
 def _deployment_never_frees(subject: Subject) -> str | None:
-    """Return why no old pod goes before a new one is ready; None if one does."""
+    """Return why no old pod is removed before a new one is ready; None if one is."""
     spec = subject.view.spec
     replicas = 1 if spec.replicas is None else spec.replicas
     if spec.strategy.type not in ("", "RollingUpdate") or replicas <= 0:
@@ -105,7 +105,7 @@ def _daemon_set_never_frees(subject: Subject) -> str | None:
 
 
 def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
-    """Return an absolute number, or a percentage of the total; None if it is neither."""
+    """Resolve a number or a percentage of the total; None if it is neither."""
     if isinstance(value, int):
         return value
     digits = value.removesuffix("%")
@@ -116,7 +116,7 @@ def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
 
 
 def _selects_old_pods(term: PodAffinityTerm, pods: PodPart, namespace: str, revision_key: str) -> bool:
-    """Return whether a term of a new pod is about old ones, too."""
+    """True if a term of a new pod selects old ones, too."""
     if any(key == revision_key or key in pods.metadata.labels for key in term.matchLabelKeys):
         return False  # some label of the author's own may well tell the revisions apart
     return _selects_own_pods(term, pods, namespace)

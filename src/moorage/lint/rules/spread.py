@@ -1,8 +1,7 @@
-"""DoNotSchedule spread where nodes the pod may not use count as domains.
+"""Find DoNotSchedule spread constraints that count nodes the pod may not use, when all nodes of the input are known.
 
-In: spread constraints, and the nodes of the input. Out: `spread-over-taints`, when all input is read. Kubernetes: with
-nodeTaintsPolicy unset, tainted nodes count (Ignore); an empty domain that no pod can enter keeps the minimum at 0, and
-soon every other domain exceeds maxSkew.
+Kubernetes: with nodeTaintsPolicy unset, tainted nodes count (Ignore); an empty domain that no pod can enter keeps the
+minimum at 0, and soon every other domain exceeds maxSkew.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.facts.facts import PlacedComplaint
 from moorage.lint.subject import Complaint
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.tolerations import compile_tolerations
@@ -21,9 +19,9 @@ from moorage.model.types.pod import TopologySpreadConstraint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from moorage.lint.finding import Excerpt, Place
+    from moorage.lint.finding import SourcePlace
     from moorage.lint.rules.rollout import Deadlock
-    from moorage.lint.subject import PodPart, Subject
+    from moorage.lint.subject import PlacedComplaint, PodPart, Subject
     from moorage.model.gates import GateSet
     from moorage.model.types.node import Node
     from moorage.model.types.pod import PodSpec
@@ -36,7 +34,7 @@ _MAX_WAITING = 2_000
 
 
 class _Node(msgspec.Struct, frozen=True):
-    """All of a node that spreading asks for; its status, which is most of it, is not kept."""
+    """The fields of a node that spreading reads."""
 
     name: str
     labels: dict[str, str]
@@ -44,19 +42,11 @@ class _Node(msgspec.Struct, frozen=True):
 
 
 class _Spread(msgspec.Struct, frozen=True):
-    """A constraint that waits for the nodes, with all of the pod that decides which nodes it may use."""
+    """A constraint to check when all nodes are known, with the spec of its pod."""
 
     constraint: TopologySpreadConstraint
     spec: PodSpec
-    path: str
-    place: Place
-    excerpt: Excerpt
-
-
-class _Waiting(msgspec.Struct, frozen=True):
-    deadlock: Deadlock
-    place: Place
-    excerpt: Excerpt
+    place: SourcePlace
 
 
 class Domains:
@@ -66,7 +56,7 @@ class Domains:
         self._gates = gates
         self._nodes: list[_Node] = []
         self._spreads: dict[bytes, _Spread] = {}
-        self._deadlocks: list[_Waiting] = []
+        self._deadlocks: list[tuple[Deadlock, SourcePlace]] = []
         self._sizes: dict[tuple[str, tuple[str, ...]], set[int]] = {}
 
     def add_node(self, node: Node) -> None:
@@ -76,7 +66,7 @@ class Domains:
             self._nodes.append(_Node(node.metadata.name, node.metadata.labels, keeping_out))
 
     def add_spread(self, subject: Subject, pods: PodPart) -> None:
-        """Remember the constraints that can go wrong, once for each combination with what the pod tolerates."""
+        """Remember the constraints that can go wrong, once for each combination with tolerations and affinity."""
         if subject.kind == "DaemonSet":
             return
         spec = pods.spec
@@ -89,31 +79,27 @@ class Domains:
             affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
             shape = msgspec.msgpack.encode((constraint, spec.tolerations, spec.nodeSelector, affinity))
             if shape not in self._spreads and len(self._spreads) < _MAX_WAITING:
-                path = f"{pods.spec_path}.topologySpreadConstraints[{index}]"
-                place = subject.place(path)
-                excerpt = subject.excerpt(place)
-                self._spreads[shape] = _Spread(constraint, spec, path, place, excerpt)
+                place = subject.place(f"{pods.spec_path}.topologySpreadConstraints[{index}]")
+                self._spreads[shape] = _Spread(constraint, spec, place)
 
     def add_deadlock(self, subject: Subject, deadlock: Deadlock) -> bool:
-        """Remember a rollout that may stop. False if it stops whatever nodes there are, or too many wait already."""
+        """Remember a rollout that may stop. False if it stops with any nodes, or too many are remembered."""
         if deadlock.occupied is None or len(self._deadlocks) >= _MAX_WAITING:
             return False
-        place = subject.place(deadlock.complaint.path)
-        self._deadlocks.append(_Waiting(deadlock, place, subject.excerpt(place)))
+        self._deadlocks.append((deadlock, subject.place(deadlock.complaint.path)))
         return True
 
     def complaints(self) -> Iterator[PlacedComplaint]:
-        for waiting in self._deadlocks:
-            if self._stops(waiting.deadlock):
-                yield PlacedComplaint(waiting.deadlock.complaint, waiting.place, waiting.excerpt)
+        for deadlock, place in self._deadlocks:
+            if self._stops(deadlock):
+                yield deadlock.complaint, place
         for spread in self._spreads.values():
             if message := self._blocked_domains(spread):
                 hint = "add nodeTaintsPolicy: Honor to the constraint: only nodes the pod may use then count as domains"
-                complaint = Complaint("spread-over-taints", spread.path, message, hint)
-                yield PlacedComplaint(complaint, spread.place, spread.excerpt)
+                yield Complaint("spread-over-taints", spread.place.path, message, hint), spread.place
 
     def _stops(self, deadlock: Deadlock) -> bool:
-        """Whether the old pods may leave no domain free for a new one; where they have to be together, in one place."""
+        """True if the old pods may leave no domain free for a new one."""
         keys = (deadlock.topology_key, deadlock.within)
         if keys not in self._sizes:
             self._sizes[keys] = self._sizes_of_places(*keys)
@@ -121,7 +107,7 @@ class Domains:
         return not sizes or occupied is None or occupied in sizes or max(sizes) < occupied
 
     def _sizes_of_places(self, key: str, within: tuple[str, ...]) -> set[int]:
-        """Return how many domains of the key there are in each combination of the others' values."""
+        """Return how many domains of the key there are for each combination of the other keys' values."""
         places: dict[tuple[str, ...], set[str]] = {}
         for node in self._nodes:
             labels = node.labels
@@ -164,7 +150,7 @@ class Domains:
         )
 
     def _counted(self, spread: _Spread) -> Iterable[_Node]:
-        """The nodes that count as (part of) a domain: those with the key that node selector and affinity allow."""
+        """Return the nodes that count as part of a domain: with the key, allowed by node selector and affinity."""
         key = spread.constraint.topologyKey
         with_key = (node for node in self._nodes if key in node.labels)
         if spread.constraint.nodeAffinityPolicy == "Ignore":

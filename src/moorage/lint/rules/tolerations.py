@@ -1,8 +1,7 @@
-"""Tolerations that do nothing: no taint can match them, or the others already do all they do.
+"""Find tolerations that no taint can match, that others make redundant, or that evict although their threshold holds.
 
-In: a pod's tolerations. Out: `toleration-never-matches`, `toleration-redundant`. Kubernetes: accepts both without a
-word; the taint-eviction controller takes the first toleration that matches a taint, which is why order and
-tolerationSeconds count.
+Kubernetes: accepts all of them without a warning. The taint-eviction controller uses the first toleration that matches
+a NoExecute taint, and starts its tolerationSeconds when it sees the taint, whatever the taint's value does later.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from moorage.model.types.node import Taint
     from moorage.model.types.pod import Toleration
 
-#: Whether a toleration is of use does not depend on which gates happen to be on.
+#: Whether a toleration has an effect is asked independently of the gates.
 _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
-#: Beyond this the comparison of all with all is left out: such lists are generated.
+#: Pods with more tolerations are not checked for redundant ones, which compares all with all.
 _MAX_TOLERATIONS = 60
 
 
@@ -48,7 +47,7 @@ def check_never_matches(pods: PodPart) -> Iterator[Complaint]:
 
 
 def _has_room(threshold: str) -> bool:
-    """Recognize the common case, numbers above and below the threshold, without looking for a taint."""
+    """Recognize the common case, numbers above and below the threshold, without a search for a taint."""
     return len(threshold) < 19 and threshold.isdigit() and threshold != "0"
 
 
@@ -68,7 +67,7 @@ def check_redundant(pods: PodPart) -> Iterator[Complaint]:
 
 
 def redundant_tolerations(tolerations: Sequence[Toleration]) -> list[Redundancy]:
-    """Return the tolerations that can be removed, all together, without changing what is tolerated and for how long."""
+    """Return the tolerations that can all be removed without changing what is tolerated and for how long."""
     return _Overlaps(tolerations).redundant()
 
 
@@ -109,7 +108,7 @@ class Redundancy:
 
 
 class _Overlaps:
-    """Which tolerations match which of the possible taints, and which are still needed."""
+    """The possible taints that each toleration matches, and the tolerations that are still needed."""
 
     def __init__(self, tolerations: Sequence[Toleration]) -> None:
         self._tolerations = tolerations
@@ -129,17 +128,16 @@ class _Overlaps:
                 self._matched_by[index].append((taint, matching))
 
     def redundant(self) -> list[Redundancy]:
-        """Drop one after the other, last first: what comes later adds nothing to what is already there."""
+        """Drop one toleration after the other, last first, as long as the remaining ones cover it."""
         found: list[Redundancy] = []
         for index in reversed(self._needed.copy()):
-            covering = self._covering(index)
-            if covering:
+            if covering := self._covering(index):
                 self._needed.remove(index)
                 found.append(Redundancy(index, covering))
         return found[::-1]
 
     def _covering(self, index: int) -> list[int]:
-        """Return the tolerations that do all that this one does, or nothing if it is needed."""
+        """Return the tolerations that do all that this one does, or an empty list if it is needed."""
         rows = [
             (taint, [other for other in matching if other != index and other in self._needed])
             for taint, matching in self._matched_by[index]
@@ -157,7 +155,7 @@ class _Overlaps:
         return sorted(chosen)
 
     def _replaced(self, index: int, taint: Taint, others: list[int]) -> bool:
-        """Return whether nothing changes for this taint without the toleration."""
+        """True if the pod's response to this taint is the same without the toleration."""
         if not others:
             return False
         first = others[0]
@@ -170,7 +168,7 @@ class _Overlaps:
 
 
 def _shown(toleration: Toleration) -> str:
-    """`sla Gt 5 :NoSchedule`, as short as it can be said."""
+    """`sla Gt 5:NoSchedule`."""
     what = "every taint" if not toleration.key or toleration.key == ANY_OTHER_KEY else toleration.key
     operator = toleration.operator or "Equal"
     if operator != "Exists":

@@ -1,11 +1,14 @@
-"""Find versions in comparisons that parse as pre-releases: `> 5.15.0-91-generic` does not mean what it says.
+"""Find versions in comparisons (KEP-5721) that parse as pre-releases: `> 5.15.0-91-generic` does not mean what it says.
 
-In: tolerations and node affinity with the operators of KEP-5721. Out: `version-is-prerelease` at the pod's side;
-`facts` reports the node's side, where a taint or label meets such a comparison. Kubernetes: blang/semver.
+`1.36.0-rc.1` and `1.36.0-0` are meant as pre-releases; `5.15.0-91-generic`, `1.30.5-gke.1014001` and
+`1.29.0-eks-5e0fdde` are builds after the release, yet parse as pre-releases and sort below it. `facts` reports the
+taints and labels of nodes that meet such a comparison.
+Kubernetes: blang/semver, which follows semver.org.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from moorage.lint.subject import Complaint, Subject, node_requirements
@@ -52,46 +55,22 @@ def _compares_versions(operator: str, place: OperatorPlace) -> bool:
     return comparison is not None and comparison.kind is VERSION
 
 
-_WORDS = frozenset(
-    {
-        "a",
-        "alpha",
-        "b",
-        "beta",
-        "c",
-        "canary",
-        "cr",
-        "dev",
-        "ea",
-        "experimental",
-        "m",
-        "milestone",
-        "next",
-        "nightly",
-        "pre",
-        "preview",
-        "prerelease",
-        "rc",
-        "snapshot",
-        "test",
-        "unstable",
-    }
+#: The first word of what is meant as a pre-release.
+_PRERELEASE = re.compile(
+    "(a|alpha|b|beta|c|canary|cr|dev|ea|experimental|m|milestone|next|nightly|pre|preview"
+    "|prerelease|rc|snapshot|test|unstable)(?![a-z])",
+    re.IGNORECASE,
 )
 
 
 def is_distribution_build(version: Version) -> bool:
-    """Return whether the version parses as a pre-release though it does not look like one."""
+    """True if the version parses as a pre-release though it was not meant as one."""
     if not version.pre:
         return False
     first = version.pre[0]
     if isinstance(first, int):
         return first != 0  # `-0` is how people write "and its pre-releases"
-    letters = first.lower()
-    for end, character in enumerate(letters):
-        if not "a" <= character <= "z":
-            letters = letters[:end]
-            break
-    return letters not in _WORDS
+    return _PRERELEASE.match(first) is None
 
 
 def base_of(version: Version) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.lint.report.as_json import encoded
+from moorage.lint.report.documents import encoded
 from moorage.plan.difference import Difference
 from moorage.plan.input.notes import Note
 from moorage.plan.outcome import NodeLine, Outcome, PodLine

@@ -11,25 +11,21 @@ from tests.unit.lint.linting import lint_with_outcome, tolerating
 
 from moorage.lint.catalogue import RULES
 from moorage.lint.excerpts import excerpt_of
-from moorage.lint.finding import Finding, Place, Severity
-from moorage.lint.report.as_json import JsonForm
+from moorage.lint.finding import Finding, Severity, SourcePlace
+from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm, uri_of
 from moorage.lint.report.form import Form, Outcome, Problem, counted
-from moorage.lint.report.github import GitHubForm
-from moorage.lint.report.junit import JUnitForm
-from moorage.lint.report.sarif import SarifForm, uri_of
-from moorage.lint.report.text import TextForm
+from moorage.lint.report.text import GitHubForm, TextForm
 
 HOSTILE = "a\x00\x1b[31m\u202e\ud800<&>\"'%::,\r\n\tend\ufffe"
 FINDING = Finding(
     "rejected",
     Severity.ERROR,
     f"message {HOSTILE}",
-    Place(f"dir/{HOSTILE}.yaml", 3, 5, f"Pod default/{HOSTILE}", "spec.x"),
+    SourcePlace(f"dir/{HOSTILE}.yaml", 3, 5, f"Pod default/{HOSTILE}", "spec.x", excerpt_of(f"  x: {HOSTILE}", 3)),
     hint=f"hint {HOSTILE}",
-    excerpt=excerpt_of(f"  x: {HOSTILE}", 3),
 )
-NOWHERE = Finding("unreadable", Severity.ERROR, "too large", Place("big.yaml"))
-WARNING = Finding("cel-constant", Severity.WARNING, "always true", Place("a.yaml", 1, 1), "remove it\nthen rest")
+NOWHERE = Finding("unreadable", Severity.ERROR, "too large", SourcePlace("big.yaml"))
+WARNING = Finding("cel-constant", Severity.WARNING, "always true", SourcePlace("a.yaml", 1, 1), "remove it\nthen rest")
 PROBLEM = Problem(f"gone{HOSTILE}", "No such file")
 
 

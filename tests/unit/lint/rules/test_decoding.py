@@ -35,7 +35,7 @@ def test_a_bad_document_does_not_hide_the_others() -> None:
 def test_hints_for_common_mistakes_of_syntax(text: str, hint: str) -> None:
     (finding,) = lint(text)
     assert hint in finding.hint
-    assert finding.excerpt.line
+    assert finding.place.excerpt.line
 
 
 @pytest.mark.parametrize("text", ["a: 1\n", "- a\n", "just text\n", "42\n", "kind: Pod\n", "apiVersion: v1\n"])

@@ -36,7 +36,7 @@ def test_every_tainted_node_is_a_domain() -> None:
         assert "dedicated=gpu:NoSchedule on node n2" in finding.message
         assert "nodeTaintsPolicy: Honor" in finding.hint
         assert finding.place.path == "spec.template.spec.topologySpreadConstraints[0]"
-        assert finding.excerpt.line.strip().startswith("topologySpreadConstraints")
+        assert finding.place.excerpt.line.strip().startswith("topologySpreadConstraints")
 
 
 def test_a_zone_counts_if_all_its_nodes_are_tainted() -> None:

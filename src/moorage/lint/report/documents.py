@@ -1,0 +1,249 @@
+"""Write reports for programs: JSON, SARIF 2.1.0 for code hosts, JUnit XML for CI systems.
+
+Findings are written one a line as they come, so that a report can be read while it grows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from moorage import __version__
+from moorage.lint.catalogue import BY_NAME, RULES
+from moorage.lint.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moorage.lint.finding import Finding, SourcePlace
+    from moorage.lint.report.form import Outcome, Problem, Write
+
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_INDEX = {rule.name: index for index, rule in enumerate(RULES)}
+#: Characters that XML 1.0 cannot represent, not even as references.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
+
+
+class _JsonList:
+    """A list of findings in JSON, open until the end of the report, and the problems to tell there."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._first = True
+        self._problems: list[dict[str, Any]] = []
+
+    def _add(self, indent: str, entry: dict[str, Any]) -> None:
+        self._write(f"{'' if self._first else ','}\n{indent}{encoded(entry)}")
+        self._first = False
+
+
+class JsonForm(_JsonList):
+    """`version` changes only if a field changes its meaning or goes; new fields may come at any time."""
+
+    def begin(self) -> None:
+        self._write('{"version": 1,\n "findings": [')
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        for finding in findings:
+            self._add("  ", _finding(finding))
+        if problem is not None:
+            self._problems.append({"file": problem.source, "reason": problem.reason})
+
+    def end(self, outcome: Outcome) -> None:
+        acceptance = outcome.acceptance
+        needs = {
+            "gates": [
+                {
+                    "gate": requirement.gate.name,
+                    "feature": requirement.gate.feature,
+                    "acceptedFrom": _version(requirement.gate.accepted_from()),
+                    "onByDefaultFrom": _version(requirement.gate.accepted_by_default_from()),
+                    "otherwise": requirement.otherwise,
+                    "firstNeededAt": _place(requirement.place),
+                }
+                for requirement in outcome.requirements
+            ],
+            "acceptedFrom": _version(acceptance.first) if acceptance else None,
+            "acceptedByDefaultFrom": _version(acceptance.by_default) if acceptance else None,
+            "withGates": list(acceptance.gates) if acceptance else [],
+            "rejectedForOtherReasons": outcome.rejected_otherwise,
+            "sentence": acceptance.sentence if acceptance else "",
+        }
+        summary = {
+            "files": outcome.sources,
+            "objects": outcome.objects,
+            "errors": outcome.count(Severity.ERROR),
+            "warnings": outcome.count(Severity.WARNING),
+            "notes": outcome.count(Severity.INFO),
+            "unreadable": outcome.unreadable,
+            "uncheckedKinds": outcome.unchecked_kinds,
+            "otherDocuments": outcome.other_documents,
+        }
+        close = "]" if self._first else "\n ]"
+        self._write(
+            f'{close},\n "problems": {encoded(self._problems)},\n "needs": {encoded(needs)},\n'
+            f' "summary": {encoded(summary)}\n}}\n'
+        )
+
+
+def encoded(value: Any) -> str:
+    """Return JSON, also for file names that are not UTF-8."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, ValueError):
+        import json
+
+        return json.dumps(value)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "hint": finding.hint,
+        "apiServer": finding.api_server,
+        **_place(finding.place),
+        "documentation": BY_NAME[finding.rule].page,
+    }
+
+
+def _place(place: SourcePlace) -> dict[str, Any]:
+    return {
+        "file": place.source,
+        "line": place.line,
+        "column": place.column,
+        "object": place.object,
+        "path": place.path,
+    }
+
+
+def _version(minor: int | None) -> str | None:
+    """`1.35`; None if no release has it or none is needed."""
+    return f"1.{minor}" if minor else None
+
+
+class SarifForm(_JsonList):
+    """One SARIF log with one run; unreadable sources become notifications at its end."""
+
+    def begin(self) -> None:
+        driver = {
+            "name": "moorage",
+            "version": __version__,
+            "rules": [
+                {
+                    "id": rule.name,
+                    "shortDescription": {"text": rule.summary},
+                    "help": {"text": f"{rule.summary} More in {rule.page}."},
+                    "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+                }
+                for rule in RULES
+            ],
+        }
+        self._write(
+            '{"$schema": "https://json.schemastore.org/sarif-2.1.0.json",\n "version": "2.1.0",\n "runs": [{\n'
+            f'  "tool": {{"driver": {encoded(driver)}}},\n  "columnKind": "unicodeCodePoints",\n  "results": ['
+        )
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        for finding in findings:
+            self._add("   ", _result(finding))
+        if problem is not None:
+            self._problems.append(
+                {
+                    "level": "error",
+                    "message": {"text": f"{problem.source}: {problem.reason}"},
+                    "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri_of(problem.source)}}}],
+                }
+            )
+
+    def end(self, outcome: Outcome) -> None:
+        invocation = {
+            "executionSuccessful": not outcome.unreadable,
+            "toolExecutionNotifications": self._problems,
+        }
+        close = "]" if self._first else "\n  ]"
+        self._write(f'{close},\n  "invocations": [{encoded(invocation)}]\n }}]\n}}\n')
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    place = finding.place
+    physical: dict[str, Any] = {"artifactLocation": {"uri": uri_of(place.source)}}
+    if place.line:
+        physical["region"] = {"startLine": place.line, "startColumn": max(place.column, 1)}
+    location: dict[str, Any] = {"physicalLocation": physical}
+    if logical := ", ".join(part for part in (place.object, place.path) if part):
+        location["logicalLocations"] = [{"fullyQualifiedName": logical}]
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": _INDEX[finding.rule],
+        "level": _LEVELS[finding.severity],
+        "message": {"text": finding.message_and_hint},
+        "locations": [location],
+    }
+
+
+def uri_of(source: str) -> str:
+    """Return a path as a URI reference; relative ones stay relative, so that they are found in a checkout."""
+    if source == "<stdin>":
+        return "stdin"
+    try:
+        escaped = quote(os.fsencode(source))
+    except UnicodeEncodeError:
+        escaped = quote(source.encode("utf-8", "replace"))
+    if escaped.startswith("/"):
+        return f"file://{escaped}"
+    return escaped.removeprefix("./")
+
+
+class JUnitForm:
+    """A suite for each source, a failed case for each finding; a source without findings is one case that passed."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+
+    def begin(self) -> None:
+        self._write('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="moorage lint">\n')
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        cases = [_case(finding) for finding in findings]
+        if problem is not None:
+            cases.append(
+                _testcase(name, "readable", f'<error message="{_escaped(problem.reason)}" type="unreadable"/>')
+            )
+        failures, errors = len(findings), int(problem is not None)
+        if not cases:
+            cases = [_testcase(name, "lint", "")]
+        self._write(
+            f'<testsuite name="{_escaped(name)}" tests="{len(cases)}" failures="{failures}" errors="{errors}" '
+            f'skipped="0">\n{"".join(cases)}</testsuite>\n'
+        )
+
+    def end(self, outcome: Outcome) -> None:
+        self._write("</testsuites>\n")
+
+
+def _case(finding: Finding) -> str:
+    place = finding.place
+    name = f"{finding.rule} {place.path}".rstrip()
+    text = f"{place.position}: {finding.severity}: {finding.message_and_hint}"
+    failure = (
+        f'<failure message="{_escaped(finding.message)}" type="{_escaped(finding.rule)}">{_escaped(text)}</failure>'
+    )
+    return _testcase(place.object or place.source, f"{name} (line {place.line})" if place.line else name, failure)
+
+
+def _testcase(class_name: str, name: str, content: str) -> str:
+    return f'  <testcase classname="{_escaped(class_name)}" name="{_escaped(name)}">{content}</testcase>\n'
+
+
+def _escaped(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text).translate(_ESCAPES)
