@@ -1,35 +1,78 @@
-"""Server-side apply: the object becomes what the applier says, where it says something, and nobody else loses anything.
+"""Apply a document on the server: merge it into the object, prune what its owner no longer sets, take over fields.
 
-In: the object, its entries, what is applied, by whom. Out: the object and its entries after, or `ApplyConflict`. First
-the two are merged. Then what the applier owned and no longer says is taken out, unless somebody else owns it too. Then
-whoever owned what has changed is in conflict with the applier, or loses it if the applier insists. Kubernetes:
-structured-merge-diff, merge/update (Apply).
+The object is merged with what is applied. Then fields that the applier owned and no longer sets are removed, unless
+another writer owns them too. Then every writer whose fields have changed is in conflict with the applier, or loses them
+if it forces. Documents that are handed in are not changed; results share parts with them.
+Kubernetes: structured-merge-diff (merge/update's Apply, typed/merge, typed/remove), managedfields/internal/conflict.
 """
 
+import json
 from typing import Any, NamedTuple
 
+from moorage.model.api_error import ApiError, failure
 from moorage.serve.apply.comparison import compare_documents
-from moorage.serve.apply.conflicts import ApplyConflict
-from moorage.serve.apply.entries import Entry, Managed, Writer
+from moorage.serve.apply.entries import UPDATE, Entry, Managed, Writer
 from moorage.serve.apply.field_set import (
+    MEMBER,
     NOTHING,
+    SELF,
     Fields,
     difference,
     intersection,
+    is_member,
+    paths,
     recursive_difference,
     union,
 )
-from moorage.serve.apply.merging import merge
 from moorage.serve.apply.ownership import fields_of
-from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
-from moorage.serve.apply.removal import remove_fields, with_structs
+from moorage.serve.apply.ownership_schema import UNKNOWN, FieldOwnershipSchema
+from moorage.serve.apply.path_elements import render_path
 from moorage.serve.apply.reset_fields import NEVER_OWNED
 
 Raw = dict[str, Any]
 
 
+class ApplyConflict(ApiError):
+    """409: applying would take fields from others. `conflicts` says which from whom."""
+
+    def __init__(self, conflicts: dict[Writer, Fields]) -> None:
+        self.conflicts = conflicts
+        found = [(writer, path) for writer in sorted(conflicts) for path in paths(conflicts[writer])]
+        causes = [
+            {
+                "reason": "FieldManagerConflict",
+                "message": f"conflict with {_shown(writer)}",
+                "field": render_path(path),
+            }
+            for writer, path in found
+        ]
+        status = failure(409, "Conflict", _message(found), {"causes": causes}).status
+        super().__init__(status)
+
+
+def _message(found: list[tuple[Writer, tuple[str, ...]]]) -> str:
+    if len(found) == 1:
+        writer, path = found[0]
+        return f"Apply failed with 1 conflict: conflict with {_shown(writer)}: {render_path(path)}"
+    lines: list[str] = []
+    named: Writer | None = None
+    for writer, path in found:
+        if writer != named:
+            named = writer
+            lines.append(f"conflicts with {_shown(writer)}:")
+        lines.append(f"- {render_path(path)}")
+    return f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
+
+
+def _shown(writer: Writer) -> str:
+    shown = json.dumps(writer.manager, ensure_ascii=False)
+    if writer.subresource:
+        shown = f"{shown} with subresource {json.dumps(writer.subresource)}"
+    return f"{shown} using {writer.api_version}" if writer.operation == UPDATE else shown
+
+
 class Applied(NamedTuple):
-    """What came of it. `changed` is false if the object is what it was; its entries may differ even so."""
+    """The result. `changed` is false if the object is what it was; its entries may differ even so."""
 
     document: Raw
     managed: Managed
@@ -37,7 +80,7 @@ class Applied(NamedTuple):
 
 
 class Applier(NamedTuple):
-    """Who applies, what and how. `ignored` are fields that this resource does not let anybody set."""
+    """The writer that applies, and how. `ignored` are fields that writes to this resource cannot set."""
 
     writer: Writer
     api_version: str
@@ -46,16 +89,16 @@ class Applier(NamedTuple):
     force: bool
 
 
-def apply(live: Raw, patch: Raw, managed: Managed, applier: Applier, grain: FieldOwnershipSchema) -> Applied:
+def apply(live: Raw, patch: Raw, managed: Managed, applier: Applier, schema: FieldOwnershipSchema) -> Applied:
     """Apply `patch`, which fits the schema. Neither document has managedFields in it. Raises ApplyConflict."""
-    merged = merge(live, patch, grain)
-    owned = recursive_difference(fields_of(patch, grain), applier.ignored)
+    merged = merge(live, patch, schema)
+    owned = recursive_difference(fields_of(patch, schema), applier.ignored)
     previous = managed.get(applier.writer)
     time = previous.time if previous is not None else ""
     after = {**managed, applier.writer: Entry(owned, applier.api_version, time)}
     if previous is not None and previous.fields:
-        merged = _prune(merged, after, previous.fields, grain)
-    after = _take(live, merged, after, applier, grain)
+        merged = _prune(merged, after, previous.fields, schema)
+    after = _take(live, merged, after, applier, schema)
     changed = merged != live
     entry = after.get(applier.writer)
     if entry is not None:
@@ -67,9 +110,9 @@ def apply(live: Raw, patch: Raw, managed: Managed, applier: Applier, grain: Fiel
     return Applied(merged, after, changed)
 
 
-def _take(live: Raw, merged: Raw, managed: Managed, applier: Applier, grain: FieldOwnershipSchema) -> Managed:
+def _take(live: Raw, merged: Raw, managed: Managed, applier: Applier, schema: FieldOwnershipSchema) -> Managed:
     """The entries once the applier has its fields. Raises ApplyConflict if others had them and it does not insist."""
-    removed, modified, added = compare_documents(live, merged, grain).without(applier.ignored)
+    removed, modified, added = compare_documents(live, merged, schema).without(applier.ignored)
     changed = union(modified, added)
     taken: dict[Writer, Fields] = {}
     for writer, entry in managed.items():
@@ -89,16 +132,144 @@ def _take(live: Raw, merged: Raw, managed: Managed, applier: Applier, grain: Fie
     return after
 
 
-def _prune(merged: Raw, managed: Managed, last: Fields, grain: FieldOwnershipSchema) -> Raw:
-    """The document without what the applier had set before, does not set any more, and nobody else owns."""
-    last = with_structs(last, grain)
-    all_fields = with_structs(fields_of(merged, grain), grain)
-    pruned = remove_fields(merged, last, grain) or {}
+def _prune(merged: Raw, managed: Managed, last: Fields, schema: FieldOwnershipSchema) -> Raw:
+    """The document without what the applier set before and no longer sets, and no other writer owns."""
+    last = with_structs(last, schema)
+    all_fields = with_structs(fields_of(merged, schema), schema)
+    pruned = remove_fields(merged, last, schema) or {}
     owned: Fields = NOTHING
     for entry in managed.values():
         owned = union(owned, entry.fields)
-    kept = union(with_structs(fields_of(pruned, grain), grain), with_structs(owned, grain))
-    pruned = remove_fields(merged, difference(all_fields, kept), grain) or {}
-    left = with_structs(fields_of(pruned, grain), grain)
+    kept = union(with_structs(fields_of(pruned, schema), schema), with_structs(owned, schema))
+    pruned = remove_fields(merged, difference(all_fields, kept), schema) or {}
+    left = with_structs(fields_of(pruned, schema), schema)
     dropped = intersection(difference(all_fields, left), last)
-    return remove_fields(merged, dropped, grain) or {}
+    return remove_fields(merged, dropped, schema) or {}
+
+
+ABSENT: Any = object()
+
+
+def merge(live: Any, applied: Any, schema: FieldOwnershipSchema) -> Any:
+    """The merged value; ABSENT stands for a missing side. Parts of either may be shared with the result."""
+    if _has_parts(live) or _has_parts(applied):
+        if schema.divides_maps and _may_be(live, dict) and _may_be(applied, dict):
+            return _merge_maps(_parts(live, {}), _parts(applied, {}), schema)
+        if schema.divides_lists and _may_be(live, list) and _may_be(applied, list):
+            return _merge_lists(_parts(live, []), _parts(applied, []), schema)
+    return live if applied is ABSENT else applied
+
+
+def _may_be(value: Any, kind: type) -> bool:
+    return value is ABSENT or value is None or isinstance(value, kind)
+
+
+def _has_parts(value: Any) -> bool:
+    return value is not ABSENT and bool(value)
+
+
+def _parts(value: Any, empty: Any) -> Any:
+    return value if _has_parts(value) else empty
+
+
+def _merge_maps(live: Raw, applied: Raw, schema: FieldOwnershipSchema) -> Any:
+    merged = dict(live)
+    for name, value in applied.items():
+        merged[name] = merge(live.get(name, ABSENT), value, schema.child(name))
+    return merged
+
+
+def _merge_lists(live: list[Any], applied: list[Any], schema: FieldOwnershipSchema) -> Any:
+    wanted = {schema.item_element(item): item for item in applied}
+    present: dict[str, Any] = {}
+    lived: list[tuple[str, Any]] = []
+    for item in live:
+        element = schema.item_element(item)
+        present[element] = None if element in present else item  # of two with one name, neither is merged into
+        lived.append((element, item))
+    order = list(wanted)
+    shared = [element for element in order if element in present]
+    shared_at = 0
+    merged: list[Any] = []
+    done: set[str] = set()
+    at = to = 0
+
+    def take(element: str) -> None:
+        done.add(element)
+        merged.append(merge(present.get(element, ABSENT), wanted[element], schema.element))
+
+    while at < len(lived) or to < len(order):
+        if at < len(lived) and to < len(order):
+            element = lived[at][0]
+            if element == order[to]:
+                take(element)
+                at, to, shared_at = at + 1, to + 1, shared_at + 1
+                continue
+            if element in wanted and shared_at < len(shared) and shared[shared_at] != element:
+                at += 1  # it has its turn where what is applied has it
+                continue
+        if at < len(lived):
+            element, item = lived[at]
+            if element not in wanted:
+                merged.append(item)
+                at += 1
+                continue
+            if element in done:
+                at += 1
+        if to < len(order):
+            element = order[to]
+            take(element)
+            to += 1
+            if shared_at < len(shared) and shared[shared_at] == element:
+                shared_at += 1
+    return merged
+
+
+def remove_fields(value: Any, fields: Fields, schema: FieldOwnershipSchema) -> Any:
+    """The value without these fields; null if nothing is left of it."""
+    if not fields:
+        return value
+    if isinstance(value, dict):
+        return (_remove_members(value, fields, schema) if schema.divides_maps else None) or None
+    if isinstance(value, list):
+        return (_remove_elements(value, fields, schema) if schema.divides_lists else None) or None
+    return value
+
+
+def _remove_members(document: Raw, fields: Fields, schema: FieldOwnershipSchema) -> Raw:
+    left: Raw = {}
+    for name, value in document.items():
+        node = fields.get(f"f:{name}")
+        if node is None:
+            left[name] = value
+        elif not is_member(node):
+            left[name] = remove_fields(value, node, schema.child(name))
+    return left
+
+
+def _remove_elements(items: list[Any], fields: Fields, schema: FieldOwnershipSchema) -> list[Any]:
+    left: list[Any] = []
+    for item in items:
+        node = fields.get(schema.item_element(item))
+        if node is None:
+            left.append(item)
+        elif not is_member(node):
+            left.append(remove_fields(item, node, schema.element))
+    return left
+
+
+def with_structs(fields: Fields, schema: FieldOwnershipSchema) -> Fields:
+    """The set, in which every named field that has something below it is a member, too."""
+    complete: Fields = {}
+    for element, node in fields.items():
+        if not node:
+            complete[element] = node
+            continue
+        name = element[2:]
+        named = element.startswith("f:") and name in schema.fields
+        if element.startswith("f:"):
+            below = with_structs(node, schema.child(name))
+        else:
+            below = with_structs(node, schema.element if element.startswith("k:") and schema.is_list else UNKNOWN)
+        complete[element] = {SELF: MEMBER, **below} if named and SELF not in below else below
+    return complete

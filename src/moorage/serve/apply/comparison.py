@@ -1,10 +1,9 @@
-"""What a write changed.
+"""Compare an object before and after a write: which fields were removed, modified and added.
 
-In: the object before and after, and the grain of its kind. Out: the fields that were removed, modified and added.
-`compare_objects` reads both as the API server's own objects (see `grain`), which is what matters for create, update
-and patch; equal parts cost one comparison. `compare_documents` takes documents at their word, for server-side apply.
-Kubernetes: structured-merge-diff, typed/compare. Differs: a value of another type than before is modified, and no more
-is said about what was in it.
+`compare_objects` reads both as the API server's own objects (see `ownership_schema`), for create, update and patch;
+`compare_documents` takes documents as they are, for server-side apply. Kubernetes: structured-merge-diff,
+typed/compare.
+Differs: a value of another type than before is modified, and its parts are not listed.
 """
 
 from typing import Any, NamedTuple
@@ -38,16 +37,16 @@ class Comparison(NamedTuple):
 NO_CHANGE = Comparison(NOTHING, NOTHING, NOTHING)
 
 
-def compare_objects(old: Raw, new: Raw, grain: FieldOwnershipSchema) -> Comparison:
+def compare_objects(old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
     """What has changed between two objects of the API server."""
     if old == new:
         return NO_CHANGE
-    return _Walk(as_objects=True).compare(old, new, grain)
+    return _Walk(as_objects=True).compare(old, new, schema)
 
 
-def compare_documents(old: Raw, new: Raw, grain: FieldOwnershipSchema) -> Comparison:
+def compare_documents(old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
     """What has changed between two documents, in which null is a value and empty is not absent."""
-    return NO_CHANGE if old == new else _Walk(as_objects=False).compare(old, new, grain)
+    return NO_CHANGE if old == new else _Walk(as_objects=False).compare(old, new, schema)
 
 
 class _Walk:
@@ -56,78 +55,78 @@ class _Walk:
     def __init__(self, *, as_objects: bool) -> None:
         self.as_objects = as_objects
 
-    def compare(self, old: Raw, new: Raw, grain: FieldOwnershipSchema) -> Comparison:
+    def compare(self, old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
         removed: Fields = {}
         modified: Fields = {}
         added: Fields = {}
-        if self.as_objects and grain.is_struct:
-            self._structs(old, new, grain, removed, modified, added)
+        if self.as_objects and schema.is_struct:
+            self._structs(old, new, schema, removed, modified, added)
         else:
-            self._maps(old, new, grain, removed, modified, added)
+            self._maps(old, new, schema, removed, modified, added)
         return Comparison(removed, modified, added)
 
     def _structs(
-        self, old: Raw, new: Raw, grain: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
+        self, old: Raw, new: Raw, schema: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
     ) -> None:
-        always, never_empty = grain.always_written, grain.never_empty
+        always, never_empty = schema.always_written, schema.never_empty
         for name, value in new.items():
             before = old.get(name)
             if value == before or (not value and (value is None or name in never_empty)):
                 continue
             if before or (before is not None and name not in never_empty):
-                self._both(f"f:{name}", before, value, grain.child(name), removed, modified, added)
+                self._both(f"f:{name}", before, value, schema.child(name), removed, modified, added)
             elif name not in always:
-                added[f"f:{name}"] = self._whole(value, grain.child(name))
-            elif value or name not in grain.empty_by_default:
-                self._both(f"f:{name}", None, value, grain.child(name), removed, modified, added)
+                added[f"f:{name}"] = self._whole(value, schema.child(name))
+            elif value or name not in schema.empty_by_default:
+                self._both(f"f:{name}", None, value, schema.child(name), removed, modified, added)
         for name, before in old.items():
             if before is None or (not before and name in never_empty):
                 continue
             value = new.get(name)
             if value is None or (not value and name in never_empty):
                 if name not in always:
-                    removed[f"f:{name}"] = self._whole(before, grain.child(name))
-                elif before or name not in grain.empty_by_default:
-                    self._both(f"f:{name}", before, None, grain.child(name), removed, modified, added)
+                    removed[f"f:{name}"] = self._whole(before, schema.child(name))
+                elif before or name not in schema.empty_by_default:
+                    self._both(f"f:{name}", before, None, schema.child(name), removed, modified, added)
 
     def _maps(
-        self, old: Raw, new: Raw, grain: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
+        self, old: Raw, new: Raw, schema: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
     ) -> None:
         for name, value in new.items():
             if name not in old:
-                added[f"f:{name}"] = self._whole(value, grain.child(name))
+                added[f"f:{name}"] = self._whole(value, schema.child(name))
             elif old[name] != value:
-                self._both(f"f:{name}", old[name], value, grain.child(name), removed, modified, added)
+                self._both(f"f:{name}", old[name], value, schema.child(name), removed, modified, added)
         for name, before in old.items():
             if name not in new:
-                removed[f"f:{name}"] = self._whole(before, grain.child(name))
+                removed[f"f:{name}"] = self._whole(before, schema.child(name))
 
-    def _whole(self, value: Any, grain: FieldOwnershipSchema) -> Fields:
-        return written_value(value, grain) if self.as_objects else _document_value(value, grain)
+    def _whole(self, value: Any, schema: FieldOwnershipSchema) -> Fields:
+        return written_value(value, schema) if self.as_objects else _document_value(value, schema)
 
     def _both(
         self,
         element: str,
         old: Any,
         new: Any,
-        grain: FieldOwnershipSchema,
+        schema: FieldOwnershipSchema,
         removed: Fields,
         modified: Fields,
         added: Fields,
     ) -> None:
         """Two values that differ."""
-        maps = grain.divides_maps and isinstance(old, dict | None) and isinstance(new, dict | None) and (old or new)
-        lists = grain.divides_lists and isinstance(old, list | None) and isinstance(new, list | None) and (old or new)
+        maps = schema.divides_maps and isinstance(old, dict | None) and isinstance(new, dict | None) and (old or new)
+        lists = schema.divides_lists and isinstance(old, list | None) and isinstance(new, list | None) and (old or new)
         if not maps and not lists:
             modified[element] = MEMBER
             return
-        below = self.compare(old or {}, new or {}, grain) if maps else self._lists(old or [], new or [], grain)
+        below = self.compare(old or {}, new or {}, schema) if maps else self._lists(old or [], new or [], schema)
         for fields, into in zip(below, (removed, modified, added), strict=True):
             if fields:
                 into[element] = fields
 
-    def _lists(self, old: list[Any], new: list[Any], grain: FieldOwnershipSchema) -> Comparison:
-        before, after = _by_element(old, grain), _by_element(new, grain)
+    def _lists(self, old: list[Any], new: list[Any], schema: FieldOwnershipSchema) -> Comparison:
+        before, after = _by_element(old, schema), _by_element(new, schema)
         removed: Fields = {}
         modified: Fields = {}
         added: Fields = {}
@@ -139,34 +138,34 @@ class _Walk:
             elif len(mine) > 1:
                 removed[element] = MEMBER
                 if theirs:
-                    added[element] = self._whole(theirs[0], grain.element)
+                    added[element] = self._whole(theirs[0], schema.element)
             elif len(theirs) > 1:
                 added[element] = MEMBER
                 if mine:
-                    removed[element] = self._whole(mine[0], grain.element)
+                    removed[element] = self._whole(mine[0], schema.element)
             elif not mine:
-                added[element] = self._whole(theirs[0], grain.element)
+                added[element] = self._whole(theirs[0], schema.element)
             elif not theirs:
-                removed[element] = self._whole(mine[0], grain.element)
+                removed[element] = self._whole(mine[0], schema.element)
             elif mine[0] != theirs[0]:
-                self._both(element, mine[0], theirs[0], grain.element, removed, modified, added)
+                self._both(element, mine[0], theirs[0], schema.element, removed, modified, added)
         return Comparison(removed, modified, added)
 
 
-def _by_element(items: list[Any], grain: FieldOwnershipSchema) -> dict[str, list[Any]]:
+def _by_element(items: list[Any], schema: FieldOwnershipSchema) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for item in items:
-        found.setdefault(grain.item_element(item), []).append(item)
+        found.setdefault(schema.item_element(item), []).append(item)
     return found
 
 
-def _document_value(value: Any, grain: FieldOwnershipSchema) -> Fields:
+def _document_value(value: Any, schema: FieldOwnershipSchema) -> Fields:
     """A part of a document that has no counterpart: itself and all that is in it."""
     below: Fields = {}
-    if isinstance(value, dict) and grain.divides_maps:
-        below = {f"f:{name}": _document_value(item, grain.child(name)) for name, item in value.items()}
-    elif isinstance(value, list) and grain.divides_lists:
+    if isinstance(value, dict) and schema.divides_maps:
+        below = {f"f:{name}": _document_value(item, schema.child(name)) for name, item in value.items()}
+    elif isinstance(value, list) and schema.divides_lists:
         for item in value:
-            element = grain.item_element(item)
-            below[element] = MEMBER if element in below else _document_value(item, grain.element)
+            element = schema.item_element(item)
+            below[element] = MEMBER if element in below else _document_value(item, schema.element)
     return {SELF: MEMBER, **below} if below else MEMBER

@@ -1,14 +1,16 @@
-"""The entries of managedFields: read, told apart, put in order, kept to a number.
+"""Read, update, order and write the entries of managedFields.
 
-In: `metadata.managedFields` as stored or as a client sent it. Out: a table from `Writer` to `Entry`, and back. A
-writer that updates has an entry for each version and subresource it writes; one that applies has one for each
-subresource. Kubernetes: apimachinery's managedfields/internal (managedfields, buildmanagerinfo, capmanagers). Differs:
-entries of another version than the object's are dropped, as upstream drops those of versions it does not know.
+A writer that updates has an entry for each version and subresource it writes; one that applies has one for each
+subresource. Kubernetes: apimachinery's managedfields/internal (managedfields, buildmanagerinfo, capmanagers,
+managedfieldsupdater), structured-merge-diff's merge/update (Update). Differs: entries of another version than the
+object's are dropped, as upstream drops those of versions it does not know.
 """
 
 from typing import Any, Final, NamedTuple
 
-from moorage.serve.apply.field_set import Fields, decode, in_order, union
+from moorage.serve.apply.comparison import Comparison
+from moorage.serve.apply.field_set import Fields, decode, difference, in_order, includes, intersects, union
+from moorage.serve.apply.reset_fields import NEVER_OWNED
 
 Raw = dict[str, Any]
 
@@ -140,3 +142,42 @@ def cap_updaters(managed: Managed) -> Managed:
         capped[bucket] = Entry(fields, entry.api_version, entry.time)
         excess -= 1
     return capped
+
+
+def update_managers(managed: Managed, comparison: Comparison, writer: Writer, api_version: str, time: str) -> Managed:
+    """The entries after a write that changed what `comparison` says; the very same table if that is nothing."""
+    removed, changed = comparison.removed, comparison.changed
+    if not removed and not changed:
+        return managed
+    after = without_fields(managed, changed, removed, taker=writer)
+    owned = difference(changed, NEVER_OWNED)
+    if owned:
+        if after is managed:
+            after = dict(managed)
+        previous = after.get(writer)
+        if previous is None:
+            fields = owned
+        else:
+            fields = previous.fields if includes(previous.fields, owned) else union(previous.fields, owned)
+        after[writer] = Entry(fields, api_version, time)
+    return cap_updaters(after)
+
+
+def without_fields(managed: Managed, changed: Fields, removed: Fields, taker: Writer) -> Managed:
+    """The entries without the fields that `taker` took and those that are gone; without those that own nothing then."""
+    after = managed
+    for writer, entry in managed.items():
+        fields = entry.fields
+        if writer != taker and intersects(changed, fields):
+            fields = difference(fields, changed)
+        if intersects(removed, fields):
+            fields = difference(fields, removed)
+        if fields is entry.fields and fields:
+            continue
+        if after is managed:
+            after = dict(managed)
+        if fields:
+            after[writer] = entry._replace(fields=fields)
+        else:
+            del after[writer]
+    return after

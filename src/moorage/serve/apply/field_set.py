@@ -1,11 +1,9 @@
-"""Sets of field paths, kept in the very form in which objects carry them.
+"""Join, intersect and subtract sets of field paths, in the form in which objects carry them (FieldsV1).
 
-In: FieldsV1 as decoded from JSON. Out: the same, joined, intersected, subtracted. A set is a tree of dicts whose names
-are path elements: `f:name` for a field, `k:{"name":"a"}` and `v:"a"` for an element of a list, `i:0` for a position.
-An empty dict is a member; `"."` makes an inner node a member as well. So what is stored needs no decoding, and what is
-computed needs no encoding but to be put in order. Trees are never changed once made: parts are shared freely. The root
-is nobody's: an empty root is the empty set. Kubernetes: structured-merge-diff, fieldpath. Differs: elements are equal
-if their text is.
+A set is a tree of dicts whose names are path elements: `f:name` for a field, `k:{"name":"a"}` and `v:"a"` for an
+element of a list, `i:0` for a position. An empty dict is a member; `"."` makes an inner node a member as well; an empty
+root is the empty set. Trees are never changed once made, and share parts. Kubernetes: structured-merge-diff, fieldpath.
+Differs: elements are equal if their text is.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
-"""The annotation in which kubectl's client-side apply remembers what it applied.
+"""Handle the annotation in which kubectl's client-side apply remembers what it applied.
 
-In: objects that were applied from the client's side before. Out: which conflicts are none, because the values are the
-same user's and were applied by the same kubectl; and the annotation, kept up to date so that the user may go back.
-Only for the field manager "kubectl": other names opt out. Kubernetes: managedfields/internal (lastappliedmanager,
-lastappliedupdater, lastapplied).
+Fields that the same kubectl applied on the client before do not conflict, and the annotation is kept up to date so that
+the user may go back. Only for the field manager "kubectl": other names opt out. Kubernetes: managedfields/internal
+(lastappliedmanager, lastappliedupdater, lastapplied).
 """
 
 import json
@@ -25,33 +24,33 @@ _MAX_ANNOTATIONS_SIZE = 256 * 1024
 
 
 def remaining_conflicts(
-    conflicts: dict[Writer, Fields], live: Raw, grain: FieldOwnershipSchema
+    conflicts: dict[Writer, Fields], live: Raw, schema: FieldOwnershipSchema
 ) -> dict[Writer, Fields]:
-    """The conflicts that are left once those about the user's own former configuration are forgotten."""
-    allowed = _still_as_applied(live, grain)
+    """The conflicts without those about the user's own last applied configuration."""
+    allowed = _still_as_applied(live, schema)
     left = {writer: difference(fields, allowed) for writer, fields in conflicts.items()}
     return {writer: fields for writer, fields in left.items() if fields}
 
 
-def _still_as_applied(live: Raw, grain: FieldOwnershipSchema) -> Fields:
+def _still_as_applied(live: Raw, schema: FieldOwnershipSchema) -> Fields:
     text = _annotations(live).get(ANNOTATION)
     if not text:
         return NOTHING
     try:
         last = json.loads(text)
-        if not isinstance(last, dict) or last.get("apiVersion") != live.get("apiVersion") or check(last, grain):
+        if not isinstance(last, dict) or last.get("apiVersion") != live.get("apiVersion") or check(last, schema):
             return NOTHING
-        differing = compare_documents(last, live, grain)
+        differing = compare_documents(last, live, schema)
     except (ValueError, RecursionError):
         return NOTHING
-    fields = fields_of(last, grain)
+    fields = fields_of(last, schema)
     for changed in differing:
         fields = difference(fields, changed)
     return fields
 
 
 def with_annotation(document: Raw, patch: Raw) -> Raw:
-    """The document, with the annotation telling of this patch if there was one before."""
+    """The document with the annotation updated to this patch, if it has the annotation."""
     annotations = _annotations(document)
     if not annotations.get(ANNOTATION):
         return document

@@ -1,20 +1,18 @@
-"""The front door: what each verb does to `metadata.managedFields`, and server-side apply.
+"""Maintain `metadata.managedFields` for each verb, and apply patches on the server.
 
-In: objects before and after, the facts of their kind, who writes (`manager`: the fieldManager parameter, or else the
-first part of the User-Agent) and when (RFC 3339). Out: for `on_create` and `on_update` the new object itself, its
-managedFields set in place; for `apply_patch` a new object that shares parts with the old one. Call them where the API
-server does: after defaulting, before admission plugins. Once all is said and done, `keep_times` undoes changes that
-are of times only. Kubernetes: apimachinery's managedfields/internal/fieldmanager and the handlers of create, update
-and patch. Differs: what does not fit the schema is the client's fault (400), not the server's (500).
+`on_create` and `on_update` set managedFields of the new object in place; `apply_patch` returns a new object that shares
+parts with the old one. They are called where the API server does: after defaulting, before admission plugins. After
+admission, `keep_times` undoes changes that are of times only. `manager` is the fieldManager parameter, or else the
+first part of the User-Agent. Kubernetes: apimachinery's managedfields/internal/fieldmanager and the handlers of create,
+update and patch. Differs: what does not fit the schema is the client's fault (400), not the server's (500).
 """
 
 from typing import Any
 
 from moorage.model.api_error import bad_request
 from moorage.model.kinds import Kind
-from moorage.serve.apply.applying import Applied, Applier, apply
+from moorage.serve.apply.applying import Applied, Applier, ApplyConflict, apply
 from moorage.serve.apply.comparison import Comparison, compare_objects
-from moorage.serve.apply.conflicts import ApplyConflict
 from moorage.serve.apply.entries import (
     APPLY,
     UPDATE,
@@ -23,6 +21,7 @@ from moorage.serve.apply.entries import (
     of_version,
     read_own,
     read_sent,
+    update_managers,
     write,
     write_entry,
     writer_of,
@@ -30,11 +29,10 @@ from moorage.serve.apply.entries import (
 from moorage.serve.apply.field_set import NOTHING, Fields, recursive_difference
 from moorage.serve.apply.filling import emptied, filled
 from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
-from moorage.serve.apply.ownership import regrained, written_fields
-from moorage.serve.apply.ownership_schema import grain_of
+from moorage.serve.apply.ownership import with_schema, written_fields
+from moorage.serve.apply.ownership_schema import ownership_schema
 from moorage.serve.apply.reset_fields import ownable_part, reset_fields
 from moorage.serve.apply.typed_check import check, render_problems
-from moorage.serve.apply.updating import update_managers
 
 __all__ = ["ApplyConflict", "apply_patch", "created_fields", "entry_for", "keep_times", "on_create", "on_update"]
 
@@ -45,7 +43,7 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 
 def created_fields(new: Raw, kind: Kind) -> Fields:
     """What the creator of this object owns; the same for all objects made from one template. Raises ValueError."""
-    return written_fields(ownable_part(new, kind), grain_of(kind), new=False)
+    return written_fields(ownable_part(new, kind), ownership_schema(kind), new=False)
 
 
 def entry_for(fields: Fields, kind: Kind, manager: str, time: str) -> list[Raw]:
@@ -56,7 +54,7 @@ def entry_for(fields: Fields, kind: Kind, manager: str, time: str) -> list[Raw]:
 
 
 def on_create(new: Raw, kind: Kind, manager: str, time: str) -> Raw:
-    """POST: the writer owns all that it set. Entries that it sent along are kept: the object may come from a backup."""
+    """POST: make the writer the owner of all that it set. Entries that it sent are kept, as for a restored backup."""
     metadata = new.setdefault("metadata", {})
     sent = metadata.pop("managedFields", None)
     try:
@@ -69,14 +67,14 @@ def on_create(new: Raw, kind: Kind, manager: str, time: str) -> Raw:
         else:
             entries = entry_for(created_fields(new, kind), kind, manager, time)
     except (ValueError, RecursionError):
-        return new  # what cannot be owned in parts (a list with elements that have no name) is owned by nobody
+        return new  # what cannot be owned in parts (a list with elements that have no name) has no owner
     if entries:
         metadata["managedFields"] = entries
     return new
 
 
 def on_update(new: Raw, old: Raw, kind: Kind, manager: str, subresource: str, time: str) -> Raw:
-    """PUT, and PATCH other than apply: the writer owns what it changed, and others own it no more."""
+    """PUT, and PATCH other than apply: make the writer the only owner of what it changed."""
     metadata = new.setdefault("metadata", {})
     stored = old["metadata"].get("managedFields")
     sent = metadata.pop("managedFields", None)
@@ -91,7 +89,7 @@ def on_update(new: Raw, old: Raw, kind: Kind, manager: str, subresource: str, ti
             **old,
             "metadata": {name: value for name, value in old["metadata"].items() if name != "managedFields"},
         }
-        changes = compare_objects(before, new, grain_of(kind)).without(reset_fields(kind, subresource))
+        changes = compare_objects(before, new, ownership_schema(kind)).without(reset_fields(kind, subresource))
         writer = writer_of(manager, UPDATE, kind.api_version, subresource)
         after = update_managers(of_version(managed, kind.api_version), changes, writer, kind.api_version, time)
     except (ValueError, RecursionError):
@@ -103,7 +101,7 @@ def on_update(new: Raw, old: Raw, kind: Kind, manager: str, subresource: str, ti
 
 
 def _sent_or_stored(sent: Any, stored: Any, kind: Kind) -> Managed:
-    """The entries to go by: clients may edit or reset them, but those that do not know them do not lose them."""
+    """The entries that the client sent, if it edits or resets them; else those that are stored."""
     if sent in ([], [{}]):
         return {}
     try:
@@ -112,8 +110,8 @@ def _sent_or_stored(sent: Any, stored: Any, kind: Kind) -> Managed:
         managed = {}
     if not managed:
         return read_own(stored)
-    grain = grain_of(kind)
-    return {writer: entry._replace(fields=regrained(entry.fields, grain)) for writer, entry in managed.items()}
+    schema = ownership_schema(kind)
+    return {writer: entry._replace(fields=with_schema(entry.fields, schema)) for writer, entry in managed.items()}
 
 
 def apply_patch(
@@ -124,7 +122,7 @@ def apply_patch(
     Raises ApplyConflict, or ApiError for what cannot be applied. An apply that changes nothing gives what was there.
     """
     _check_patch(patch, kind)
-    grain = grain_of(kind)
+    schema = ownership_schema(kind)
     metadata = (live or {}).get("metadata") or {}
     stored = metadata.get("managedFields")
     current: Raw = {"apiVersion": kind.api_version, "kind": kind.name}
@@ -136,33 +134,33 @@ def apply_patch(
     applier = Applier(writer, kind.api_version, ignored, time, force)
     try:
         if not managed and live is not None:
-            fields = recursive_difference(written_fields(current, grain, new=False), ignored)
+            fields = recursive_difference(written_fields(current, schema, new=False), ignored)
             found = writer_of(_BEFORE_FIRST_APPLY, UPDATE, kind.api_version, subresource)
             managed = update_managers({}, Comparison(NOTHING, NOTHING, fields), found, kind.api_version, time)
-        applied = _apply_as_kubectl(filled(current, grain), patch, managed, applier, kind)
+        applied = _apply_as_kubectl(filled(current, schema), patch, managed, applier, kind)
     except ValueError as error:
         raise bad_request(f"failed to create typed live object ({_named(current)}): {error}") from None
     entries = write(applied.managed, stored)
     if not applied.changed and live is not None and manager != KUBECTL:
         return _with_entries(live, entries)
-    document = emptied(applied.document, grain) if applied.changed or live is None else live
+    document = emptied(applied.document, schema) if applied.changed or live is None else live
     if manager == KUBECTL:
         document = with_annotation(document, patch)
     return _with_entries(document, entries)
 
 
 def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier, kind: Kind) -> Applied:
-    """Apply; values that the same kubectl applied from the client's side are no conflicts."""
-    grain = grain_of(kind)
+    """Apply, without conflicts about values that the same kubectl applied on the client."""
+    schema = ownership_schema(kind)
     try:
-        return apply(live, patch, managed, applier, grain)
+        return apply(live, patch, managed, applier, schema)
     except ApplyConflict as conflict:
         if applier.writer.manager != KUBECTL:
             raise
-        left = remaining_conflicts(conflict.conflicts, live, grain)
+        left = remaining_conflicts(conflict.conflicts, live, schema)
         if left:
             raise ApplyConflict(left) from None
-    return apply(live, patch, managed, applier._replace(force=True), grain)
+    return apply(live, patch, managed, applier._replace(force=True), schema)
 
 
 def _check_patch(patch: Raw, kind: Kind) -> None:
@@ -171,7 +169,7 @@ def _check_patch(patch: Raw, kind: Kind) -> None:
     metadata = patch.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    problems = check(patch, grain_of(kind))
+    problems = check(patch, ownership_schema(kind))
     if problems:
         raise bad_request(f"failed to create typed patch object ({_named(patch)}): {render_problems(problems)}")
 

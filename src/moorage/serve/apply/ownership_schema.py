@@ -1,9 +1,8 @@
-"""How finely values are owned: a schema, prepared for the walks of this package.
+"""Prepare a kind's merge schema for field ownership: which values are owned in parts, and by which keys.
 
-In: `merge_schema`. Out: a `FieldOwnershipSchema` per type, made on first use. It says whether an object or a list is
-taken apart, by which keys, and what Go would leave out of a document or always write: the API server's own objects are
-structs, so a field that was never set may be there (`resources: {}`) and one that was set may not (`hostNetwork:
-false`). Kubernetes: the schema of structured-merge-diff, and the `omitempty` marks of k8s.io/api.
+It also knows what Go would leave out of a document or always write: the API server's own objects are structs, so a
+field that was never set may be there (`resources: {}`) and one that was set may not (`hostNetwork: false`).
+Kubernetes: the schema of structured-merge-diff, and the `omitempty` marks of k8s.io/api.
 """
 
 from functools import cache, cached_property
@@ -113,17 +112,17 @@ class FieldOwnershipSchema:
         """The known fields of a struct."""
         if not isinstance(self.type, StructType):
             return {}
-        return {name: grain_of_type(field.type) for name, field in self.type.fields.items()}
+        return {name: schema_of_type(field.type) for name, field in self.type.fields.items()}
 
     @cached_property
     def element(self) -> "FieldOwnershipSchema":
         """What is below, where it is the same for all that is below."""
         if isinstance(self.type, MapType | ListType):
-            return grain_of_type(self.type.element)
+            return schema_of_type(self.type.element)
         return self if self.is_untyped else UNKNOWN
 
     def child(self, name: str) -> "FieldOwnershipSchema":
-        """The grain of a member of an object."""
+        """The schema of an object's member."""
         return self.fields.get(name, UNKNOWN) if self.is_struct else self.element
 
     @cached_property
@@ -187,14 +186,14 @@ def _defaults(view: type[View]) -> dict[str, Any]:
 
 
 @cache
-def _grain_of_struct(type_: StructType) -> FieldOwnershipSchema:
+def _schema_of_struct(type_: StructType) -> FieldOwnershipSchema:
     return FieldOwnershipSchema(type_)
 
 
-def grain_of_type(type_: SchemaType) -> FieldOwnershipSchema:
-    """The grain of a type. Structs are shared, because types may contain themselves."""
+def schema_of_type(type_: SchemaType) -> FieldOwnershipSchema:
+    """The schema of a type. Structs are shared, because types may contain themselves."""
     if isinstance(type_, StructType):
-        return _grain_of_struct(type_)
+        return _schema_of_struct(type_)
     return UNKNOWN if isinstance(type_, Untyped) else FieldOwnershipSchema(type_)
 
 
@@ -202,6 +201,5 @@ UNKNOWN: Final = FieldOwnershipSchema(UNTYPED)
 
 
 @cache
-def grain_of(kind: Kind) -> FieldOwnershipSchema:
-    """The grain of a kind's documents."""
-    return grain_of_type(schema_of(kind))
+def ownership_schema(kind: Kind) -> FieldOwnershipSchema:
+    return schema_of_type(schema_of(kind))

@@ -1,8 +1,8 @@
-"""Which fields a write to a resource cannot set, whatever it says, and which no writer is ever said to own.
+"""List the fields that a write cannot set, and those that never have an owner.
 
-In: a kind and a subresource. Out: sets of fields. Writes to a resource leave its status alone, and writes to its
-status leave all else alone, so neither side may come to own, or conflict about, what it cannot change. Kubernetes:
-GetResetFields of the strategies in pkg/registry, and managedfields/internal/stripmeta.
+Writes to a resource leave its status alone, and writes to its status leave all else alone, so neither comes to own, or
+conflicts about, what it cannot change. Kubernetes: GetResetFields of the strategies in pkg/registry, and
+managedfields/internal/stripmeta.
 """
 
 from functools import cache
@@ -36,14 +36,14 @@ _STATUS = of_paths(("status",))
 
 @cache
 def reset_fields(kind: Kind, subresource: str) -> Fields:
-    """What a write to this resource has no say in."""
+    """The fields that a write to this resource cannot set."""
     if not kind.has_status:
         return NOTHING
     return of_paths(*kind.status_resets) if subresource == "status" else _STATUS
 
 
 def ownable_part(document: Raw, kind: Kind) -> Raw:
-    """What of a new object its creator can own: the same as both sets above say, for a whole document at once."""
+    """The part of a new object that its creator can own."""
     unset = ("apiVersion", "kind", "status") if kind.has_status else ("apiVersion", "kind")
     part = {name: value for name, value in document.items() if name not in unset}
     metadata = document.get("metadata")

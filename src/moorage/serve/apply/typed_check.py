@@ -1,8 +1,6 @@
-"""Whether what somebody applies fits the schema.
+"""Check that an applied document fits the schema, which unlike other writes must know every field.
 
-In: the document and the grain of its kind. Out: the reasons why not, each with its path; server-side apply has to know
-of every field what it is, so unlike other writes it takes no unknown ones. Kubernetes: structured-merge-diff,
-typed/validate.
+Kubernetes: structured-merge-diff, typed/validate.
 """
 
 import json
@@ -15,9 +13,9 @@ from moorage.serve.apply.path_elements import render_element
 _UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})
 
 
-def check(value: Any, grain: FieldOwnershipSchema) -> list[str]:
+def check(value: Any, schema: FieldOwnershipSchema) -> list[str]:
     """What is wrong, as `path: reason`; empty if nothing is."""
-    return [f"{path}: {reason}" if path else reason for path, reason in _check(value, grain, "")]
+    return [f"{path}: {reason}" if path else reason for path, reason in _check(value, schema, "")]
 
 
 def render_problems(problems: list[str]) -> str:
@@ -26,35 +24,35 @@ def render_problems(problems: list[str]) -> str:
     return "\n".join(["errors:", *(f"  {problem}" for problem in problems)])
 
 
-def _check(value: Any, grain: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
-    if value is None or grain.is_untyped:
+def _check(value: Any, schema: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
+    if value is None or schema.is_untyped:
         return []
-    if grain.is_scalar:
-        reason = _scalar_problem(value, grain.type)
+    if schema.is_scalar:
+        reason = _scalar_problem(value, schema.type)
         return [(path, reason)] if reason else []
-    if grain.is_list:
+    if schema.is_list:
         if not isinstance(value, list):
             return [(path, f"expected list, got &{{{_go(value)}}}")]
-        return _check_elements(value, grain, path)
+        return _check_elements(value, schema, path)
     if not isinstance(value, dict):
         return [(path, f"expected map, got &{{{_go(value)}}}")]
     problems: list[tuple[str, str]] = []
     for name in sorted(value):
-        if grain.is_struct and name not in grain.fields:
+        if schema.is_struct and name not in schema.fields:
             problems.append((f"{path}.{name}", "field not declared in schema"))
         else:
-            problems += _check(value[name], grain.child(name), f"{path}.{name}")
+            problems += _check(value[name], schema.child(name), f"{path}.{name}")
     return problems
 
 
-def _check_elements(items: list[Any], grain: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
+def _check_elements(items: list[Any], schema: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
     problems: list[tuple[str, str]] = []
     seen: set[str] = set()
     for index, item in enumerate(items):
         where = f"{path}[{index}]"
-        if grain.divides_lists:
+        if schema.divides_lists:
             try:
-                element = grain.item_element(item)
+                element = schema.item_element(item)
             except ValueError as error:
                 problems.append((path, f"element {index}: {error}"))
                 return problems
@@ -62,7 +60,7 @@ def _check_elements(items: list[Any], grain: FieldOwnershipSchema, path: str) ->
             if element in seen:
                 problems.append((path, f"duplicate entries for key {render_element(element)}"))
             seen.add(element)
-        problems += _check(item, grain.element, where)
+        problems += _check(item, schema.element, where)
     return problems
 
 
