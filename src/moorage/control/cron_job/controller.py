@@ -15,9 +15,8 @@ from moorage.control.cron_job.history import SCHEDULED_AT, JobHistory, job_name,
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import controller_reference, owner_key
-from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
+from moorage.control.framework.workloads import job_end, namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World
-from moorage.control.job.situation import is_over
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
 from moorage.model.go.quoting import go_quote
@@ -236,7 +235,7 @@ class CronJobController(Controller):
             message = f"Saw a job that the controller did not create or forgot: {job.name}"
             said += self._once(cron_job, Report(about, WARNING, "UnexpectedJob", message), subject=job.uid)
         for job in history.completed:
-            message = f"Saw completed job: {job.name}, condition: {is_over(job.view.status)}"
+            message = f"Saw completed job: {job.name}, condition: {job_end(job.view.status)}"
             said.append(Report(about, NORMAL, "SawCompletedJob", message))
         for name in history.missing:
             said.append(Report(about, NORMAL, "MissingJob", f"Active job went missing: {name}"))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.control.job.situation import is_over
+from moorage.control.framework.workloads import job_end
 from moorage.model.go.times import seconds_of, time_text
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -53,7 +53,7 @@ def review(cron_job: Object, jobs: Sequence[Object], deleted: Collection[str]) -
         is_new = made_for is not None and (last_scheduled is None or made_for > last_scheduled)
         if is_new:
             last_scheduled = made_for
-        over = is_over(job.view.status)
+        over = job_end(job.view.status)
         if over:
             if active.pop(job.uid, None) is not None:
                 completed.append(job)
@@ -95,7 +95,7 @@ def _outdated(cron_job: Object, jobs: Sequence[Object]) -> list[Object]:
     for kind, limit in (("Complete", spec.successfulJobsHistoryLimit), ("Failed", spec.failedJobsHistoryLimit)):
         if limit is None:
             continue
-        over = [job for job in jobs if is_over(job.view.status) == kind and job.view.metadata.deletionTimestamp is None]
+        over = [job for job in jobs if job_end(job.view.status) == kind and job.view.metadata.deletionTimestamp is None]
         over.sort(key=lambda job: (seconds_of(job.view.status.startTime) or float("inf"), job.name))
         outdated += over[: max(0, len(over) - limit)]
     return outdated

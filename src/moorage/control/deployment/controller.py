@@ -59,12 +59,11 @@ from moorage.control.framework.workloads import (
     update_of_status,
 )
 from moorage.control.framework.world import World, controller_of
-from moorage.control.replica_set import REPLICA_SET
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import Deployment
 
-DEPLOYMENT = KINDS["apps/v1", "Deployment"]
+DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
 _ALL_HISTORY = 2**31 - 1
 _MAX_NAME_LENGTH = 253
 

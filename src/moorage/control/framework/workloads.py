@@ -8,6 +8,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw, Update
 from moorage.model.api_error import ApiError
 from moorage.model.template_identity import telling_part
+from moorage.model.types.workload import JobStatus
 
 ROLLING_UPDATE = "RollingUpdate"
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")
@@ -60,3 +61,11 @@ def template_hash(template: Raw, collisions: int | None) -> str:
 
 def safe_encode(text: str) -> str:
     return "".join(_LETTERS[ord(letter) % len(_LETTERS)] for letter in text)
+
+
+def job_end(status: JobStatus) -> str:
+    """Return `Complete` or `Failed`, or an empty text."""
+    for condition in status.conditions:
+        if condition.type in ("Complete", "Failed") and condition.status == "True":
+            return condition.type
+    return ""

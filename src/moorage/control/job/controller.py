@@ -11,13 +11,13 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
-from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
+from moorage.control.framework.workloads import job_end, namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, keep_books, tell_suspension
 from moorage.control.job.ending import Ending, completed, deadline, ending_of
 from moorage.control.job.metrics import JobMetrics, SyncOutcome
 from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
-from moorage.control.job.situation import OWN_NAME, Situation, is_over
+from moorage.control.job.situation import OWN_NAME, Situation
 from moorage.control.job.sizing import Failures, Sizing, size
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
@@ -61,7 +61,7 @@ class JobController(Controller):
         if key.startswith(_POD_KEY):
             return _release_orphan(key.removeprefix(_POD_KEY), world)
         job = world.get(JOB, key)
-        if job is None or is_over(job.view.status):
+        if job is None or job_end(job.view.status):
             self._failures.pop(key, None)
             self._outcomes.pop(key, None)
             return NOTHING if job is None else _release_all(job, world)

@@ -139,11 +139,3 @@ class Situation:
 def _by_index(pod: Object) -> int:
     index = completion_index(pod.view)
     return -1 if index is None else index
-
-
-def is_over(status: JobStatus) -> str:
-    """Return `Complete` or `Failed`, or an empty text."""
-    for condition in status.conditions:
-        if condition.type in ("Complete", "Failed") and condition.status == "True":
-            return condition.type
-    return ""
