@@ -315,7 +315,7 @@ def test_hints_wake_fewer_pods_than_waking_everybody() -> None:
 def _wake_everybody(scheduler: Scheduler) -> None:
     class Wide(RequeueTable):
         def interested(self, kind: EventKind) -> frozenset[str]:
-            return frozenset(self._hints)
+            return frozenset(self._rows)
 
         def goes_by_labels(self, name: str, event: Event) -> bool:
             return False

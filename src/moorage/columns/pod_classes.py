@@ -6,6 +6,8 @@ ten thousand Deployments whose selectors each name their own `app` cost ten thou
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
+import msgspec
+
 from moorage.columns.counts import PodCounts
 from moorage.columns.interning import Interner
 from moorage.columns.shape import Shape
@@ -29,16 +31,13 @@ def label_needed(selector: Selector) -> tuple[Label, ...] | None:
     return None
 
 
-class _Counted:
+class _Counted(msgspec.Struct, eq=False):
     """A registered predicate, the labels it is filed under, and its counts."""
 
-    __slots__ = ("counts", "needs", "predicate", "reads_namespaces")
-
-    def __init__(self, predicate: PodPredicate, needs: tuple[Label, ...] | None, reads_namespaces: bool) -> None:
-        self.predicate = predicate
-        self.needs = needs
-        self.reads_namespaces = reads_namespaces
-        self.counts = PodCounts()
+    predicate: PodPredicate
+    needs: tuple[Label, ...] | None
+    reads_namespaces: bool
+    counts: PodCounts = msgspec.field(default_factory=PodCounts)
 
     def includes(self, label_class: LabelClass) -> bool:
         namespace, labels, deleting = label_class

@@ -5,6 +5,7 @@ looked up, so that a hostname costs nothing although every node has its own.
 Kubernetes: component-helpers/scheduling/corev1/nodeaffinity, per node.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -108,48 +109,37 @@ class NamePredicate:
         return self._requirement.match(self._nodes.node(slot).metadata.name)
 
 
-class AllOf:
-    """Every one of some predicates; of none, always."""
+class _Combined:
+    """Predicates combined by `and` or by `or`; `of_none` is the answer without any."""
 
-    __slots__ = ("_capacity_of", "_parts")
+    __slots__ = ("_of_none", "_parts", "_slots")
 
-    def __init__(self, parts: tuple[NodePredicate, ...], nodes: NodeTable) -> None:
-        self._parts = parts
-        self._capacity_of = nodes.slots
-
-    def mask(self) -> Mask:
-        parts = self._parts
-        if not parts:
-            return np.ones(self._capacity_of.capacity, np.bool_)
-        mask = parts[0].mask()
-        for part in parts[1:]:
-            mask = mask & part.mask()
-        return mask
-
-    def at(self, slot: int) -> bool:
-        return all(part.at(slot) for part in self._parts)
-
-
-class AnyOf:
-    """At least one of some predicates; of none, never."""
-
-    __slots__ = ("_capacity_of", "_parts")
-
-    def __init__(self, parts: tuple[NodePredicate, ...], nodes: NodeTable) -> None:
-        self._parts = parts
-        self._capacity_of = nodes.slots
+    def __init__(self, parts: Sequence[NodePredicate], nodes: NodeTable, of_none: bool) -> None:
+        self._parts = tuple(parts)
+        self._slots = nodes.slots
+        self._of_none = of_none
 
     def mask(self) -> Mask:
         parts = self._parts
         if not parts:
-            return np.zeros(self._capacity_of.capacity, np.bool_)
+            return np.full(self._slots.capacity, self._of_none, np.bool_)
         mask = parts[0].mask()
         for part in parts[1:]:
-            mask = mask | part.mask()
+            mask = mask & part.mask() if self._of_none else mask | part.mask()
         return mask
 
     def at(self, slot: int) -> bool:
+        if self._of_none:
+            return all(part.at(slot) for part in self._parts)
         return any(part.at(slot) for part in self._parts)
+
+
+def all_of(parts: Sequence[NodePredicate], nodes: NodeTable) -> NodePredicate:
+    return _Combined(parts, nodes, True)
+
+
+def any_of(parts: Sequence[NodePredicate], nodes: NodeTable) -> NodePredicate:
+    return _Combined(parts, nodes, False)
 
 
 class WeightedSum:
@@ -173,13 +163,13 @@ class WeightedSum:
 
 def label_predicate(selector: Selector, nodes: NodeTable) -> NodePredicate:
     if selector.nothing:
-        return AnyOf((), nodes)
-    return AllOf(tuple(LabelPredicate(requirement, nodes) for requirement in selector.requirements), nodes)
+        return any_of((), nodes)
+    return all_of(tuple(LabelPredicate(requirement, nodes) for requirement in selector.requirements), nodes)
 
 
 def selector_predicate(matcher: NodeSelectorMatcher, nodes: NodeTable) -> NodePredicate:
     """Compile a node selector: a pod's required affinity, or a volume's."""
-    return AnyOf(tuple(_term(term, nodes) for term in matcher.terms), nodes)
+    return any_of(tuple(_term(term, nodes) for term in matcher.terms), nodes)
 
 
 def required_predicate(required: RequiredNodeAffinity, nodes: NodeTable) -> NodePredicate:
@@ -187,7 +177,9 @@ def required_predicate(required: RequiredNodeAffinity, nodes: NodeTable) -> Node
     if required.affinity is None:
         return label_predicate(required.labels, nodes)
     affinity = selector_predicate(required.affinity, nodes)
-    return affinity if required.labels.everything else AllOf((label_predicate(required.labels, nodes), affinity), nodes)
+    return (
+        affinity if required.labels.everything else all_of((label_predicate(required.labels, nodes), affinity), nodes)
+    )
 
 
 def preferred_sum(preferred: PreferredTerms, nodes: NodeTable) -> WeightedSum:
@@ -196,6 +188,6 @@ def preferred_sum(preferred: PreferredTerms, nodes: NodeTable) -> WeightedSum:
 
 def _term(term: NodeSelectorTermMatcher, nodes: NodeTable) -> NodePredicate:
     if term.errors or term.labels.nothing:
-        return AnyOf((), nodes)
+        return any_of((), nodes)
     labels: tuple[NodePredicate, ...] = tuple(LabelPredicate(one, nodes) for one in term.labels.requirements)
-    return AllOf((*labels, *(NamePredicate(one, nodes) for one in term.fields)), nodes)
+    return all_of((*labels, *(NamePredicate(one, nodes) for one in term.fields)), nodes)

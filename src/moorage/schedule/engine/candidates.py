@@ -59,18 +59,15 @@ def _nothing_left(plugins: list[str]) -> str:
     return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"
 
 
-class _Wide:
+class _Wide(msgspec.Struct, eq=False):
     """A wide plugin, its rows among the traits, and how far its want's log was read."""
 
-    __slots__ = ("filters", "plugin", "position", "rows", "want", "weight")
-
-    def __init__(self, plugin: WidePlugin[Any], prepared: Prepared, filters: bool, weight: int) -> None:
-        self.plugin = plugin
-        self.want = prepared.want
-        self.filters = filters
-        self.weight = weight
-        self.position = -1
-        self.rows = slice(0, 0)
+    plugin: WidePlugin[Any]
+    want: Any
+    filters: bool
+    weight: int
+    position: int = -1
+    rows: slice = slice(0, 0)
 
     @property
     def is_read(self) -> bool:
@@ -98,7 +95,7 @@ class Candidates:
         weights = {score.plugin: score.weight for score in self.scores}
         filtering = {item.plugin for item in self.filters}
         self._wide = tuple(
-            _Wide(plugin, prepared[plugin], plugin in filtering, weights.get(plugin, 0))
+            _Wide(plugin, prepared[plugin].want, plugin in filtering, weights.get(plugin, 0))
             for plugin in prepared
             if isinstance(plugin, WidePlugin) and (plugin in filtering or plugin in weights)
         )

@@ -29,14 +29,11 @@ class Score(msgspec.Struct, frozen=True):
     weight: int
 
 
-class Ranked:
+class Ranked(msgspec.Struct, eq=False):
     """A local score that is normalised over all feasible slots, and its raw values: a trait."""
 
-    __slots__ = ("raw", "score")
-
-    def __init__(self, score: Score) -> None:
-        self.score = score
-        self.raw: Scores = np.zeros(0, np.int64)
+    score: Score
+    raw: Scores = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 class LocalAnswers:

@@ -25,21 +25,6 @@ Array = NDArray[np.int64]
 class Standings:
     """The classes. `put` and `remove` change one slot; call `settle` before reading anything."""
 
-    __slots__ = (
-        "_class_at",
-        "_codes",
-        "_floors",
-        "_heaps",
-        "_key_at",
-        "_moved",
-        "_sample",
-        "_sizes",
-        "_tops",
-        "_traits",
-        "_unused",
-        "varies",
-    )
-
     def __init__(self) -> None:
         self.rebuild(np.zeros(0, np.bool_), np.zeros(0, np.int64), ())
 

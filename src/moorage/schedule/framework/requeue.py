@@ -5,7 +5,7 @@ that label and not asked about others. The law: a hint never denies an event tha
 acceptance. Kubernetes: EnqueueExtensions with their QueueingHintFns, asked for each pod.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import msgspec
@@ -74,15 +74,15 @@ class RequeueTable:
         self._want_of = want_of
         rows: dict[str, tuple[Requeue, ...] | None] = {plugin.name: plugin.requeue_on for plugin in plugins}
         rows[NO_NODES] = _ON_FIRST_NODE
-        self._hints: Mapping[str, dict[EventKind, list[Hint | None]] | None] = {
-            name: None if made is None else _by_kind(made) for name, made in rows.items()
-        }
+        self._rows = {name: None if made is None else _by_kind(made) for name, made in rows.items()}
         # What is filed by labels: plugins that have one row for a kind of events, and that row has needs.
         self._filed: dict[str, dict[EventKind, Requeue]] = {
-            name: _filed_rows(made) for name, made in rows.items() if made is not None
+            name: {kind: one[0] for kind, one in made.items() if len(one) == 1 and one[0].needs is not None}
+            for name, made in self._rows.items()
+            if made is not None
         }
         self._interested = {
-            kind: frozenset(name for name, hints in self._hints.items() if hints is None or kind in hints)
+            kind: frozenset(name for name, made in self._rows.items() if made is None or kind in made)
             for kind in EventKind
         }
 
@@ -111,29 +111,21 @@ class RequeueTable:
         return any(self._helps(name, shape, event) for name in rejected_by)
 
     def _helps(self, name: str, shape: Shape, event: Event) -> bool:
-        hints = self._hints.get(name)
-        if hints is None:  # any event may help, as with an unknown plugin
+        made = self._rows.get(name)
+        if made is None:  # any event may help, as with an unknown plugin
             return True
-        asked = hints.get(event.kind)
+        asked = made.get(event.kind)
         if asked is None:
             return False
         want = self._want_of(name, shape)
         if want is None:  # the pod changed, and the plugin has nothing against it any more
             return True
-        return any(hint is None or hint(want[0], shape, event, self._cluster) for hint in asked)
+        return any(row.hint is None or row.hint(want[0], shape, event, self._cluster) for row in asked)
 
 
-def _filed_rows(rows: Iterable[Requeue]) -> dict[EventKind, Requeue]:
-    of_kind: dict[EventKind, list[Requeue]] = {}
+def _by_kind(rows: Iterable[Requeue]) -> dict[EventKind, list[Requeue]]:
+    table: dict[EventKind, list[Requeue]] = {}
     for row in rows:
         for kind in row.kinds:
-            of_kind.setdefault(kind, []).append(row)
-    return {kind: found[0] for kind, found in of_kind.items() if len(found) == 1 and found[0].needs is not None}
-
-
-def _by_kind(rows: Iterable[Requeue]) -> dict[EventKind, list[Hint | None]]:
-    table: dict[EventKind, list[Hint | None]] = {}
-    for row in rows:
-        for kind in row.kinds:
-            table.setdefault(kind, []).append(row.hint)
+            table.setdefault(kind, []).append(row)
     return table

@@ -6,6 +6,7 @@ expression that fails is logged with its error. Kubernetes: none.
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
@@ -21,14 +22,11 @@ _LOG = get_logger("scheduler")
 _REMEMBERED = 1 << 16
 
 
-class _Reader:
+class _Reader(msgspec.Struct, eq=False):
     """A list of tolerations that compare values, and how many lists of taints it has seen."""
 
-    __slots__ = ("seen", "tolerations")
-
-    def __init__(self, tolerations: TolerationSet) -> None:
-        self.tolerations = tolerations
-        self.seen = 0
+    tolerations: TolerationSet
+    seen: int = 0
 
 
 class TaintWarnings:

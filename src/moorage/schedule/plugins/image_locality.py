@@ -7,6 +7,7 @@ Differs: an image is as large as the node says that has it; Kubernetes believes 
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
@@ -18,14 +19,11 @@ _LEAST = 23 * _MIB
 _MAX_PER_CONTAINER = 1000 * _MIB
 
 
-class _Want:
+class _Want(msgspec.Struct, eq=False):
     """The images, one for each container and image volume, and the sum that scores 100."""
 
-    __slots__ = ("images", "most")
-
-    def __init__(self, images: tuple[str, ...], containers: int) -> None:
-        self.images = images
-        self.most = _MAX_PER_CONTAINER * max(containers, 1)
+    images: tuple[str, ...]
+    most: int
 
 
 class ImageLocality(Plugin[_Want]):
@@ -37,7 +35,7 @@ class ImageLocality(Plugin[_Want]):
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         mounted = (volume.image.reference for volume in shape.spec.volumes if volume.image is not None)
         images = tuple(full_name(image) for image in (*shape.images, *mounted))
-        return Prepared(_Want(images, len(shape.images)), filters=False)
+        return Prepared(_Want(images, _MAX_PER_CONTAINER * max(len(shape.images), 1)))
 
     def epoch(self, want: _Want, cluster: Cluster) -> Any:
         """An image's score depends on how many nodes have it, and on how many nodes there are."""

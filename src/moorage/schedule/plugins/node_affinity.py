@@ -9,6 +9,7 @@ parse adds nothing instead of failing the pod.
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
@@ -43,24 +44,14 @@ CONFLICT_REASON = "pod affinity terms conflict"
 _NO_PREFERENCE = PreferredTerms((), ())
 
 
-class _Want:
+class _Want(msgspec.Struct, eq=False):
     """What the pod requires, what the profile adds to it, and what both prefer, compiled once per shape."""
 
-    __slots__ = ("added", "added_of", "preferred", "required", "required_of")
-
-    def __init__(
-        self,
-        required_of: RequiredNodeAffinity,
-        required: NodePredicate,
-        added_of: NodeSelectorMatcher | None,
-        added: NodePredicate | None,
-        preferred: tuple[WeightedSum, ...],
-    ) -> None:
-        self.required_of = required_of
-        self.added_of = added_of
-        self.required = required
-        self.added = added
-        self.preferred = preferred
+    required_of: RequiredNodeAffinity
+    required: NodePredicate
+    added_of: NodeSelectorMatcher | None
+    added: NodePredicate | None
+    preferred: tuple[WeightedSum, ...]
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:

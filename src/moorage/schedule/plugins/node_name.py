@@ -39,10 +39,6 @@ class NodeName(Plugin[str]):
             mask[slot] = True
         return mask
 
-    def filter_slot(self, want: str, cluster: Cluster, slot: int) -> bool:
-        return cluster.nodes.slot_of.get(want) == slot
-
     def explain(self, want: str, cluster: Cluster, slot: int) -> Verdict | None:
-        if self.filter_slot(want, cluster, slot):
-            return None
-        return unresolvable(REASON, f"the pod asks for node {want}")
+        asked_for = cluster.nodes.slot_of.get(want) == slot
+        return None if asked_for else unresolvable(REASON, f"the pod asks for node {want}")

@@ -53,9 +53,6 @@ class NodePorts(Plugin[_Want]):
             mask[taken] = False
         return mask
 
-    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        return not any(_is_taken(port, cluster, slot) for port in want)
-
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         taken = [port for port in want if _is_taken(port, cluster, slot)]
         return unschedulable(REASON, *(_described(port, cluster, slot) for port in taken)) if taken else None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,17 +70,14 @@ class Nominations:
         return bool(self._on)
 
 
-class _Want:
+class _Want(msgspec.Struct, eq=False):
     """A shape, and per slot a code of the objecting plugin and its reasons, updated where something changed."""
 
-    __slots__ = ("codes", "objections", "position", "revision", "shape")
-
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-        self.codes: NDArray[np.int64] = np.zeros(0, np.int64)
-        self.objections: Interner[tuple[str, tuple[str, ...]] | None] = Interner(None)
-        self.position = -1
-        self.revision: Any = None
+    shape: Shape
+    codes: NDArray[np.int64] = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
+    objections: Interner[tuple[str, tuple[str, ...]] | None] = msgspec.field(default_factory=lambda: Interner(None))
+    position: int = -1
+    revision: Any = None
 
 
 class NominatedPods(Plugin[_Want]):

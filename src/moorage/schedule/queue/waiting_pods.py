@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
+import msgspec
+
 from moorage.columns.cluster import PodRecord
 from moorage.columns.pod_classes import Label
 from moorage.columns.shape import Shape
@@ -75,18 +77,15 @@ class QueuedPod:
         self.group: WaitingGroup | None = None
 
 
-class WaitingGroup:
+class WaitingGroup(msgspec.Struct, eq=False):
     """Pods of one scheduler and one shape that the same plugins rejected; `serial` gives their order."""
 
-    __slots__ = ("filed", "pods", "rejected_by", "scheduler", "serial", "shape")
-
-    def __init__(self, scheduler: str, shape: Shape, rejected_by: frozenset[str], serial: int) -> None:
-        self.scheduler = scheduler
-        self.shape = shape
-        self.rejected_by = rejected_by
-        self.serial = serial
-        self.pods: dict[str, QueuedPod] = {}
-        self.filed: list[_Drawer] = []  # wherever it is to be found
+    scheduler: str
+    shape: Shape
+    rejected_by: frozenset[str]
+    serial: int
+    pods: dict[str, QueuedPod] = msgspec.field(default_factory=dict)
+    filed: list[_Drawer] = msgspec.field(default_factory=list)  # where it is filed
 
 
 class _Drawer(NamedTuple):
@@ -103,14 +102,11 @@ class _Drawer(NamedTuple):
             del self.of[self.label]
 
 
-class _File:
+class _File(msgspec.Struct, eq=False):
     """Groups that one plugin rejected, by the labels that an event's pod must have to help them."""
 
-    __slots__ = ("by_label", "unfiled")
-
-    def __init__(self) -> None:
-        self.by_label: dict[Label, dict[WaitingGroup, None]] = {}
-        self.unfiled: dict[WaitingGroup, None] = {}
+    by_label: dict[Label, dict[WaitingGroup, None]] = msgspec.field(default_factory=dict)
+    unfiled: dict[WaitingGroup, None] = msgspec.field(default_factory=dict)
 
     def concerned(self, event: Event) -> list[WaitingGroup]:
         """Return the groups that the event may help, in order."""

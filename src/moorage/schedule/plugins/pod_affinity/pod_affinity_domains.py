@@ -42,32 +42,6 @@ def is_about(term: PodAffinityTermMatcher, namespace: str, labels: Mapping[str, 
 class AffinityWant(Following):
     """A shape's terms, its own and those of placed pods about it, and the counts they are judged by."""
 
-    __slots__ = (
-        "_namespace_generation",
-        "_said",
-        "_terms_known",
-        "affinity",
-        "anti_affinity",
-        "coarse",
-        "coarse_affinity",
-        "coarse_preferences",
-        "coarse_repelling",
-        "domains",
-        "existing",
-        "existing_terms",
-        "hard_weight",
-        "has_small_filters",
-        "labels",
-        "matches_itself",
-        "namespace",
-        "preferences",
-        "small",
-        "small_affinity",
-        "small_preferences",
-        "small_repelling",
-        "terms",
-    )
-
     def __init__(self, shape: Shape, terms: PodAffinityTerms, hard_weight: int) -> None:
         super().__init__()
         self.namespace = shape.namespace

@@ -142,22 +142,6 @@ class TaintPredicate:
 class SpreadWant(Following):
     """A shape's constraints and the counts they are judged by."""
 
-    __slots__ = (
-        "_affinity",
-        "_compile",
-        "_taints",
-        "_version",
-        "_version_now",
-        "constraints",
-        "hard",
-        "hosts",
-        "namespace",
-        "required",
-        "small",
-        "soft",
-        "tolerations",
-    )
-
     def __init__(
         self,
         shape: Shape,

@@ -5,8 +5,6 @@ counted again. Kubernetes: pkg/scheduler/framework/plugins/nodevolumelimits.
 Differs: volumes are counted as pods come and go; the detail has the inequality.
 """
 
-from collections import Counter
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +14,7 @@ from moorage.columns.volumes.attachments import NO_LIMIT
 from moorage.match.volumes.claims import ClaimState, claims_of, inline_attachables
 from moorage.match.volumes.csi_migration import Attachable
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
@@ -75,9 +73,6 @@ class NodeVolumeLimits(Plugin[_Want]):
             mask &= fits | (limits == NO_LIMIT) | (new == 0)
         return mask
 
-    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        return not want.missing and self._too_many(want, cluster, slot) is None
-
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         if want.missing:
             return unresolvable(want.missing)
@@ -95,9 +90,6 @@ class NodeVolumeLimits(Plugin[_Want]):
             if new and attached + new > limit:
                 return f"{driver}: {attached} attached + {new} <= {limit} is false"
         return None
-
-    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        return Counter({want.missing or TOO_MANY_VOLUMES: len(slots)})
 
 
 def _new_volumes(volumes: list[tuple[Attachable, bool]], cluster: Cluster) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.selector_masks import AnyOf, NodePredicate, label_predicate
+from moorage.columns.selector_masks import NodePredicate, any_of, label_predicate
 from moorage.match.label_selector import compile_label_selector, conjunction
 from moorage.match.node_selector import NodeSelectorMatcher
 from moorage.match.requirement import IN, SelectorError, compile_requirement
@@ -135,7 +135,7 @@ class Need:
                     continue
                 if requirements:
                     parts.append(label_predicate(conjunction(requirements), cluster.nodes))
-            self._allowed = AnyOf(tuple(parts), cluster.nodes)
+            self._allowed = any_of(tuple(parts), cluster.nodes)
         return self._allowed
 
     def _with_space(self, cluster: Cluster) -> NodePredicate | None:
@@ -154,7 +154,7 @@ class Need:
                     and _suffices(capacity, requests[_STORAGE].value())
                     and (part := _access(capacity, cluster)) is not None
                 )
-                predicate = AnyOf(parts, cluster.nodes)
+                predicate = any_of(parts, cluster.nodes)
             self._spacious = storage.capacity_generation, predicate
         return self._spacious[1]
 

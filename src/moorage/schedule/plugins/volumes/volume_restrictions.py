@@ -5,8 +5,7 @@ with access mode ReadWriteOncePod must not be in use at all.
 Kubernetes: pkg/scheduler/framework/plugins/volumerestrictions. Differs: the detail names the disk or claim.
 """
 
-from collections import Counter
-
+import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
@@ -14,7 +13,7 @@ from moorage.columns.shape import Shape
 from moorage.columns.volumes.inline_disks import Disk, inline_disks
 from moorage.match.volumes.claims import ClaimKey, ClaimState, claims_of
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
@@ -25,14 +24,11 @@ EXCLUSIVE_CONFLICT = (
 )
 
 
-class _Want:
+class _Want(msgspec.Struct, eq=False):
     """The disks, and the claims that only one pod may use."""
 
-    __slots__ = ("disks", "exclusive")
-
-    def __init__(self, disks: tuple[Disk, ...], exclusive: tuple[ClaimKey, ...]) -> None:
-        self.disks = disks
-        self.exclusive = exclusive
+    disks: tuple[Disk, ...]
+    exclusive: tuple[ClaimKey, ...]
 
     def conflict(self, cluster: Cluster) -> ClaimKey | None:
         """Return an exclusive claim that is in use."""
@@ -84,10 +80,6 @@ class VolumeRestrictions(Plugin[_Want]):
             mask[cluster.disk_users.conflicts(disk)] = False
         return mask
 
-    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        users = cluster.disk_users
-        return want.conflict(cluster) is None and not any(users.conflicts_at(disk, slot) for disk in want.disks)
-
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         disk = next((disk for disk in want.disks if cluster.disk_users.conflicts_at(disk, slot)), None)
         if disk is not None:
@@ -97,9 +89,3 @@ class VolumeRestrictions(Plugin[_Want]):
         if claim is None:
             return None
         return unschedulable(EXCLUSIVE_CONFLICT, f'claim "{claim[1]}" is ReadWriteOncePod and in use')
-
-    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        disks = {slot for disk in want.disks for slot in cluster.disk_users.conflicts(disk)}
-        on_disk = sum(slot in disks for slot in slots.tolist())
-        elsewhere = len(slots) - on_disk if want.conflict(cluster) is not None else 0
-        return +Counter({DISK_CONFLICT: on_disk, EXCLUSIVE_CONFLICT: elsewhere})
