@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from moorage.cli.streams import gates_of_components
+from moorage.cli.shared import gates_of_components
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.events.event_sender import BURST, MAX_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access

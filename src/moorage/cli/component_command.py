@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from moorage.cli.streams import say
+from moorage.cli.shared import say
 from moorage.client.election.elector import LeadershipLost
 from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.cluster.component_process import CannotListen, ComponentProcess

@@ -41,7 +41,7 @@ _COMMANDS = {
         "moorage.cli.commands.controller_manager",
         "The controllers as a process of their own, against any API server.",
     ),
-    "kubelet": ("moorage.cli.commands.kubelet", "Simulated nodes as a process of its own, against any API server."),
+    "kubelet": ("moorage.cli.commands.components", "Simulated nodes as a process of its own, against any API server."),
 }
 
 

@@ -65,7 +65,7 @@ def command(
       moorage kubelet --kubeconfig cluster.yaml --nodes 5
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
-    from moorage.cli.streams import parsed_gates, say
+    from moorage.cli.shared import parsed_gates, say
     from moorage.cluster.api_server import ApiServerSettings, CannotStart
     from moorage.cluster.event_loop import run_until_signal
     from moorage.telemetry.logs import configure

@@ -65,7 +65,7 @@ def command(
       moorage controller-manager --kubeconfig cluster.yaml --controllers='*,-taint-eviction-controller'
     """
     from moorage.cli.component_command import run_component
-    from moorage.cli.streams import election_times, parsed_gates
+    from moorage.cli.shared import election_times, parsed_gates
     from moorage.client.kubeconfig.loading import load_access
     from moorage.cluster.component_process import Process
     from moorage.cluster.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings

@@ -46,7 +46,7 @@ def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool,
       moorage demo spot-nodes-by-sla
       moorage demo inference-eviction-on-sla-drop --pause --keep
     """
-    from moorage.cli.streams import say
+    from moorage.cli.shared import say
     from moorage.demo.cluster import NoCluster
     from moorage.demo.shelf import NoSuchStory, default_shelf, find_story
     from moorage.demo.story import StoryError
@@ -73,7 +73,7 @@ def _list(shelf: Path) -> None:
 
 
 def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
-    from moorage.cli.streams import coloured
+    from moorage.cli.shared import coloured
     from moorage.demo.cluster import story_cluster
     from moorage.demo.play import play
     from moorage.demo.screen import Screen

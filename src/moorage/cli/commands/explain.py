@@ -23,7 +23,7 @@ from moorage.cli.options import (
     live_kubeconfig_option,
     seed_option,
 )
-from moorage.cli.streams import coloured, live_input, parsed_gates, piped_input, read_configuration, say
+from moorage.cli.shared import coloured, live_input, parsed_gates, piped_input, read_configuration, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

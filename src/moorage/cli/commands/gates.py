@@ -45,7 +45,7 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
     if ctx.invoked_subcommand is not None:
         return
     from moorage.cli.gate_values import CannotScrape, as_document, default_values, live_values, render_table
-    from moorage.cli.streams import say
+    from moorage.cli.shared import say
 
     try:
         live = kubeconfig is not None or endpoints
@@ -82,7 +82,7 @@ def audit(
     """
     import msgspec
 
-    from moorage.cli.streams import live_input, piped_input, say
+    from moorage.cli.shared import live_input, piped_input, say
     from moorage.lint.sources import sources_of
     from moorage.model.gates import gates_from
     from moorage.model.kinds import KINDS

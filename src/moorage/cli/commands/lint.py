@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage.cli.options import colour_option, gates_option
-from moorage.cli.streams import coloured, parsed_gates, piped_input, say
+from moorage.cli.shared import coloured, parsed_gates, piped_input, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -59,7 +59,7 @@ def command(
       moorage scheduler --kubeconfig cluster.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
     """
     from moorage.cli.component_command import run_component
-    from moorage.cli.streams import election_times, parsed_gates, read_configuration
+    from moorage.cli.shared import election_times, parsed_gates, read_configuration
     from moorage.client.kubeconfig.loading import load_access
     from moorage.cluster.component_process import Process
     from moorage.cluster.scheduler_process import SchedulerProcess, SchedulerSettings

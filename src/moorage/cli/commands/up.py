@@ -121,7 +121,7 @@ def command(
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
     gc.disable()  # until everything is there: what is made before stays
-    from moorage.cli.streams import gates_of_components, read_configuration, say
+    from moorage.cli.shared import gates_of_components, read_configuration, say
     from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
     from moorage.model.gates import Component
     from moorage.telemetry.logs import configure

@@ -12,7 +12,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.component_process import CannotListen, Process
-from moorage.cluster.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
+from moorage.cluster.components import CannotRegister, KubeletProcess, KubeletSettings
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient

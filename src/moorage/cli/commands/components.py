@@ -14,7 +14,7 @@ import click
 from moorage.cli.options import bind_address_option, gates_option, log_options, metrics_port_option
 
 if TYPE_CHECKING:
-    from moorage.cluster.kubelet_process import KubeletProcess
+    from moorage.cluster.components import KubeletProcess
 
 
 @click.command("kubelet", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -69,10 +69,10 @@ def command(
       moorage kubelet --kubeconfig cluster.yaml --nodes 100 --node-prefix gpu- --cpu 64 --memory 512Gi
     """
     from moorage.cli.component_command import run_component
-    from moorage.cli.streams import parsed_gates
+    from moorage.cli.shared import parsed_gates
     from moorage.client.kubeconfig.loading import load_access
     from moorage.cluster.component_process import Process
-    from moorage.cluster.kubelet_process import CannotRegister, KubeletProcess, KubeletSettings
+    from moorage.cluster.components import CannotRegister, KubeletProcess, KubeletSettings
     from moorage.model.names import dns1123_subdomain_errors, label_value_errors
     from moorage.telemetry.logs import configure
 
