@@ -11,8 +11,8 @@ from moorage.client.election.elector import ElectionTimes
 from moorage.client.events.event_sender import BURST, MAX_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access
 from moorage.cluster.component_process import Process
+from moorage.cluster.components import ControllerManagerProcess
 from moorage.cluster.control_plane import ControlPlane, Settings
-from moorage.cluster.controller_manager_process import ControllerManagerProcess, ControllerManagerSettings
 from moorage.model.gates import default_gates
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.telemetry.metrics import Metrics
@@ -50,7 +50,7 @@ async def _running() -> dict[str, tuple[str, list[str]]]:
     finally:
         await plane.stop()
     alone = Process("moorage", Access("http://127.0.0.1:1"), election=ElectionTimes())
-    process = ControllerManagerProcess(ControllerManagerSettings(alone, default_gates(), ()))
+    process = ControllerManagerProcess(alone, default_gates(), ())
     await process.client.close()
     return found | _families(process.metrics)
 

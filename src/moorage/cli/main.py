@@ -18,30 +18,21 @@ from moorage import __version__
 
 _BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 
-#: Command, the module it is in, what it does in one line.
+#: Each command: its module, with the name in it unless that is `command`, and what it does in one line.
 _COMMANDS = {
-    "lint": (
-        "moorage.cli.commands.lint",
-        "What the API server would say, and what will surprise you although it does not.",
-    ),
-    "plan": (
-        "moorage.cli.commands.plan",
-        "Where every pod lands, what stays Pending and why, and what a change would do.",
-    ),
-    "explain": (
-        "moorage.cli.commands.explain",
-        "Why one pod goes where it goes or nowhere, node by node, and what would help.",
-    ),
-    "gates": ("moorage.cli.commands.gates", "Feature gates of a live cluster, and what depends on them."),
-    "demo": ("moorage.cli.commands.demo", "The documents' stories, played on a cluster of their own."),
-    "up": ("moorage.cli.commands.up", "A cluster in one process, for kubectl and every other client."),
-    "apiserver": ("moorage.cli.commands.apiserver", "The API server and its store as a process of its own."),
-    "scheduler": ("moorage.cli.commands.scheduler", "The scheduler as a process of its own, against any API server."),
+    "lint": ("lint", "What the API server would say, and what will surprise you although it does not."),
+    "plan": ("plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
+    "explain": ("explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
+    "gates": ("gates", "Feature gates of a live cluster, and what depends on them."),
+    "demo": ("demo", "The documents' stories, played on a cluster of their own."),
+    "up": ("up", "A cluster in one process, for kubectl and every other client."),
+    "apiserver": ("apiserver", "The API server and its store as a process of its own."),
+    "scheduler": ("components:scheduler", "The scheduler as a process of its own, against any API server."),
     "controller-manager": (
-        "moorage.cli.commands.controller_manager",
+        "components:controller_manager",
         "The controllers as a process of their own, against any API server.",
     ),
-    "kubelet": ("moorage.cli.commands.components", "Simulated nodes as a process of its own, against any API server."),
+    "kubelet": ("components:kubelet", "Simulated nodes as a process of its own, against any API server."),
 }
 
 
@@ -63,7 +54,10 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(_COMMANDS[name][0]).command
+        module, _, attribute = _COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(
+            importlib.import_module(f"moorage.cli.commands.{module}"), attribute or "command"
+        )
         return command
 
     def resolve_command(

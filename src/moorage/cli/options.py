@@ -1,5 +1,8 @@
 """Options that several commands have, said once."""
 
+from __future__ import annotations
+
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -53,29 +56,48 @@ bind_address_option = click.option(
 port_option = click.option(
     "--port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="The port; 0 for any that is free."
 )
-
-
-def listen_options(function: Command) -> Command:
-    """Where to listen."""
-    return bind_address_option(port_option(function))
-
-
-def log_options(function: Command) -> Command:
-    """How much is logged, and in which form."""
-    function = click.option("-v", "verbosity", type=int, default=0, help="How much to log: 0 is little, 5 is a lot.")(
-        function
-    )
-    return click.option(
-        "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Lines of logs."
-    )(function)
-
+_kubeconfig_option = click.option(
+    "--kubeconfig",
+    default="",
+    metavar="FILE",
+    help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
+)
+_verbosity_option = click.option(
+    "-v", "verbosity", type=int, default=0, help="How much to log: 0 is little, 5 is a lot."
+)
+_log_format_option = click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Lines of logs."
+)
 
 #: Components with gates of their own, as their options name them.
 COMPONENTS = ("apiserver", "scheduler", "controller-manager", "kubelet")
 
 
+def simulate_storage_option(*, default: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--simulate-storage/--no-simulate-storage",
+        "simulates_storage",
+        default=default,
+        show_default=True,
+        help="Whether volumes of every provisioner are simulated, and not only those of moorage.dev/simulated.",
+    )
+
+
+def log_options(function: Command) -> Command:
+    """Add the options of logging, and configure it before the command runs."""
+
+    @functools.wraps(function)
+    def command(*, verbosity: int, log_format: str, **others: Any) -> Any:
+        from moorage.telemetry.logs import configure
+
+        configure(verbosity=verbosity, log_format=log_format)
+        return function(**others)
+
+    return _verbosity_option(_log_format_option(command))
+
+
 def component_gates_options(function: Command) -> Command:
-    """`--scheduler-feature-gates` and its like, which override --feature-gates in one component."""
+    """Add `--scheduler-feature-gates` and its like, which override --feature-gates in one component."""
     for name in reversed(COMPONENTS):
         function = click.option(
             f"--{name}-feature-gates",
@@ -86,81 +108,79 @@ def component_gates_options(function: Command) -> Command:
     return function
 
 
-def metrics_port_option(port: int) -> Callable[[Command], Command]:
-    """Where a component tells of itself."""
-    return click.option(
-        "--metrics-port",
-        type=click.IntRange(-1, 65535),
-        default=port,
-        show_default=True,
-        help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
-    )
-
-
-def kubeconfig_options(function: Command) -> Command:
-    """How to reach an API server."""
-    function = click.option(
-        "--context", default="", metavar="NAME", help="The kubeconfig's context, if not its current one."
-    )(function)
-    return click.option(
-        "--kubeconfig",
-        default="",
-        metavar="FILE",
-        help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
-    )(function)
-
-
-def election_options(lease_name: str) -> Callable[[Command], Command]:
-    """Whether and how a component leads by Lease."""
+def component_options(component: str, *, metrics_port: int, elects: bool = True) -> Callable[[Command], Command]:
+    """Add the options of every component process; the command is given `process`, which makes it, and `gates`."""
 
     def decorate(function: Command) -> Command:
-        for option in (
-            click.option(
-                "--leader-elect-resource-namespace",
-                "lease_namespace",
-                default="kube-system",
-                show_default=True,
-                help="The Lease's namespace.",
-            ),
-            click.option(
-                "--leader-elect-resource-name",
-                "lease_name",
-                default=lease_name,
-                show_default=True,
-                help="The Lease's name.",
-            ),
-            click.option(
-                "--leader-elect-retry-period", "retry", default="2s", show_default=True, help="How often to try."
-            ),
-            click.option(
-                "--leader-elect-renew-deadline",
-                "deadline",
-                default="10s",
-                show_default=True,
-                help="How long to try to renew it.",
-            ),
-            click.option(
-                "--leader-elect-lease-duration",
-                "lease",
-                default="15s",
-                show_default=True,
-                help="How long the Lease is good for.",
-            ),
-            click.option(
-                "--leader-elect/--no-leader-elect",
-                default=True,
-                show_default=True,
-                help="Whether to work only while holding a Lease, so that another process can take over.",
-            ),
-        ):
-            function = option(function)
-        return function
+        @functools.wraps(function)
+        def command(
+            *,
+            gates: tuple[str, ...],
+            kubeconfig: str,
+            context: str,
+            bind_address: str,
+            metrics_port: int,
+            leader_elect: bool = False,
+            lease_duration: str = "",
+            deadline: str = "",
+            retry: str = "",
+            lease_namespace: str = "",
+            lease_name: str = "",
+            **own: Any,
+        ) -> Any:
+            from moorage.cli.shared import election_times, parsed_gates
+            from moorage.client.kubeconfig.loading import load_access
+            from moorage.cluster.component_process import Process
+
+            times = election_times(lease_duration, deadline, retry) if leader_elect else None
+            port = metrics_port if metrics_port >= 0 else None
+
+            def process() -> Process:
+                access = load_access(kubeconfig, context=context)
+                return Process(component, access, bind_address, port, times, (lease_namespace, lease_name))
+
+            return function(process=process, gates=parsed_gates(gates), **own)
+
+        served: Callable[[Command], Command] = click.option(
+            "--metrics-port",
+            type=click.IntRange(-1, 65535),
+            default=metrics_port,
+            show_default=True,
+            help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
+        )
+        made = log_options(command)
+        for option in (served, bind_address_option, *(_election_options(component) if elects else ())):
+            made = option(made)
+        return _kubeconfig_option(context_option(gates_option(made)))
 
     return decorate
 
 
+def _election_options(lease_name: str) -> tuple[Callable[[Command], Command], ...]:
+    """Whether and how a component leads by Lease; the last is the first in the help."""
+    values = (
+        ("resource-namespace", "lease_namespace", "kube-system", "The Lease's namespace."),
+        ("resource-name", "lease_name", lease_name, "The Lease's name."),
+        ("retry-period", "retry", "2s", "How often to try."),
+        ("renew-deadline", "deadline", "10s", "How long to try to renew it."),
+        ("lease-duration", "lease_duration", "15s", "How long the Lease is good for."),
+    )
+    return (
+        *(
+            click.option(f"--leader-elect-{name}", parameter, default=default, show_default=True, help=text)
+            for name, parameter, default, text in values
+        ),
+        click.option(
+            "--leader-elect/--no-leader-elect",
+            default=True,
+            show_default=True,
+            help="Whether to work only while holding a Lease, so that another process can take over.",
+        ),
+    )
+
+
 def chosen_controllers(text: str) -> tuple[str, ...]:
-    """The words of `--controllers`, all of which name somebody. Raises click.BadParameter."""
+    """Return the words of `--controllers`. Raises click.BadParameter for one that names no controller."""
     from moorage.control.registry import UnknownController, chosen
 
     words = tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,17 +1,15 @@
-"""The API server as a running thing: store, certificates, the listening socket, and the file that lets clients in.
-
-In: `ApiServerSettings`. Out: an `ApiServer` that answers, until it is stopped. Whoever cannot start it gets
-`CannotStart`, with words for the user.
-"""
+"""Starts the API server: store, certificates, the listening socket, and the kubeconfig that lets clients in."""
 
 import asyncio
 import datetime
+import shutil
+import tempfile
 import time
 from pathlib import Path
 
 import msgspec
 
-from moorage.model.gates import GateSet
+from moorage.model.gates import Component, GateSet
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.cluster.event_expiry import EventExpiry
@@ -20,13 +18,14 @@ from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN, Authenticator
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
-from moorage.serve.pki.kubeconfig_file import render_kubeconfig, server_url
+from moorage.serve.pki.kubeconfig_file import render_kubeconfig, server_url, write_kubeconfig
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.directory import StoreUnusable
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Store
 from moorage.store.sqlite import SqliteStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
+from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import log_loop_error
 from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.process_metrics import add_process_metrics
@@ -77,6 +76,59 @@ class ApiServer:
         await asyncio.gather(self._expiry, return_exceptions=True)
         await self._server.stop(_GRACE_SECONDS)
         await self.api.store.close()
+
+
+class KubeconfigPlace:
+    """Where a cluster's kubeconfig goes: to `wanted`, else beside the data, else to a temporary directory."""
+
+    def __init__(self, wanted: Path | None, data_dir: Path | None) -> None:
+        self.path = wanted or Path()
+        self._wanted, self._data_dir = wanted, data_dir
+        self._temporary: Path | None = None
+
+    def write(self, text: str) -> None:
+        """Write it, after everything else is ready: clients wait for the file. Raises CannotStart."""
+        if self._wanted is None:
+            directory = self._data_dir
+            if directory is None:
+                directory = self._temporary = Path(tempfile.mkdtemp(prefix="moorage-"))
+            self.path = directory / "kubeconfig"
+        try:
+            write_kubeconfig(self.path, text)
+        except OSError as error:
+            raise CannotStart(f"cannot write {self.path}: {error.strerror}") from None
+
+    def clear(self) -> None:
+        """Remove the temporary directory, if there is one."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+class ApiServerProcess:
+    """An API server alone, with its kubeconfig: what `moorage apiserver` runs."""
+
+    def __init__(self, settings: ApiServerSettings, kubeconfig: Path | None) -> None:
+        self.settings = settings
+        self.kubeconfig = KubeconfigPlace(kubeconfig, settings.data_dir)
+        self.url = ""
+        self._server: ApiServer | None = None
+
+    async def start(self) -> None:
+        """Raises CannotStart."""
+        self._server = await start_api_server(self.settings)
+        add_feature_metrics(self._server.metrics, {Component.API_SERVER: self.settings.gates})
+        self.url = self._server.url
+        self.kubeconfig.write(self._server.kubeconfig())
+
+    async def failure(self) -> BaseException:
+        """Wait for ever: there is no part that could end by itself."""
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            await self._server.stop()
+        self.kubeconfig.clear()
 
 
 async def start_api_server(settings: ApiServerSettings) -> ApiServer:

@@ -1,8 +1,7 @@
-"""Everything that `moorage up` runs, in the order in which it starts, and stopped in the opposite one.
+"""Runs a cluster on one event loop, as `moorage up` does.
 
-In: `Settings`. Out: a cluster: the API server first, then what was to be loaded, then scheduler and kubelets as tasks
-on the same event loop, talking to the API server without a wire. The kubeconfig appears last: whoever sees it can use
-the cluster.
+The API server starts first, then manifests are loaded, then kubelets, scheduler and controllers become tasks that talk
+to the API server without a wire. The kubeconfig is written last: a client that finds it can use the cluster.
 """
 
 import asyncio
@@ -13,8 +12,7 @@ from random import random
 import msgspec
 
 from moorage.client.events.recorders import CountingRecorder, EventSender, SeriesRecorder
-from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, start_api_server
-from moorage.cluster.kubeconfig_place import KubeconfigPlace
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, KubeconfigPlace, start_api_server
 from moorage.cluster.loading import load_manifests
 from moorage.control.framework.manager import ControllerManager
 from moorage.control.registry import ControllerContext, chosen

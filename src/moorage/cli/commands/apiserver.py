@@ -1,12 +1,10 @@
-"""`moorage apiserver`: the API server and its store as a process of its own.
+"""`moorage apiserver`: the API server and its store as a process of its own, until SIGINT or SIGTERM.
 
-In: options. Out: an API server for schedulers, kubelets and users in other processes, until SIGINT or SIGTERM; exit 1
-if it cannot start, 2 if the command line is wrong. Nothing is scheduled and no node is simulated.
+Exit code 1 if it cannot start, 2 if the command line is wrong.
 """
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +12,19 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage.cli.commands.up import data_options, stored_in
-from moorage.cli.options import gates_option, listen_options, log_options
+from moorage.cli.options import bind_address_option, gates_option, log_options, port_option
 
 if TYPE_CHECKING:
-    from moorage.cluster.api_server import ApiServer, ApiServerSettings
+    from moorage.cluster.api_server import ApiServerProcess
 
 _CANNOT_START = 1
 _TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
 
 
-@click.command("apiserver", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("apiserver")
 @data_options
-@listen_options
+@bind_address_option
+@port_option
 @click.option(
     "--enable-garbage-collector",
     "collects_garbage",
@@ -53,8 +52,6 @@ def command(
     collects_garbage: bool,
     plugins: tuple[str, ...],
     gates: tuple[str, ...],
-    verbosity: int,
-    log_format: str,
 ) -> None:
     """Serve the Kubernetes API; schedulers and kubelets are processes of their own.
 
@@ -66,11 +63,9 @@ def command(
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
     from moorage.cli.shared import parsed_gates, say
-    from moorage.cluster.api_server import ApiServerSettings, CannotStart
+    from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings, CannotStart
     from moorage.cluster.event_loop import run_until_signal
-    from moorage.telemetry.logs import configure
 
-    configure(verbosity=verbosity, log_format=log_format)
     settings = ApiServerSettings(
         parsed_gates(gates),
         kept_in,
@@ -85,39 +80,6 @@ def command(
     except CannotStart as error:
         say(str(error))
         raise click.exceptions.Exit(_CANNOT_START) from None
-
-
-class ApiServerProcess:
-    """Start it, stop it."""
-
-    def __init__(self, settings: ApiServerSettings, kubeconfig: Path | None) -> None:
-        from moorage.cluster.kubeconfig_place import KubeconfigPlace
-
-        self.settings = settings
-        self.kubeconfig = KubeconfigPlace(kubeconfig, settings.data_dir)
-        self.url = ""
-        self._server: ApiServer | None = None
-
-    async def start(self) -> None:
-        """Raises CannotStart."""
-        from moorage.cluster.api_server import start_api_server
-        from moorage.model.gates import Component
-        from moorage.telemetry.feature_metrics import add_feature_metrics
-
-        self._server = await start_api_server(self.settings)
-        add_feature_metrics(self._server.metrics, {Component.API_SERVER: self.settings.gates})
-        self.url = self._server.url
-        self.kubeconfig.write(self._server.kubeconfig())
-
-    async def failure(self) -> BaseException:
-        """Waits for ever: there is no part that could end."""
-        await asyncio.Event().wait()
-        raise AssertionError("unreachable")
-
-    async def stop(self) -> None:
-        if self._server is not None:
-            await self._server.stop()
-        self.kubeconfig.clear()
 
 
 def _announce(process: ApiServerProcess) -> None:

@@ -1,30 +1,81 @@
-"""`moorage kubelet`: simulated nodes as a process of its own, against any API server.
+"""`moorage scheduler`, `controller-manager` and `kubelet`: components as processes, against any API server.
 
-In: options. Out: nodes that are Ready and run what is bound to them, until SIGINT or SIGTERM; exit 1 if it cannot
-start, 2 if the command line or a file is wrong. Only nodes with a label are simulated, so that a cluster with real ones
-is safe.
+Each runs until SIGINT or SIGTERM. Exit code 1 if it cannot start or loses its Lease, 2 if the command line or a file is
+wrong.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from moorage.cli.options import bind_address_option, gates_option, log_options, metrics_port_option
+from moorage.cli.options import (
+    chosen_controllers,
+    component_options,
+    config_option,
+    controllers_option,
+    seed_option,
+    simulate_storage_option,
+)
 
 if TYPE_CHECKING:
+    from moorage.cluster.component_process import ComponentProcess, Process
     from moorage.cluster.components import KubeletProcess
+    from moorage.model.gates import GateSet
+
+    MakeProcess = Callable[[], Process]
+
+_CANNOT_GO_ON, _BAD_USAGE = 1, 2
 
 
-@click.command("kubelet", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "--kubeconfig",
-    default="",
-    metavar="FILE",
-    help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
-)
-@click.option("--context", default="", metavar="NAME", help="The kubeconfig's context, if not its current one.")
+@click.command("scheduler")
+@component_options("kube-scheduler", metrics_port=10251)
+@config_option
+@seed_option
+def scheduler(process: MakeProcess, gates: GateSet, config: str | None, seed: int) -> None:
+    """Watch an API server, and give its pods nodes.
+
+    Does what kube-scheduler does, for pods with the schedulerName of one of its profiles. Runs against Moorage and
+    against any other Kubernetes API server.
+
+    \b
+    Try:
+      moorage scheduler --kubeconfig cluster.yaml
+      moorage scheduler --kubeconfig cluster.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
+    """
+    from moorage.cli.shared import read_configuration
+    from moorage.cluster.components import SchedulerProcess
+
+    configuration = read_configuration(config, gates)
+    _run(lambda: SchedulerProcess(process(), gates, configuration, seed))
+
+
+@click.command("controller-manager")
+@component_options("kube-controller-manager", metrics_port=10252)
+@controllers_option
+@simulate_storage_option(default=False)
+def controller_manager(process: MakeProcess, gates: GateSet, controllers: str, simulates_storage: bool) -> None:
+    """Watch an API server, and make what is into what should be.
+
+    Does what kube-controller-manager does: workloads and their pods, taint eviction, garbage collection, namespaces,
+    nodes and volumes.
+
+    \b
+    Try:
+      moorage controller-manager --kubeconfig cluster.yaml
+      moorage controller-manager --kubeconfig cluster.yaml --controllers='*,-taint-eviction-controller'
+    """
+    from moorage.cluster.components import ControllerManagerProcess
+    from moorage.control.registry import chosen
+
+    rows = chosen(chosen_controllers(controllers))
+    _run(lambda: ControllerManagerProcess(process(), gates, rows, simulates_storage=simulates_storage))
+
+
+@click.command("kubelet")
+@component_options("kubelet", metrics_port=10255, elects=False)
 @click.option(
     "--nodes", type=click.IntRange(0, 100_000), default=1, show_default=True, help="Nodes to make, if they are missing."
 )
@@ -39,24 +90,15 @@ if TYPE_CHECKING:
     show_default=True,
     help="Simulate the nodes with the label simulate.moorage.dev/kubelet=NAME, no others.",
 )
-@gates_option
-@bind_address_option
-@metrics_port_option(10255)
-@log_options
-def command(
-    kubeconfig: str,
-    context: str,
+def kubelet(
+    process: MakeProcess,
+    gates: GateSet,
     nodes: int,
     prefix: str,
     cpu: str,
     memory: str,
     pods: int,
     simulator: str,
-    gates: tuple[str, ...],
-    bind_address: str,
-    metrics_port: int,
-    verbosity: int,
-    log_format: str,
 ) -> None:
     """Simulate nodes: register them, keep them alive, and run what is bound to them.
 
@@ -68,31 +110,18 @@ def command(
       moorage kubelet --kubeconfig cluster.yaml --nodes 5
       moorage kubelet --kubeconfig cluster.yaml --nodes 100 --node-prefix gpu- --cpu 64 --memory 512Gi
     """
-    from moorage.cli.component_command import run_component
-    from moorage.cli.shared import parsed_gates
-    from moorage.client.kubeconfig.loading import load_access
-    from moorage.cluster.component_process import Process
-    from moorage.cluster.components import CannotRegister, KubeletProcess, KubeletSettings
+    from moorage.cluster.components import CannotRegister, KubeletProcess
     from moorage.model.names import dns1123_subdomain_errors, label_value_errors
-    from moorage.telemetry.logs import configure
 
-    configure(verbosity=verbosity, log_format=log_format)
     for option, complaints in (
         ("--name", label_value_errors(simulator)),
         ("--node-prefix", dns1123_subdomain_errors(f"{prefix}{nodes}")),
     ):
         if complaints:
             raise click.BadParameter(complaints[0], param_hint=f"'{option}'")
-    switched = parsed_gates(gates)
     capacity = {"cpu": _quantity("--cpu", cpu), "memory": _quantity("--memory", memory), "ephemeral-storage": "100Gi"}
     capacity["pods"] = str(pods)
-
-    def make() -> KubeletProcess:
-        access = load_access(kubeconfig, context=context)
-        process = Process("kubelet", access, bind_address, metrics_port if metrics_port >= 0 else None)
-        return KubeletProcess(KubeletSettings(process, switched, nodes, prefix, capacity, simulator))
-
-    run_component(make, _announce, (CannotRegister,))
+    _run(lambda: KubeletProcess(process(), gates, nodes, prefix, capacity, simulator), _announce, CannotRegister)
 
 
 def _quantity(option: str, text: str) -> str:
@@ -108,6 +137,25 @@ def _quantity(option: str, text: str) -> str:
 
 def _announce(process: KubeletProcess) -> None:
     count = process.kubelets.node_count
-    click.echo(
-        f"{count} simulated node{'' if count == 1 else 's'} on {process.settings.process.access.server}. Ctrl-C stops."
-    )
+    click.echo(f"{count} simulated node{'' if count == 1 else 's'} on {process.process.access.server}. Ctrl-C stops.")
+
+
+def _run(
+    make: Callable[[], ComponentProcess],
+    started: Callable[[Any], None] = lambda component: None,
+    *refusals: type[Exception],
+) -> None:
+    """Run a component to its end; what it may be refused for is told in one line."""
+    from moorage.cli.shared import say
+    from moorage.client.election.elector import LeadershipLost
+    from moorage.client.kubeconfig.access import KubeconfigError
+    from moorage.cluster.component_process import CannotListen
+    from moorage.cluster.event_loop import run_until_signal
+
+    known: tuple[type[Exception], ...] = (KubeconfigError, CannotListen, LeadershipLost, *refusals)
+    try:
+        run_until_signal(make, started)
+    except known as error:
+        say(str(error))
+        code = _BAD_USAGE if isinstance(error, KubeconfigError) else _CANNOT_GO_ON
+        raise click.exceptions.Exit(code) from None

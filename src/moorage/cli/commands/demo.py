@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 _DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
 
 
-@click.command(
-    "demo",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    short_help="The documents' stories, played on a cluster of their own.",
-)
+@click.command("demo")
 @click.argument("wanted", metavar="[STORY]", default="")
 @click.option("--pause", "pauses", is_flag=True, help="Wait for Enter between steps.")
 @click.option("--keep", "keeps", is_flag=True, help="Leave the cluster running at the end.")

@@ -38,7 +38,7 @@ def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> No
     ctx.exit()
 
 
-@click.command("lint", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("lint")
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
 @gates_option
 @click.option(

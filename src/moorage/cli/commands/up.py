@@ -1,8 +1,4 @@
-"""`moorage up`: a cluster, in one process, within a second.
-
-In: options. Out: an API server, a scheduler and simulated nodes on one event loop, a kubeconfig, and a line that says
-what to type next; until SIGINT or SIGTERM.
-"""
+"""`moorage up`: a cluster in one process, until SIGINT or SIGTERM."""
 
 from __future__ import annotations
 
@@ -16,13 +12,15 @@ import click
 
 from moorage.cli.options import (
     Command,
+    bind_address_option,
     chosen_controllers,
     component_gates_options,
     config_option,
     controllers_option,
     gates_option,
-    listen_options,
     log_options,
+    port_option,
+    simulate_storage_option,
 )
 
 if TYPE_CHECKING:
@@ -58,14 +56,11 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     return None if ephemeral else data_dir or default_data_dir()
 
 
-@click.command(
-    "up",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    short_help="A cluster in one process, for kubectl and every other client.",
-)
+@click.command("up")
 @click.option("--nodes", type=click.IntRange(0, 100_000), default=3, show_default=True, help="Simulated nodes to make.")
 @data_options
-@listen_options
+@bind_address_option
+@port_option
 @click.option(
     "--load",
     "manifests",
@@ -79,13 +74,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     show_default=True,
     help="Whether nodes are simulated, those that are created through the API among them.",
 )
-@click.option(
-    "--simulate-storage/--no-simulate-storage",
-    "simulates_storage",
-    default=True,
-    show_default=True,
-    help="Whether volumes of every provisioner are simulated, and not only those of moorage.dev/simulated.",
-)
+@simulate_storage_option(default=True)
 @config_option
 @controllers_option
 @gates_option
@@ -104,8 +93,6 @@ def command(
     config: str | None,
     controllers: str,
     gates: tuple[str, ...],
-    verbosity: int,
-    log_format: str,
     **component_gates: tuple[str, ...],
 ) -> None:
     """Start a cluster that kubectl, client libraries and operators can talk to.
@@ -124,9 +111,7 @@ def command(
     from moorage.cli.shared import gates_of_components, read_configuration, say
     from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
     from moorage.model.gates import Component
-    from moorage.telemetry.logs import configure
 
-    configure(verbosity=verbosity, log_format=log_format)
     switched = gates_of_components(gates, component_gates)
     settings = Settings(
         gates=switched,

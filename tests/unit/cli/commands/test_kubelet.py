@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from tests.log_text import log_text
 
-from moorage.cli.commands.apiserver import ApiServerProcess
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client
-from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.cluster.api_server import ApiServer, ApiServerProcess, ApiServerSettings, start_api_server
 from moorage.cluster.component_process import CannotListen, Process
-from moorage.cluster.components import CannotRegister, KubeletProcess, KubeletSettings
+from moorage.cluster.components import CannotRegister, KubeletProcess
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient
@@ -22,11 +21,11 @@ pytestmark = pytest.mark.real_time
 POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 
 
-def _settings(server: ApiServer, directory: Path, metrics_port: int | None = None, **more: Any) -> KubeletSettings:
+def _kubelet(server: ApiServer, directory: Path, metrics_port: int | None = None, **more: Any) -> KubeletProcess:
     kubeconfig = directory / "kubeconfig"
     kubeconfig.write_text(server.kubeconfig())
     process = Process("kubelet", load_access(str(kubeconfig)), metrics_port=metrics_port)
-    return KubeletSettings(process, default_gates(), **more)
+    return KubeletProcess(process, default_gates(), **more)
 
 
 async def _phase(client: Client, name: str, wanted: str) -> None:
@@ -53,7 +52,7 @@ async def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: P
     client = LoopbackClient(server.api, "test")
     amounts = {"cpu": "2", "pods": "5"}
     await client.create(NODE, {"metadata": {"name": "real"}, "status": {"capacity": amounts}})
-    process = KubeletProcess(_settings(server, tmp_path, nodes=2, prefix="sim-", metrics_port=0))
+    process = _kubelet(server, tmp_path, nodes=2, prefix="sim-", metrics_port=0)
     await process.start()
     assert process.kubelets.node_count == 2
     await client.create(POD, _pod("one", "sim-1"), "default")
@@ -76,11 +75,11 @@ async def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: P
 async def test_a_port_that_is_taken_and_nodes_that_are_refused_are_said_to_be(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     port = int(server.url.rpartition(":")[2])
-    process = KubeletProcess(_settings(server, tmp_path, metrics_port=port))
+    process = _kubelet(server, tmp_path, metrics_port=port)
     with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
         await process.start()
     await process.stop()
-    process = KubeletProcess(_settings(server, tmp_path, nodes=1, prefix="No Way "))
+    process = _kubelet(server, tmp_path, nodes=1, prefix="No Way ")
     with pytest.raises(CannotRegister, match="nodes cannot be registered: Node"):
         await process.start()
     await process.stop()
@@ -92,7 +91,7 @@ async def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, caplo
     await first.start()
     access = load_access(str(tmp_path / "kubeconfig"))
     await first.stop()
-    process = KubeletProcess(KubeletSettings(Process("kubelet", access), default_gates(), nodes=1))
+    process = KubeletProcess(Process("kubelet", access), default_gates(), nodes=1)
     starting = asyncio.create_task(process.start())
     async with asyncio.timeout(30):
         while "Nodes cannot be registered yet" not in log_text(caplog):

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from moorage.cli.commands.scheduler import command
+from moorage.cli.commands.components import scheduler as command
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.component_process import CannotListen, Process
-from moorage.cluster.scheduler_process import SchedulerProcess, SchedulerSettings
+from moorage.cluster.components import SchedulerProcess
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
@@ -50,11 +50,11 @@ async def _bound(client: LoopbackClient, name: str) -> Any:
     return await _until(node_of)
 
 
-def _settings(server: ApiServer, directory: Path, **more: Any) -> SchedulerSettings:
+def _scheduler(server: ApiServer, directory: Path, **more: Any) -> SchedulerProcess:
     kubeconfig = directory / "kubeconfig"
     kubeconfig.write_text(server.kubeconfig())
     process = Process("kube-scheduler", load_access(str(kubeconfig)), **more)
-    return SchedulerSettings(process, default_gates(), DEFAULT_CONFIGURATION)
+    return SchedulerProcess(process, default_gates(), DEFAULT_CONFIGURATION)
 
 
 async def _get(port: int, path: str) -> str:
@@ -70,8 +70,7 @@ async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     client = LoopbackClient(server.api, "test")
     await client.create(NODE, _node("n1"))
-    settings = _settings(server, tmp_path, metrics_port=0, election=_QUICK)
-    first, second = SchedulerProcess(settings), SchedulerProcess(settings)
+    first, second = (_scheduler(server, tmp_path, metrics_port=0, election=_QUICK) for _ in range(2))
     await first.start()
     await client.create(POD, _pod("one"), "default")
     assert await _bound(client, "one") == "n1"
@@ -99,7 +98,7 @@ async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
 async def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     port = int(server.url.rpartition(":")[2])
-    process = SchedulerProcess(_settings(server, tmp_path, metrics_port=port))
+    process = _scheduler(server, tmp_path, metrics_port=port)
     with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
         await process.start()
     await process.stop()
