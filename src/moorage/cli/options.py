@@ -141,7 +141,7 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
 
             return function(process=process, gates=parsed_gates(gates), **own)
 
-        served: Callable[[Command], Command] = click.option(
+        served = click.option(
             "--metrics-port",
             type=click.IntRange(-1, 65535),
             default=metrics_port,
@@ -149,7 +149,8 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
             help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
         )
         made = log_options(command)
-        for option in (served, bind_address_option, *(_election_options(component) if elects else ())):
+        added: list[Callable[[Command], Command]] = [served, bind_address_option]
+        for option in (*added, *(_election_options(component) if elects else ())):
             made = option(made)
         return _kubeconfig_option(context_option(gates_option(made)))
 
