@@ -28,14 +28,14 @@ $(BIN)/kubectl: $(READY) tests/e2e/install_kubectl.py
 
 setup: $(READY) ## make .venv with the package and the development tools
 
-# Whoever has kubectl can try what the documents describe at once; the cluster is gone when it is stopped.
-run: $(READY) ## set up and start a cluster with the documents' examples and all gates on
+# Everything the KEPs describe can be tried with kubectl at once; the cluster is gone when it is stopped.
+run: $(READY) ## set up and start a cluster with the KEPs' examples and all gates on
 	@echo "Starting a cluster with examples/ loaded. Besides what is said below, try:"
-	@echo "  kubectl get pods -o wide                    where the documents' workloads landed"
+	@echo "  kubectl get pods -o wide                    where the examples' pods landed"
 	@echo "  kubectl describe pod dra-workload           its tolerations and events"
 	@echo "  kubectl taint nodes ondemand-node-2 node.kubernetes.io/sla=960:NoExecute --overwrite"
 	@echo "  kubectl get events | grep Marking           needs-more-than-970 goes, -950 and -900 stay"
-	@echo "  $(BIN)/moorage demo                          the documents' stories, played step by step"
+	@echo "  $(BIN)/moorage demo                          the KEPs' user stories, played step by step"
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true $(patsubst %/story.md,--load %,$(wildcard examples/*/story.md)) $(if $(PORT),--port $(PORT))
 
 test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
