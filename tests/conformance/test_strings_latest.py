@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.conformance.checks.cel_strings_latest import FUNCTIONS
 from tests.unit.match.cel.libraries.calls import call
 
-from moorage.match.cel.libraries.text.strings_latest import FUNCTIONS
 from moorage.match.cel.types import STRING
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, Timestamp, UInt
 

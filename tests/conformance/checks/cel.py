@@ -6,10 +6,12 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+from tests.conformance.checks.cel_strings_latest import FUNCTIONS as STRINGS_LATEST
+
 from moorage.match.cel import CelError, Environment, Program, compile_expression, render_issues, taint_environment
 from moorage.match.cel import types as cel_types
 from moorage.match.cel.environment import KUBERNETES_FUNCTIONS
-from moorage.match.cel.libraries.text import strings, strings_latest
+from moorage.match.cel.libraries.text import strings
 from moorage.match.cel.program import MAX_LENGTH, NOT_INSTANTIATED, TOO_COMPLEX
 from moorage.match.cel.values import CelMap, Duration, OptionalValue, Timestamp, UInt
 from moorage.model.field_error import forbidden, internal_error, invalid, too_long
@@ -72,7 +74,7 @@ def _evaluate(program: Program, taint: dict[str, str]) -> dict[str, Any]:
 
 # -- the language's suite
 
-_SPEC_FUNCTIONS = tuple(row for row in KUBERNETES_FUNCTIONS if row not in strings.FUNCTIONS) + strings_latest.FUNCTIONS
+_SPEC_FUNCTIONS = tuple(row for row in KUBERNETES_FUNCTIONS if row not in strings.FUNCTIONS) + STRINGS_LATEST
 _TYPES = {
     "int": cel_types.INT,
     "uint": cel_types.UINT,

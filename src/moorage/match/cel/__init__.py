@@ -8,10 +8,9 @@ in size and evaluation in time. The modules in order: lexer, parser (with macros
 cost_estimate, compiler (with attributes, calls, logic, loops), program, cache; environment says which names there are.
 """
 
-from moorage.match.cel.cache import ProgramCache
 from moorage.match.cel.environment import Environment, taint_environment
 from moorage.match.cel.parse.syntax import Issue
-from moorage.match.cel.program import Program, compile_expression, render_issues
+from moorage.match.cel.program import Program, ProgramCache, compile_expression, render_issues
 from moorage.match.cel.values import CelError
 
 __all__ = [

@@ -15,7 +15,7 @@ from moorage.match.cel import types
 from moorage.match.cel.functions import Function
 from moorage.match.cel.libraries import authz, quantity, semver
 from moorage.match.cel.libraries.collections import kubernetes_lists, lists, sets
-from moorage.match.cel.libraries.network import cidr, ip, urls
+from moorage.match.cel.libraries.network import ip, url_value
 from moorage.match.cel.libraries.text import named_format, regex, strings
 from moorage.match.cel.standard import STANDARD_FUNCTIONS
 
@@ -105,7 +105,7 @@ class Environment:
 
 KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
     *STANDARD_FUNCTIONS,
-    *urls.FUNCTIONS,
+    *url_value.FUNCTIONS,
     *regex.FUNCTIONS,
     *kubernetes_lists.FUNCTIONS,
     *authz.FUNCTIONS,
@@ -113,7 +113,6 @@ KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
     *strings.FUNCTIONS,
     *sets.FUNCTIONS,
     *ip.FUNCTIONS,
-    *cidr.FUNCTIONS,
     *named_format.FUNCTIONS,
     *semver.FUNCTIONS,
     *lists.FUNCTIONS,

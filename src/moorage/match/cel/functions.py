@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from moorage.match.cel.types import Type, leading_type
-from moorage.match.cel.values import CelMap, OpaqueValue, OptionalValue
+from moorage.match.cel.values import CelError, CelMap, OpaqueValue, OptionalValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,6 +166,19 @@ def row(
     assert returned is not None, signature
     overload = Overload(overload_id, tuple(params), returned, implementation, member, estimate, cost, strict)
     return Function(name, (overload,))
+
+
+def succeeds(read: Callable[..., Any]) -> Callable[..., bool]:
+    """Return the function behind `isIP` and its kin: whether reading a text does not fail."""
+
+    def test(*args: Any) -> bool:
+        try:
+            read(*args)
+        except CelError:
+            return False
+        return True
+
+    return test
 
 
 def actual_size(value: Any) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.match.cel.libraries.text.string_format_check import check_format_call
+from moorage.match.cel.libraries.text.string_format import VERBS, Clause, FormatError, interpolate, refusal
 from moorage.match.cel.parse.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.standard.calendar import parse_duration, parse_timestamp
@@ -17,6 +17,9 @@ from moorage.match.cel.values import CelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+if TYPE_CHECKING:
+    from moorage.match.cel.parse.syntax import Node
 
 
 def validate_literals(root: Node) -> list[tuple[int, str]]:
@@ -93,3 +96,57 @@ def _mixed_map(node: MapLiteral) -> Iterator[tuple[int, str]]:
             yield entry.key.position, f"expected type '{first[0]}' but found '{key}'"
         if value != first[1]:
             yield entry.value.position, f"expected type '{first[1]}' but found '{value}'"
+
+
+class _ArgumentError(FormatError):
+    """A clause that refuses its argument's type."""
+
+    def __init__(self, node: Node, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+
+
+def check_format_call(call: Call) -> tuple[int, str] | None:
+    """Return where and what is wrong with one call; None if nothing is, or if it cannot be known yet."""
+    target = call.target
+    if call.overloads is None or all(row.id != "string_format" for row in call.overloads):
+        return None
+    if not isinstance(target, Literal) or type(target.value) is not str:
+        return None
+    if len(call.args) != 1 or not isinstance(call.args[0], ListLiteral):
+        return None
+    arguments = call.args[0].elements
+    used = 0
+
+    def accept(index: int, clause: Clause) -> str:
+        nonlocal used
+        used = index + 1
+        stranger = _refused(arguments[index], clause.verb)
+        if stranger is not None:
+            raise _ArgumentError(stranger, f"error during formatting: {refusal(clause.verb, stranger.type.name)}")
+        return ""
+
+    try:
+        interpolate(target.value, len(arguments), accept, arguments_first=False)
+    except _ArgumentError as error:
+        return error.node.position, str(error)
+    except FormatError as error:
+        return call.position, str(error)
+    if len(arguments) > used:
+        expected = f"expected {used}, got {len(arguments)}"
+        return call.position, f"too many arguments supplied to string.format ({expected})"
+    return None
+
+
+def _refused(node: Node, verb: str) -> Node | None:
+    """Return the first part of the argument the clause cannot take; only `%s` looks into list and map literals."""
+    if not node.type.is_dyn and node.type.kind not in VERBS[verb].accepts:
+        return node
+    if verb != "s":
+        return None
+    parts: list[Node] = []
+    if isinstance(node, ListLiteral):
+        parts = node.elements
+    elif isinstance(node, MapLiteral):
+        parts = [part for entry in node.entries for part in (entry.key, entry.value)]
+    return next((found for found in (_refused(part, verb) for part in parts) if found is not None), None)

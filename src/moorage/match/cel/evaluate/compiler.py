@@ -19,14 +19,17 @@ from moorage.match.cel.evaluate.attributes import (
     variable,
 )
 from moorage.match.cel.evaluate.calls import build_call
-from moorage.match.cel.evaluate.logic import (
+from moorage.match.cel.evaluate.loops import (
     build_and,
+    build_append,
+    build_binding,
     build_in_constants,
+    build_insert,
+    build_loop,
     build_not_strictly_false,
     build_or,
     build_or_else,
 )
-from moorage.match.cel.evaluate.loops import build_append, build_binding, build_insert, build_loop
 from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, Run, State, Step, charge, kept
 from moorage.match.cel.parse.syntax import (
     ACCUMULATOR,

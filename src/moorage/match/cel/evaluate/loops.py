@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.evaluate.steps import UNSET, Run, State, charge, check_clock, kept
+from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, Run, State, charge, check_clock, kept
 from moorage.match.cel.standard.aggregates import show_key
 from moorage.match.cel.values import (
     CelError,
@@ -18,11 +18,123 @@ from moorage.match.cel.values import (
     OptionalValue,
     Timestamp,
     UInt,
+    equal,
     require_result_size,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+
+def build_and(left: Run, right: Run) -> Run:
+    """`&&`: a false wins over everything, an error over a true."""
+
+    def left_failed(state: State, error: CelError) -> Any:
+        try:
+            b = right(state)
+        except CelError as other:
+            kept(other)
+            raise error from None
+        if b is False:
+            return False
+        raise error
+
+    def run(state: State) -> Any:
+        try:
+            a = left(state)
+        except CelError as error:
+            return left_failed(state, kept(error))
+        if a is False:
+            return False
+        if a is not True:
+            return left_failed(state, CelError("no such overload"))
+        b = right(state)
+        if b is True or b is False:
+            return b
+        raise CelError("no such overload")
+
+    return run
+
+
+def build_or(left: Run, right: Run) -> Run:
+    """`||`: a true wins over everything, an error over a false."""
+
+    def left_failed(state: State, error: CelError) -> Any:
+        try:
+            b = right(state)
+        except CelError as other:
+            kept(other)
+            raise error from None
+        if b is True:
+            return True
+        raise error
+
+    def run(state: State) -> Any:
+        try:
+            a = left(state)
+        except CelError as error:
+            return left_failed(state, kept(error))
+        if a is True:
+            return True
+        if a is not False:
+            return left_failed(state, CelError("no such overload"))
+        b = right(state)
+        if b is True or b is False:
+            return b
+        raise CelError("no such overload")
+
+    return run
+
+
+def build_not_strictly_false(arg: Run) -> Run:
+    """Return whether a loop goes on: after anything but a plain false."""
+
+    def run(state: State) -> Any:
+        try:
+            value = arg(state)
+        except CelError as error:
+            kept(error)
+            value = True
+        state[0] += 1
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return value is not False
+
+    return run
+
+
+def build_or_else(optional: Run, otherwise: Run, unwrap: bool) -> Run:
+    """`or` and `orValue`: the alternative is evaluated only if needed, and the call costs nothing."""
+
+    def run(state: State) -> Any:
+        value = optional(state)
+        present = getattr(value, "present", None)
+        if present is None:
+            return value
+        if not present:
+            return otherwise(state)
+        return value.value if unwrap else value
+
+    return run
+
+
+def build_in_constants(item: Run, constants: list[Any]) -> Run:
+    """`x in [constants]`: a look-up that costs nothing beyond x."""
+    if all(type(constant) is str for constant in constants):
+        strings = frozenset(constants)
+
+        def run_strings(state: State) -> Any:
+            value = item(state)
+            return type(value) is str and value in strings
+
+        return run_strings
+
+    def run(state: State) -> Any:
+        value = item(state)
+        return any(equal(value, constant) for constant in constants)
+
+    return run
+
 
 # Go's names of the types that cannot be looped over.
 _GO_NAMES = {

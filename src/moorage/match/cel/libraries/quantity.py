@@ -7,16 +7,16 @@ member. The arithmetic is `moorage.model.quantity`'s.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from moorage.match.cel.functions import Function, Overload, row
-from moorage.match.cel.libraries.text.string_costs import READS_TEXT
+from moorage.match.cel.costs import READS_TEXT
+from moorage.match.cel.functions import row, succeeds
 from moorage.match.cel.types import QUANTITY, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.quantity import Format, Quantity, QuantityError, parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,6 @@ def _quantity(text: str) -> QuantityValue:
         return QuantityValue(parse_quantity(text))
     except QuantityError as error:
         raise CelError(str(error)) from None
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except QuantityError:
-        return False
-    return True
 
 
 def _as_integer(value: QuantityValue) -> int:
@@ -67,15 +59,9 @@ def _whole(number: int) -> Quantity:
     return Quantity.from_int(number, Format.DECIMAL_EXPONENT)
 
 
-def _member(name: str, overload_id: str, params: tuple[Type, ...], result: Type, run: Callable[..., Any]) -> Function:
-    return Function(name, (Overload(overload_id, params, result, run, member=True),))
-
-
-_PAIR = (QUANTITY, QUANTITY)
-
 FUNCTIONS = (
     row("quantity(string) -> Quantity", "string_to_quantity", _quantity, *READS_TEXT),
-    row("isQuantity(string) -> bool", "is_quantity_string", _is_quantity, *READS_TEXT),
+    row("isQuantity(string) -> bool", "is_quantity_string", succeeds(_quantity), *READS_TEXT),
     row("sign(Quantity) -> int", "quantity_sign", lambda q: q.quantity.sign()),
     row(
         "Quantity.isGreaterThan(Quantity) -> bool",

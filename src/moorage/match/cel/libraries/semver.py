@@ -7,17 +7,17 @@ not count in `==`; parts beyond int64 wrap around.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from moorage.match.cel.functions import Function, Overload, row
-from moorage.match.cel.libraries.text.string_costs import READS_TEXT
+from moorage.match.cel.costs import READS_TEXT
+from moorage.match.cel.functions import row, succeeds
 from moorage.match.cel.types import SEMVER, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.match.semver import SemverError, Version, parse
 from moorage.model.names import byte_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 class SemverValue(OpaqueValue):
@@ -56,29 +56,15 @@ def _semver(text: str, normalize: bool = False) -> SemverValue:
         raise CelError(str(error)) from None
 
 
-def _is_semver(text: str, normalize: bool = False) -> bool:
-    try:
-        _semver(text, normalize)
-    except CelError:
-        return False
-    return True
-
-
 def _int64(number: int) -> int:
     return number if number < 2**63 else number - 2**64
 
 
-def _member(name: str, overload_id: str, params: tuple[Type, ...], result: Type, run: Callable[..., Any]) -> Function:
-    return Function(name, (Overload(overload_id, params, result, run, member=True),))
-
-
-_PAIR = (SEMVER, SEMVER)
-
 FUNCTIONS = (
     row("semver(string) -> Semver", "string_to_semver", _semver, *READS_TEXT),
     row("semver(string, bool) -> Semver", "string_bool_to_semver", _semver, *READS_TEXT),
-    row("isSemver(string) -> bool", "is_semver_string", _is_semver, *READS_TEXT),
-    row("isSemver(string, bool) -> bool", "is_semver_string_bool", _is_semver, *READS_TEXT),
+    row("isSemver(string) -> bool", "is_semver_string", succeeds(_semver), *READS_TEXT),
+    row("isSemver(string, bool) -> bool", "is_semver_string_bool", succeeds(_semver), *READS_TEXT),
     row(
         "Semver.isGreaterThan(Semver) -> bool", "semver_is_greater_than", lambda a, b: a.version.compare(b.version) > 0
     ),

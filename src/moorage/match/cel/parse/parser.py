@@ -3,13 +3,11 @@
 In comes a `Source`; out comes the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which
 counts the nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
 Kubernetes: cel-go parser/parser.go.
-Differs: syntax errors are worded more briefly; see token_stream.py for the rest.
+Differs: syntax errors are worded more briefly; see tokens.py for the rest.
 """
 
 from __future__ import annotations
 
-from moorage.match.cel.parse.escapes import unescape_bytes, unescape_string
-from moorage.match.cel.parse.lexer import RESERVED, Token
 from moorage.match.cel.parse.macros import MacroError, expand_macro
 from moorage.match.cel.parse.syntax import (
     NO_POSITION,
@@ -26,7 +24,16 @@ from moorage.match.cel.parse.syntax import (
     Source,
     StructLiteral,
 )
-from moorage.match.cel.parse.token_stream import STARTS, Mismatch, TokenStream, TooManyErrors
+from moorage.match.cel.parse.tokens import (
+    RESERVED,
+    STARTS,
+    Mismatch,
+    Token,
+    TokenStream,
+    TooManyErrors,
+    unescape_bytes,
+    unescape_string,
+)
 from moorage.match.cel.stack import make_room, nesting
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 

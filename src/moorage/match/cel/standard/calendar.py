@@ -12,14 +12,12 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from moorage.match.cel.functions import Function
+from moorage.match.cel.functions import Function, row
 from moorage.match.cel.standard.operators import MAX_SECONDS, MIN_SECONDS
-from moorage.match.cel.standard.rows import function, overload
-from moorage.match.cel.types import DURATION, INT, STRING, TIMESTAMP
 from moorage.match.cel.values import INT_MAX, INT_MIN, CelError, Duration, Timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from zoneinfo import ZoneInfo
 
 _NANOS = 1_000_000_000
@@ -196,39 +194,32 @@ def _atoi(text: str) -> int:
     return int(text)
 
 
-def _accessor(name: str, suffix: str, read: Callable[[Moment], int], of_duration: int | None = None) -> Function:
-    """Return a getter on timestamps, with and without a time zone, and on durations if they have it."""
-
-    def in_utc(timestamp: Timestamp) -> int:
-        return read(moment(timestamp, 0))
+def _accessor(name: str, suffix: str, read: Callable[[Moment], int], unit: int | None = None) -> Iterator[Function]:
+    """Yield a getter on timestamps, with and without a time zone, and on durations if they have the unit."""
 
     def in_zone(timestamp: Timestamp, zone: str) -> int:
         return read(moment(timestamp, offset_in_zone(timestamp, zone)))
 
-    rows = [
-        overload(f"timestamp_to_{suffix}", (TIMESTAMP,), INT, in_utc, member=True),
-        overload(f"timestamp_to_{suffix}_with_tz", (TIMESTAMP, STRING), INT, in_zone, member=True),
-    ]
-    if of_duration is not None:
-        unit = of_duration
+    yield row(f"timestamp.{name}() -> int", f"timestamp_to_{suffix}", lambda timestamp: read(moment(timestamp, 0)))
+    yield row(f"timestamp.{name}(string) -> int", f"timestamp_to_{suffix}_with_tz", in_zone)
+    if unit is not None:
 
         def whole_units(duration: Duration) -> int:
             count = abs(duration.nanos) // unit
             return -count if duration.nanos < 0 else count
 
-        rows.append(overload(f"duration_to_{suffix}", (DURATION,), INT, whole_units, member=True))
-    return function(name, *rows)
+        yield row(f"duration.{name}() -> int", f"duration_to_{suffix}", whole_units)
 
 
 TIME_FUNCTIONS: tuple[Function, ...] = (
-    _accessor("getFullYear", "year", lambda at: at.year),
-    _accessor("getMonth", "month", lambda at: at.month - 1),
-    _accessor("getDayOfYear", "day_of_year", lambda at: at.day_of_year),
-    _accessor("getDayOfMonth", "day_of_month", lambda at: at.day - 1),
-    _accessor("getDate", "day_of_month_1_based", lambda at: at.day),
-    _accessor("getDayOfWeek", "day_of_week", lambda at: at.weekday),
-    _accessor("getHours", "hours", lambda at: at.hour, 3600 * _NANOS),
-    _accessor("getMinutes", "minutes", lambda at: at.minute, 60 * _NANOS),
-    _accessor("getSeconds", "seconds", lambda at: at.second, _NANOS),
-    _accessor("getMilliseconds", "milliseconds", lambda at: at.nanos // 1_000_000, 1_000_000),
+    *_accessor("getFullYear", "year", lambda at: at.year),
+    *_accessor("getMonth", "month", lambda at: at.month - 1),
+    *_accessor("getDayOfYear", "day_of_year", lambda at: at.day_of_year),
+    *_accessor("getDayOfMonth", "day_of_month", lambda at: at.day - 1),
+    *_accessor("getDate", "day_of_month_1_based", lambda at: at.day),
+    *_accessor("getDayOfWeek", "day_of_week", lambda at: at.weekday),
+    *_accessor("getHours", "hours", lambda at: at.hour, 3600 * _NANOS),
+    *_accessor("getMinutes", "minutes", lambda at: at.minute, 60 * _NANOS),
+    *_accessor("getSeconds", "seconds", lambda at: at.second, _NANOS),
+    *_accessor("getMilliseconds", "milliseconds", lambda at: at.nanos // 1_000_000, 1_000_000),
 )

@@ -10,6 +10,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from moorage.match.cel.costs import receiver_size_cost
 from moorage.match.cel.functions import (
     STRING_FACTOR,
     CallEstimate,
@@ -20,7 +21,6 @@ from moorage.match.cel.functions import (
     row,
 )
 from moorage.match.cel.standard.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
-from moorage.match.cel.standard.rows import receiver_size_cost
 from moorage.match.cel.types import (
     BOOL,
     DOUBLE,

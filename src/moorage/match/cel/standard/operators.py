@@ -10,27 +10,16 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, Overload, row
-from moorage.match.cel.standard.rows import (
-    function,
-    overload,
+from moorage.match.cel.costs import (
     smaller_size_cost,
     smaller_size_estimate,
     sum_of_sizes_cost,
 )
+from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, row
 from moorage.match.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
     FORMAT,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
     URL,
     Kind,
-    Type,
     map_of,
     type_param,
 )
@@ -49,7 +38,7 @@ from moorage.match.cel.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 # Concatenation costs 1 however long the lists, so doubling would be the cheapest way to exhaust memory.
 MAX_LIST_SIZE = 1_000_000
@@ -183,32 +172,22 @@ _COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], bool]], ...] = (
     ("_>_", "greater", operator.gt),
     ("_>=_", "greater_equals", operator.ge),
 )
-_NUMBERS: tuple[tuple[str, Type], ...] = (("int64", INT), ("uint64", UINT), ("double", DOUBLE))
+_NUMBERS = (("int64", "int"), ("uint64", "uint"), ("double", "double"))
 
 
-def _comparison(name: str, prefix: str, test: Callable[[Any, Any], bool]) -> Function:
-    rows = [overload(f"{prefix}_bool", (BOOL, BOOL), BOOL, test)]
+def _comparison(name: str, prefix: str, test: Callable[[Any, Any], bool]) -> Iterator[Function]:
+    yield row(f"{name}(bool, bool) -> bool", f"{prefix}_bool", test)
     for left_name, left in _NUMBERS:
-        others = [pair for pair in _NUMBERS if pair[1] is not left]
-        order = [(left_name, left), *sorted(others, key=lambda pair: pair[0])]
-        for right_name, right in order:
-            id_ = f"{prefix}_{left_name}" if left is right else f"{prefix}_{left_name}_{right_name}"
-            exact = left is right and left is not DOUBLE
-            rows.append(overload(id_, (left, right), BOOL, test if exact else _ordered(test)))
-    for word, type_ in (("string", STRING), ("bytes", BYTES)):
-        rows.append(
-            Overload(
-                f"{prefix}_{word}",
-                (type_, type_),
-                BOOL,
-                test,
-                estimate=smaller_size_estimate,
-                cost=smaller_size_cost,
-            )
-        )
-    for word, type_ in (("timestamp", TIMESTAMP), ("duration", DURATION)):
-        rows.append(overload(f"{prefix}_{word}", (type_, type_), BOOL, _of_nanos(test)))
-    return function(name, *rows)
+        others = sorted(pair for pair in _NUMBERS if pair[1] != left)
+        for right_name, right in [(left_name, left), *others]:
+            id_ = f"{prefix}_{left_name}" if left == right else f"{prefix}_{left_name}_{right_name}"
+            exact = left == right != "double"
+            yield row(f"{name}({left}, {right}) -> bool", id_, test if exact else _ordered(test))
+    for type_ in ("string", "bytes"):
+        signature = f"{name}({type_}, {type_}) -> bool"
+        yield row(signature, f"{prefix}_{type_}", test, smaller_size_estimate, smaller_size_cost)
+    for type_ in ("timestamp", "duration"):
+        yield row(f"{name}({type_}, {type_}) -> bool", f"{prefix}_{type_}", _of_nanos(test))
 
 
 def _equality_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
@@ -303,7 +282,7 @@ OPERATORS: tuple[Function, ...] = (
     row("_-_(timestamp, duration) -> timestamp", "subtract_timestamp_duration", _before),
     row("_-_(timestamp, timestamp) -> duration", "subtract_timestamp_timestamp", _between_timestamps),
     row("_-_(uint, uint) -> uint", "subtract_uint64", lambda a, b: _uint(int(a) - int(b))),
-    *(_comparison(name, prefix, test) for name, prefix, test in _COMPARISONS),
+    *(one for name, prefix, test in _COMPARISONS for one in _comparison(name, prefix, test)),
     row("_[_](list(V), int) -> V", "index_list", evaluated_by_the_compiler),
     row("_[_](map(K, V), K) -> V", "index_map", evaluated_by_the_compiler),
     row("_[_](optional_type(list(V)), int) -> optional_type(V)", "optional_list_index_int", evaluated_by_the_compiler),
@@ -322,4 +301,4 @@ OPERATORS: tuple[Function, ...] = (
     ),
 )
 # Durations can be negated when their type is only known at run time: cel-go declares no overload for it.
-NEGATE_DURATION = overload("negate_duration", (DURATION,), DURATION, _negate_duration)
+NEGATE_DURATION = row("-_(duration) -> duration", "negate_duration", _negate_duration).overloads[0]

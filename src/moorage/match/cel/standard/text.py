@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from moorage.match.cel.costs import pattern_cost, pattern_estimate, receiver_size_cost
 from moorage.match.cel.functions import (
-    ONE,
-    REGEX_FACTOR,
     STRING_FACTOR,
     CallEstimate,
     EstimateContext,
@@ -21,7 +20,6 @@ from moorage.match.cel.functions import (
     row,
 )
 from moorage.match.cel.patterns import search
-from moorage.match.cel.standard.rows import receiver_size_cost
 from moorage.match.cel.types import STRING
 
 if TYPE_CHECKING:
@@ -42,17 +40,6 @@ def _contains_cost(args: Sequence[Any]) -> int:
     return ceil_factor(actual_size(args[0]), STRING_FACTOR) * ceil_factor(actual_size(args[1]), STRING_FACTOR)
 
 
-def _matches_estimate(context: EstimateContext, target: Node | None, args: Sequence[Node]) -> CallEstimate:
-    assert target is not None
-    text = context.size(target).plus(ONE).by_factor(STRING_FACTOR)
-    return CallEstimate(text.times(context.size(args[0]).by_factor(REGEX_FACTOR)))
-
-
-def matches_cost(args: Sequence[Any]) -> int:
-    """Return the length of the text times that of the pattern, each by its factor."""
-    return ceil_factor(actual_size(args[0]) + 1, STRING_FACTOR) * ceil_factor(actual_size(args[1]), REGEX_FACTOR)
-
-
 def _contains(text: str, part: str) -> bool:
     return part in text
 
@@ -68,5 +55,5 @@ TEXT_FUNCTIONS: tuple[Function, ...] = (
     row("string.endsWith(string) -> bool", "ends_with_string", str.endswith, _affix_estimate, receiver_size_cost),
     row("string.startsWith(string) -> bool", "starts_with_string", str.startswith, _affix_estimate, receiver_size_cost),
     row("matches(string, string) -> bool", "matches", _matches),
-    row("string.matches(string) -> bool", "matches_string", _matches, _matches_estimate, matches_cost),
+    row("string.matches(string) -> bool", "matches_string", _matches, pattern_estimate, pattern_cost),
 )

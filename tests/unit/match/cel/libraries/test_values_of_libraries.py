@@ -7,15 +7,14 @@ from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
 from moorage.match.cel.functions import Function, Interval, Node
 from moorage.match.cel.libraries import authz, quantity, semver
-from moorage.match.cel.libraries.network import cidr, ip, urls
+from moorage.match.cel.libraries.network import ip, url_value
 from moorage.match.cel.libraries.text import named_format
 from moorage.match.cel.types import STRING
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, equal
 
 ALL: tuple[Function, ...] = (
     *ip.FUNCTIONS,
-    *cidr.FUNCTIONS,
-    *urls.FUNCTIONS,
+    *url_value.FUNCTIONS,
     *quantity.FUNCTIONS,
     *semver.FUNCTIONS,
     *named_format.FUNCTIONS,

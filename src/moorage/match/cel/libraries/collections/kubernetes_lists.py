@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from moorage.match.cel.costs import traversal_estimate
 from moorage.match.cel.functions import Function, Overload, traversal_cost
-from moorage.match.cel.libraries.collections.list_costs import traversal_estimate
-from moorage.match.cel.libraries.collections.ordering import three_way
+from moorage.match.cel.libraries.collections.lists import three_way
 from moorage.match.cel.types import (
     BOOL,
     BYTES,

@@ -21,7 +21,6 @@ from moorage.match.cel.functions import (
     fixed,
     row,
 )
-from moorage.match.cel.libraries.collections.ordering import contains, is_comparable, three_way
 from moorage.match.cel.types import (
     BOOL,
     BYTES,
@@ -36,12 +35,47 @@ from moorage.match.cel.types import (
     Type,
     list_of,
 )
-from moorage.match.cel.values import CelError, require_result_size
+from moorage.match.cel.values import (
+    CelError,
+    Duration,
+    Timestamp,
+    compare_numbers,
+    equal,
+    is_number,
+    require_result_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from moorage.match.cel.functions import EstimateContext, Node
+
+
+def is_comparable(value: Any) -> bool:
+    """Return whether the value belongs to a type that has an order at all."""
+    return is_number(value) or type(value) in (bool, str, bytes, Duration, Timestamp)
+
+
+def three_way(first: Any, second: Any) -> int | None:
+    """-1, 0 or 1 as `first` is smaller than, equal to or greater than `second`; None if neither."""
+    if is_number(first) and is_number(second):
+        return compare_numbers(first, second)
+    kind = type(first)
+    if kind is not type(second):
+        return None
+    if kind is Duration or kind is Timestamp:
+        return int(first.nanos > second.nanos) - int(first.nanos < second.nanos)
+    if kind in (str, bytes, bool):
+        return int(first > second) - int(first < second)
+    return None
+
+
+def contains(items: list[Any], wanted: Any) -> bool:
+    """Return whether some item equals `wanted` in CEL's sense; for strings that is Python's."""
+    if type(wanted) is str:
+        return wanted in items
+    return any(equal(item, wanted) for item in items)
+
 
 _LIST_BASE = 10
 _CALL = 1

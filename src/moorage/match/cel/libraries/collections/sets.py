@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.functions import ONE, CallEstimate, Function, Overload, actual_size
-from moorage.match.cel.libraries.collections.ordering import contains
+from moorage.match.cel.libraries.collections.lists import contains
 from moorage.match.cel.types import BOOL, LIST_OF_T
 
 if TYPE_CHECKING:

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from moorage.match.cel.costs import pattern_cost, pattern_estimate
 from moorage.match.cel.functions import (
-    ONE,
-    REGEX_FACTOR,
-    STRING_FACTOR,
     CallEstimate,
     Interval,
-    actual_size,
-    ceil_factor,
     row,
 )
 from moorage.match.cel.patterns import compile_pattern
@@ -74,21 +70,17 @@ def _decoded(raw: bytes) -> str:
 
 
 def _estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
-    """Text times pattern, as for matches(); at worst every character is a match of its own."""
-    if receiver is None or not arguments:
+    """At worst every character is a match of its own."""
+    found = pattern_estimate(context, receiver, arguments)
+    if found is None or receiver is None:
         return None
-    size = context.size(receiver)
-    text = size.plus(ONE).by_factor(STRING_FACTOR)
-    return CallEstimate(text.times(context.size(arguments[0]).by_factor(REGEX_FACTOR)), Interval(0, size.max))
-
-
-def _cost(values: Sequence[Any]) -> int:
-    text = ceil_factor(actual_size(values[0]) + 1, STRING_FACTOR)
-    return text * ceil_factor(actual_size(values[1]), REGEX_FACTOR)
+    return CallEstimate(found.cost, Interval(0, context.size(receiver).max))
 
 
 FUNCTIONS = (
-    row("string.find(string) -> string", "string_find_string", _find, _estimate, _cost),
-    row("string.findAll(string) -> list(string)", "string_find_all_string", _find_all, _estimate, _cost),
-    row("string.findAll(string, int) -> list(string)", "string_find_all_string_int", _find_all, _estimate, _cost),
+    row("string.find(string) -> string", "string_find_string", _find, _estimate, pattern_cost),
+    row("string.findAll(string) -> list(string)", "string_find_all_string", _find_all, _estimate, pattern_cost),
+    row(
+        "string.findAll(string, int) -> list(string)", "string_find_all_string_int", _find_all, _estimate, pattern_cost
+    ),
 )

@@ -2,7 +2,7 @@
 
 Kubernetes: cel-go ext/strings.go with StringsVersion(2), hence no reverse(); costs: apiserver/pkg/cel/library/cost.go.
 Positions count code points. Differs: results are capped in size before they are built (upstream, nested replace() calls
-grow without bound). `string_format.py` has format(); `list_costs.py` the costs shared with the list functions.
+grow without bound). `string_format.py` has format(); `costs.py` the costs shared with the list functions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from moorage.match.cel.costs import argument_cost, receiver_estimate, traversal_estimate
 from moorage.match.cel.functions import (
     MAX_COST,
     STRING_FACTOR,
@@ -20,8 +21,6 @@ from moorage.match.cel.functions import (
     row,
     traversal_cost,
 )
-from moorage.match.cel.libraries.collections.list_costs import traversal_estimate
-from moorage.match.cel.libraries.text.string_costs import argument_cost, receiver_estimate
 from moorage.match.cel.libraries.text.string_format import format_string
 from moorage.match.cel.values import CelError, require_result_size
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.match.cel.libraries.calls import call, overload
 
-from moorage.match.cel.libraries.text.string_format_check import check_format_call
+from moorage.match.cel.check.validators import check_format_call
 from moorage.match.cel.libraries.text.strings import FUNCTIONS
 from moorage.match.cel.parse.syntax import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Node
 from moorage.match.cel.types import BOOL, DOUBLE, DYN, INT, IP, LIST, MAP, STRING, Type
