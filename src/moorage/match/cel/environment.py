@@ -14,7 +14,7 @@ from functools import cached_property
 from moorage.match.cel import types
 from moorage.match.cel.functions import Function
 from moorage.match.cel.libraries import authz, quantity, semver
-from moorage.match.cel.libraries.collections import kubernetes_lists, lists, sets
+from moorage.match.cel.libraries.collections import kubernetes_lists, lists
 from moorage.match.cel.libraries.network import ip, url_value
 from moorage.match.cel.libraries.text import named_format, regex, strings
 from moorage.match.cel.standard import STANDARD_FUNCTIONS
@@ -111,7 +111,7 @@ KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
     *authz.FUNCTIONS,
     *quantity.FUNCTIONS,
     *strings.FUNCTIONS,
-    *sets.FUNCTIONS,
+    *kubernetes_lists.SET_FUNCTIONS,
     *ip.FUNCTIONS,
     *named_format.FUNCTIONS,
     *semver.FUNCTIONS,

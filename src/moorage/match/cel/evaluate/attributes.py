@@ -11,7 +11,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, Run, State, Step, charge, charge_in_turn, kept
+from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, EvaluationStep, Run, State, charge, charge_in_turn, kept
 from moorage.match.cel.standard.aggregates import show_key
 from moorage.match.cel.standard.conversions import format_double
 from moorage.match.cel.values import (
@@ -43,7 +43,7 @@ class Qualifier(NamedTuple):
     strict: bool = False
 
 
-class AttributeStep(Step):
+class AttributeStep(EvaluationStep):
     """A chain: `base` gives the value selections start from, `resolve` applies them without charging for the whole."""
 
     __slots__ = ("base", "qualifiers", "resolve")
@@ -80,7 +80,7 @@ class ConditionalStep(AttributeStep):
         return chosen
 
 
-def as_attribute(step: Step) -> AttributeStep:
+def as_attribute(step: EvaluationStep) -> AttributeStep:
     """Return the step as the start of a chain."""
     return step if isinstance(step, AttributeStep) else AttributeStep(step.run, (), step.run)
 

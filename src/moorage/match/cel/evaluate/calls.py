@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.evaluate.attributes import FieldStep
 from moorage.match.cel.evaluate.dispatch import accepts, choose, is_singleton, no_such_overload
-from moorage.match.cel.evaluate.steps import COST_LIMIT, Run, State, Step, charge, charge_in_turn, kept
+from moorage.match.cel.evaluate.steps import COST_LIMIT, EvaluationStep, Run, State, charge, charge_in_turn, kept
 from moorage.match.cel.functions import STRING_FACTOR
 from moorage.match.cel.types import Kind
 from moorage.match.cel.values import CelError, CelMap, OptionalValue, require_modest_nesting
@@ -54,24 +54,26 @@ def tenth(size: int) -> int:
     return _TENTHS[size] if size < 2048 else math.ceil(size * STRING_FACTOR)
 
 
-def build_call(function: str, overloads: Sequence[Overload], args: list[Step], types: list[Type] | None) -> Step:
+def build_call(
+    function: str, overloads: Sequence[Overload], args: list[EvaluationStep], types: list[Type] | None
+) -> EvaluationStep:
     """Return the step of a call. `types` are the arguments' types if the expression was checked, else None."""
     checked = types is not None
     if checked and len(overloads) == 1:
         overload = overloads[0]
         quick = _quick(overload, args)
         if quick is not None:
-            return Step(quick)
+            return EvaluationStep(quick)
         assert types is not None
         known = all(map(_is_known, overload.params, types))
         if known and _reads_text(overload) and all(arg.is_constant for arg in args):
-            return Step(_prepared(overload, [arg.value for arg in args]))
+            return EvaluationStep(_prepared(overload, [arg.value for arg in args]))
         implementation = _remembering(overload) if known else _guarded(function, overload)
         cost = overload.cost
     else:
         fitting = [overload for overload in overloads if len(overload.params) == len(args)]
         if not fitting:
-            return Step(_unknown_function(function, [arg.run for arg in args]))
+            return EvaluationStep(_unknown_function(function, [arg.run for arg in args]))
         implementation = _dispatching(function, fitting)
         cost = fitting[0].cost if function in _CHARGED_BY_NAME else None
     runs = [
@@ -79,13 +81,13 @@ def build_call(function: str, overloads: Sequence[Overload], args: list[Step], t
     ]
     if _is_lenient(function, overloads, args, checked):
         if len(runs) == 1:
-            return Step(_unary(implementation, cost, runs[0]))
+            return EvaluationStep(_unary(implementation, cost, runs[0]))
         if len(runs) == 2:
-            return Step(_binary(implementation, cost, runs[0], runs[1]))
-    return Step(_variadic(implementation, cost, runs))
+            return EvaluationStep(_binary(implementation, cost, runs[0], runs[1]))
+    return EvaluationStep(_variadic(implementation, cost, runs))
 
 
-def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Step], checked: bool) -> bool:
+def _is_lenient(function: str, overloads: Sequence[Overload], args: list[EvaluationStep], checked: bool) -> bool:
     """Return whether all arguments are evaluated even if the first fails."""
     if len(args) == 2 and function in _PATTERN_FUNCTIONS and args[1].is_constant:
         return False
@@ -254,7 +256,7 @@ def _variadic(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]]
 # -- the commonest calls, with everything known beforehand
 
 
-def _quick(overload: Overload, args: list[Step]) -> Run | None:
+def _quick(overload: Overload, args: list[EvaluationStep]) -> Run | None:
     """Return a closure made for comparing a field of an object, or any string, with a constant string."""
     if len(args) != 2 or not args[1].is_constant or type(args[1].value) is not str:
         return None

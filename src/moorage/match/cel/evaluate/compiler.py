@@ -19,18 +19,17 @@ from moorage.match.cel.evaluate.attributes import (
     variable,
 )
 from moorage.match.cel.evaluate.calls import build_call
-from moorage.match.cel.evaluate.loops import (
-    build_and,
+from moorage.match.cel.evaluate.logic_and_loops import (
     build_append,
     build_binding,
     build_in_constants,
     build_insert,
+    build_logical,
     build_loop,
     build_not_strictly_false,
-    build_or,
     build_or_else,
 )
-from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, Run, State, Step, charge, kept
+from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, EvaluationStep, Run, State, charge, kept
 from moorage.match.cel.parse.syntax import (
     ACCUMULATOR,
     Call,
@@ -69,7 +68,7 @@ class Compiler:
         self.next_slot += 1
         return self.next_slot - 1
 
-    def compile(self, node: Node) -> Step:
+    def compile(self, node: Node) -> EvaluationStep:
         if isinstance(node, Literal):
             return ConstantStep(node.value)
         if isinstance(node, Ident):
@@ -94,7 +93,7 @@ class Compiler:
                 return scope[name]
         return None
 
-    def ident(self, node: Ident) -> Step:
+    def ident(self, node: Ident) -> EvaluationStep:
         found = self.local(node.name)
         if found is not None:
             return found
@@ -109,7 +108,7 @@ class Compiler:
         fields = self.environment.objects.get(type_.name) if type_.kind is Kind.STRUCT else None
         return variable(slot) if fields is None else ObjectStep(slot, tuple(fields))
 
-    def unchecked_name(self, name: str) -> Step:
+    def unchecked_name(self, name: str) -> EvaluationStep:
         """Return a name that was not checked: a variable of any of the names it may stand for, else a type."""
         candidates = self.environment.candidates(name)
         found = [(candidate, self.slots.setdefault(candidate, self.next_slot)) for candidate in candidates[:1]]
@@ -130,7 +129,7 @@ class Compiler:
 
         return AttributeStep(load, (), load)
 
-    def select(self, node: Select) -> Step:
+    def select(self, node: Select) -> EvaluationStep:
         if node.variable is not None:
             return self.ident(node.variable)
         if not self.checked and not node.test_only:
@@ -145,7 +144,7 @@ class Compiler:
     ) -> Qualifier:
         return Qualifier(key, compute, optional, test_only, self.environment.strict_presence)
 
-    def unchecked_path(self, node: Select, name: str) -> Step:
+    def unchecked_path(self, node: Select, name: str) -> EvaluationStep:
         """`a.b` that was not checked: the variable or type `a.b` if there is one, else a field of `a`."""
         whole = self.unchecked_name(name)
         field = as_attribute(self.compile(node.operand)).select(self.qualifier(node.field))
@@ -161,25 +160,23 @@ class Compiler:
 
     # -- calls
 
-    def call(self, node: Call) -> Step:
+    def call(self, node: Call) -> EvaluationStep:
         function = node.function
         if function in ("_[_]", "_[?_]", "_?._"):
             return self.index(node)
         target, function = self.resolve_name(node)
         args = [self.compile(arg) for arg in ([] if target is None else [target]) + node.args]
-        if function == "_&&_":
-            return Step(build_and(args[0].run, args[1].run))
-        if function == "_||_":
-            return Step(build_or(args[0].run, args[1].run))
+        if function in ("_&&_", "_||_"):
+            return EvaluationStep(build_logical(args[0].run, args[1].run, decisive=function == "_||_"))
         if function == "_?_:_":
             return ConditionalStep(args[0].run, as_attribute(args[1]), as_attribute(args[2]))
         if function == "@not_strictly_false":
-            return Step(build_not_strictly_false(args[0].run))
+            return EvaluationStep(build_not_strictly_false(args[0].run))
         if function in ("or", "orValue") and len(args) == 2:
-            return Step(build_or_else(args[0].run, args[1].run, unwrap=function == "orValue"))
+            return EvaluationStep(build_or_else(args[0].run, args[1].run, unwrap=function == "orValue"))
         in_place = self.accumulation(node, args)
         if in_place is not None:
-            return Step(in_place)
+            return EvaluationStep(in_place)
         return self.ordinary_call(node, function, args)
 
     def resolve_name(self, node: Call) -> tuple[Node | None, str]:
@@ -196,7 +193,7 @@ class Compiler:
             return None, found.name
         return node.target, node.function
 
-    def ordinary_call(self, node: Call, function: str, args: list[Step]) -> Step:
+    def ordinary_call(self, node: Call, function: str, args: list[EvaluationStep]) -> EvaluationStep:
         declared = self.environment.functions.get(function)
         overloads = node.overloads if node.overloads is not None else () if declared is None else declared.overloads
         types = None
@@ -214,15 +211,15 @@ class Compiler:
         return step
 
     @staticmethod
-    def membership(args: list[Step]) -> Step | None:
+    def membership(args: list[EvaluationStep]) -> EvaluationStep | None:
         constants = args[1].value
         if not constants:
             return ConstantStep(False)
         if all(type(constant) in _PRIMITIVES for constant in constants):
-            return Step(build_in_constants(args[0].run, constants))
+            return EvaluationStep(build_in_constants(args[0].run, constants))
         return None
 
-    def accumulation(self, node: Call, args: list[Step]) -> Run | None:
+    def accumulation(self, node: Call, args: list[EvaluationStep]) -> Run | None:
         """Return the steps of loops that grow a list or a map, which is done in place."""
         first = node.args[0] if node.args else None
         if not isinstance(first, Ident) or first.name != ACCUMULATOR:
@@ -234,7 +231,7 @@ class Compiler:
             return build_insert(args[0].run, [arg.run for arg in args[1:]])
         return None
 
-    def index(self, node: Call) -> Step:
+    def index(self, node: Call) -> EvaluationStep:
         operand = as_attribute(self.compile(node.args[0]))
         optional = node.function != "_[_]"
         key = self.compile(node.args[1])
@@ -245,7 +242,7 @@ class Compiler:
 
     # -- literals
 
-    def list_literal(self, node: ListLiteral) -> Step:
+    def list_literal(self, node: ListLiteral) -> EvaluationStep:
         steps = [self.compile(element) for element in node.elements]
         if all(step.is_constant for step in steps) and not node.optional:
             return ConstantStep([step.value for step in steps])
@@ -271,9 +268,9 @@ class Compiler:
             charge(state, 10)
             return values
 
-        return Step(run)
+        return EvaluationStep(run)
 
-    def map_literal(self, node: MapLiteral) -> Step:
+    def map_literal(self, node: MapLiteral) -> EvaluationStep:
         steps = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
         if all(key.is_constant and value.is_constant and not optional for key, value, optional in steps):
             return ConstantStep(CelMap([(key.value, value.value) for key, value, _ in steps]))
@@ -301,18 +298,18 @@ class Compiler:
             charge(state, 30)
             return CelMap(entries)
 
-        return Step(run)
+        return EvaluationStep(run)
 
     # -- macros
 
-    def comprehension(self, node: Comprehension) -> Step:
+    def comprehension(self, node: Comprehension) -> EvaluationStep:
         accumulator = self.new_slot()
         if node.is_binding:
             init = self.compile(node.init)
             self.scopes.append({node.accumulator: lazy_variable(accumulator, init.run)})
             result = self.compile(node.result)
             self.scopes.pop()
-            return Step(build_binding(accumulator, result.run))
+            return EvaluationStep(build_binding(accumulator, result.run))
         range_ = self.compile(node.range)
         init = self.compile(node.init)
         self.scopes.append({node.accumulator: variable(accumulator)})
@@ -330,6 +327,6 @@ class Compiler:
         self.scopes.pop()
         value = init.value
         make_init = list if value == [] else CelMap if isinstance(value, CelMap) else lambda: value
-        return Step(
+        return EvaluationStep(
             build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
         )

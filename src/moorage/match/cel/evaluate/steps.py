@@ -31,7 +31,7 @@ TIME_EXCEEDED = "operation cancelled: time limit exceeded"
 UNSET: Any = object()
 
 
-class Step:
+class EvaluationStep:
     """One node, compiled: `run` evaluates it. A constant knows its value, so that what uses it can be prepared too."""
 
     __slots__ = ("is_constant", "run", "value")
@@ -42,7 +42,7 @@ class Step:
         self.value: Any = None
 
 
-class ConstantStep(Step):
+class ConstantStep(EvaluationStep):
     """A value known before evaluation; it costs nothing."""
 
     __slots__ = ()

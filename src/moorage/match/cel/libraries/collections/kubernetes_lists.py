@@ -1,7 +1,9 @@
-"""The Kubernetes lists library: isSorted, sum, min, max, indexOf, lastIndexOf.
+"""The Kubernetes lists library (isSorted, sum, min, max, indexOf, lastIndexOf) and the sets library.
 
-Kubernetes: apiserver/pkg/cel/library/lists.go. One row per element type, since CEL has no "comparable". Elements that
-cannot be compared with each other (a NaN, or mixed types behind dyn) count as not greater and not smaller, as upstream.
+One row per element type, since CEL has no "comparable". Elements that cannot be compared with each other (a NaN, or
+mixed types behind dyn) count as not greater and not smaller, as upstream. Functions on sets cost the product of the
+sizes, twice that for `equivalent`, plus one for the call.
+Kubernetes: apiserver/pkg/cel/library/lists.go, cel-go ext/sets.go.
 """
 
 from __future__ import annotations
@@ -10,14 +12,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.costs import traversal_estimate
-from moorage.match.cel.functions import Function, Overload, traversal_cost
-from moorage.match.cel.libraries.collections.lists import three_way
+from moorage.match.cel.functions import ONE, CallEstimate, Function, Overload, actual_size, traversal_cost
+from moorage.match.cel.libraries.collections.lists import contains, three_way
 from moorage.match.cel.types import (
     BOOL,
     BYTES,
     DOUBLE,
     DURATION,
     INT,
+    LIST_OF_T,
     STRING,
     TIMESTAMP,
     UINT,
@@ -25,10 +28,15 @@ from moorage.match.cel.types import (
     list_of,
     type_param,
 )
-from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, UInt, equal
+from moorage.match.cel.values import INT_MAX, UINT_MAX, CelError, Duration, UInt, equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moorage.match.cel.functions import EstimateContext, Node
 
 _A = type_param("A")
 _SUMMABLE = (("int", INT), ("uint", UINT), ("double", DOUBLE), ("duration", DURATION))
@@ -67,53 +75,28 @@ _minimum = _extreme("min", 1)
 _maximum = _extreme("max", -1)
 
 
-def _sum_of_ints(items: list[Any]) -> int:
-    total = 0
-    for item in items:
-        if type(item) is not int:
-            raise CelError("no such overload")
-        total += item
-        if not INT_MIN <= total <= INT_MAX:
-            raise CelError("integer overflow")
-    return total
+def _sum(kind: type, highest: float, overflow: str) -> Callable[[list[Any]], Any]:
+    """Return the sum of elements of one type, which fails as soon as a partial sum is out of range."""
+    lowest = 0 if kind is UInt else -highest - 1
 
+    def add(items: list[Any]) -> Any:
+        total: Any = 0.0 if kind is float else 0
+        for item in items:
+            if type(item) is not kind:
+                raise CelError("no such overload")
+            total += item.nanos if isinstance(item, Duration) else item
+            if not lowest <= total <= highest and kind is not float:
+                raise CelError(overflow)
+        return total if kind is int or kind is float else kind(total)
 
-def _sum_of_uints(items: list[Any]) -> UInt:
-    total = 0
-    for item in items:
-        if type(item) is not UInt:
-            raise CelError("no such overload")
-        total += item
-        if total > UINT_MAX:
-            raise CelError("unsigned integer overflow")
-    return UInt(total)
-
-
-def _sum_of_doubles(items: list[Any]) -> float:
-    total = 0.0
-    for item in items:
-        if type(item) is not float:
-            raise CelError("no such overload")
-        total += item
-    return total
-
-
-def _sum_of_durations(items: list[Any]) -> Duration:
-    total = 0
-    for item in items:
-        if type(item) is not Duration:
-            raise CelError("no such overload")
-        total += item.nanos
-        if not INT_MIN <= total <= INT_MAX:
-            raise CelError("integer overflow")
-    return Duration(total)
+    return add
 
 
 _SUMS: dict[str, Callable[[list[Any]], Any]] = {
-    "int": _sum_of_ints,
-    "uint": _sum_of_uints,
-    "double": _sum_of_doubles,
-    "duration": _sum_of_durations,
+    "int": _sum(int, INT_MAX, "integer overflow"),
+    "uint": _sum(UInt, UINT_MAX, "unsigned integer overflow"),
+    "double": _sum(float, 0, ""),
+    "duration": _sum(Duration, INT_MAX, "integer overflow"),
 }
 
 
@@ -149,4 +132,42 @@ FUNCTIONS = (
     ),
     Function("indexOf", (_over("list_a_index_of_int", (list_of(_A), _A), INT, _index_of),)),
     Function("lastIndexOf", (_over("list_a_last_index_of_int", (list_of(_A), _A), INT, _last_index_of),)),
+)
+
+
+def _contains(items: list[Any], part: list[Any]) -> bool:
+    return all(contains(items, wanted) for wanted in part)
+
+
+def _equivalent(first: list[Any], second: list[Any]) -> bool:
+    return _contains(first, second) and _contains(second, first)
+
+
+def _intersects(first: list[Any], second: list[Any]) -> bool:
+    return any(contains(second, item) for item in first)
+
+
+def _set_row(
+    name: str, overload_id: str, implementation: Callable[[list[Any], list[Any]], bool], passes: int
+) -> Function:
+    """Return a function of two lists that compares every element with every element, `passes` times."""
+
+    def estimate(context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+        if len(arguments) != 2:
+            return None
+        pairs = context.size(arguments[0]).times(context.size(arguments[1]))
+        return CallEstimate(pairs.by_factor(float(passes)).plus(ONE))
+
+    def cost(values: Sequence[Any]) -> int:
+        return 1 + actual_size(values[0]) * actual_size(values[1]) * passes
+
+    return Function(
+        name, (Overload(overload_id, (LIST_OF_T, LIST_OF_T), BOOL, implementation, estimate=estimate, cost=cost),)
+    )
+
+
+SET_FUNCTIONS = (
+    _set_row("sets.contains", "list_sets_contains_list", _contains, 1),
+    _set_row("sets.equivalent", "list_sets_equivalent_list", _equivalent, 2),
+    _set_row("sets.intersects", "list_sets_intersects_list", _intersects, 1),
 )

@@ -7,11 +7,11 @@ import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
 from moorage.match.cel.functions import MAX_COST, Function, Interval, Node
-from moorage.match.cel.libraries.collections import kubernetes_lists, lists, sets
+from moorage.match.cel.libraries.collections import kubernetes_lists, lists
 from moorage.match.cel.types import INT, STRING, list_of
 from moorage.match.cel.values import CelError, Duration, Timestamp, UInt
 
-ALL: tuple[Function, ...] = kubernetes_lists.FUNCTIONS + lists.FUNCTIONS + sets.FUNCTIONS
+ALL: tuple[Function, ...] = kubernetes_lists.FUNCTIONS + lists.FUNCTIONS + kubernetes_lists.SET_FUNCTIONS
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""Comprehensions: the loops behind all, exists, map, filter and their kin, and the bindings behind cel.bind and optMap.
+"""Operators that do not need all of their arguments (`&&`, `||`, orValue, `in` constants), and comprehensions.
 
-A step that fails does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the
-value is used. Lists and maps are accumulated in place, so a loop over n elements takes n steps. The clock is looked at
-on the way. Kubernetes: cel-go interpreter/interpretable.go (evalFold).
+None of the operators costs anything beyond its arguments, except the test that keeps loops going. A step that fails
+does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the value is used. Lists
+and maps are accumulated in place, so a loop over n elements takes n steps. The clock is looked at on the way.
+Kubernetes: cel-go interpreter/interpretable.go (evalAnd, evalOr, evalSetMembership, evalFold), cel/library.go.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def build_and(left: Run, right: Run) -> Run:
-    """`&&`: a false wins over everything, an error over a true."""
+def build_logical(left: Run, right: Run, decisive: bool) -> Run:
+    """Build `&&` (`decisive` is false) or `||` (true): decisive wins over everything, an error over the other value."""
 
     def left_failed(state: State, error: CelError) -> Any:
         try:
@@ -35,8 +36,8 @@ def build_and(left: Run, right: Run) -> Run:
         except CelError as other:
             kept(other)
             raise error from None
-        if b is False:
-            return False
+        if b is decisive:
+            return decisive
         raise error
 
     def run(state: State) -> Any:
@@ -44,39 +45,9 @@ def build_and(left: Run, right: Run) -> Run:
             a = left(state)
         except CelError as error:
             return left_failed(state, kept(error))
-        if a is False:
-            return False
-        if a is not True:
-            return left_failed(state, CelError("no such overload"))
-        b = right(state)
-        if b is True or b is False:
-            return b
-        raise CelError("no such overload")
-
-    return run
-
-
-def build_or(left: Run, right: Run) -> Run:
-    """`||`: a true wins over everything, an error over a false."""
-
-    def left_failed(state: State, error: CelError) -> Any:
-        try:
-            b = right(state)
-        except CelError as other:
-            kept(other)
-            raise error from None
-        if b is True:
-            return True
-        raise error
-
-    def run(state: State) -> Any:
-        try:
-            a = left(state)
-        except CelError as error:
-            return left_failed(state, kept(error))
-        if a is True:
-            return True
-        if a is not False:
+        if a is decisive:
+            return a
+        if a is not True and a is not False:
             return left_failed(state, CelError("no such overload"))
         b = right(state)
         if b is True or b is False:
