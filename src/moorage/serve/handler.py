@@ -27,7 +27,7 @@ from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
 from moorage.serve.verbs.reading import check_not_older, get, list_page
-from moorage.serve.watch.watching import Batches, watch
+from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
 

@@ -38,7 +38,7 @@ from moorage.serve.verbs.namespaces import finalize
 from moorage.serve.verbs.patching import patch_object
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.scaling import patch_scale, put_scale
-from moorage.serve.watch.watching import Happening, watch
+from moorage.serve.verbs.watching import Happening, watch
 from moorage.store.protocol import Stored, StoreError
 
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from moorage.serve.tables.render import (
     render_table,
 )
 from moorage.serve.verbs.reading import Page
-from moorage.serve.watch.watching import INITIAL_EVENTS_END, Happening
+from moorage.serve.verbs.watching import INITIAL_EVENTS_END, Happening
 from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]

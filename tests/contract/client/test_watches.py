@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from tests.contract.client.transports import CONFIG_MAPS, PODS, config_map, pod, take
 
-import moorage.serve.watch.watching
+import moorage.serve.verbs.watching
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, EventType, PatchType, WatchEvent
 from moorage.cluster.api_server import ApiServer
@@ -91,7 +91,7 @@ async def test_a_revision_that_never_was_is_refused(client: Client) -> None:
 async def test_bookmarks_say_where_a_quiet_watch_is(
     monkeypatch: pytest.MonkeyPatch, client: Client, server: ApiServer
 ) -> None:
-    monkeypatch.setattr(moorage.serve.watch.watching, "_BOOKMARK_EVERY", 0.02)
+    monkeypatch.setattr(moorage.serve.verbs.watching, "_BOOKMARK_EVERY", 0.02)
     start = (await client.list_all(PODS)).revision
     await client.create(CONFIG_MAPS, config_map("elsewhere"))
     newest = server.api.store.revision

@@ -11,7 +11,7 @@ from moorage.serve.http.messages import Response
 from moorage.serve.negotiation import As, Form
 from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
 from moorage.serve.verbs.reading import Page
-from moorage.serve.watch.watching import ADDED, BOOKMARK, DELETED, Happening
+from moorage.serve.verbs.watching import ADDED, BOOKMARK, DELETED, Happening
 from moorage.store.protocol import Stored
 
 CONFIG_MAP = KINDS["v1", "ConfigMap"]

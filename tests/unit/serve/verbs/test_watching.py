@@ -13,7 +13,7 @@ from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import name_in
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.deleting import delete
-from moorage.serve.watch.watching import Batches, watch
+from moorage.serve.verbs.watching import Batches, watch
 
 
 async def settings(api: Api, name: str, label: str = "") -> None:

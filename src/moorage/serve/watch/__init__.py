@@ -1,1 +1,0 @@
-"""Watch streams: changes after a revision as events."""
