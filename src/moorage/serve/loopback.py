@@ -7,7 +7,7 @@ words as over HTTP.
 Kubernetes: the loopback client.
 """
 
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from moorage.client.http.wire import (
     render_delete_options,
     render_eviction,
 )
-from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, Template, Unreachable, WatchEvent
+from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import bad_request, internal, no_such_path
 from moorage.model.kinds import Kind
 from moorage.model.types.meta import ObjectMeta, ObjectReference
@@ -28,7 +28,7 @@ from moorage.model.types.request import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
-from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.resources.objects import StoredObject
 from moorage.serve.templates import POD
 from moorage.serve.verbs import pods
 from moorage.serve.verbs.changing import replace
@@ -38,39 +38,10 @@ from moorage.serve.verbs.namespaces import finalize
 from moorage.serve.verbs.patching import patch_object
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.scaling import patch_scale, put_scale
-from moorage.serve.verbs.watching import Happening, watch
+from moorage.serve.verbs.watching import watch
 from moorage.store.protocol import Stored, StoreError
 
 Result = TypeVar("Result")
-
-_TYPES = {event.value: event for event in EventType}
-
-
-class StoredObject(Object):
-    """An object that shares the store's bytes."""
-
-    __slots__ = ("_stored",)
-
-    def __init__(self, kind: Kind, key: str, stored: Stored, revision: int) -> None:
-        """`revision` differs from the stored one if it is that of the deletion."""
-        view = stored.view
-        # Both APIs of events share what is stored, so the view may be the other one's.
-        super().__init__(kind, key, revision, view=view if type(view) is kind.view else None)
-        self._stored = stored
-
-    @property
-    def template(self) -> Template | None:
-        template: Template | None = self._stored.template
-        return template
-
-    def _json(self) -> bytes:
-        return self._stored.value
-
-    def _decode(self) -> Raw:
-        stored = self._stored
-        return decode(
-            self.kind, stored if stored.revision == self.revision else stored._replace(revision=self.revision)
-        )
 
 
 class LoopbackClient:
@@ -92,8 +63,7 @@ class LoopbackClient:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields)
         page = await _kept(list_page(self._api, kind, _namespace(kind, namespace), options))
-        start = len(prefix_of(kind))
-        items: list[Object] = [StoredObject(kind, item.key[start:], item, item.revision) for item in page.items]
+        items: list[Object] = [StoredObject(kind, item, item.revision) for item in page.items]
         return Listing(items, page.revision)
 
     async def watch(
@@ -102,10 +72,9 @@ class LoopbackClient:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields, watch=True, bookmarks=True, resource_version=revision)
         batches = await _kept(watch(self._api, kind, _namespace(kind, namespace), options))
-        event_of = _reader(kind)
         async with aclosing(batches):
             async for batch in batches:
-                yield [event_of(happening) for happening in batch]
+                yield batch
                 if self._closed:
                     return
 
@@ -220,7 +189,7 @@ def _check_subresource(kind: Kind, subresource: str, verb: str) -> None:
 
 
 def _object(kind: Kind, stored: Stored) -> Object:
-    return StoredObject(kind, stored.key[len(prefix_of(kind)) :], stored, stored.revision)
+    return StoredObject(kind, stored, stored.revision)
 
 
 def _plain(kind: Kind, name: str, raw: Raw) -> Object:
@@ -228,15 +197,3 @@ def _plain(kind: Kind, name: str, raw: Raw) -> Object:
     namespace = metadata_text(raw, "namespace")
     revision = metadata_text(raw, "resourceVersion")
     return Object(kind, f"{namespace}/{name}" if namespace else name, int(revision or 0), raw=raw)
-
-
-def _reader(kind: Kind) -> Callable[[Happening], WatchEvent]:
-    start = len(prefix_of(kind))
-
-    def event_of(happening: Happening) -> WatchEvent:
-        change, stored, revision, _ = happening
-        if stored is None:
-            return WatchEvent(EventType.BOOKMARK, Object(kind, "", revision, raw={}))
-        return WatchEvent(_TYPES[change], StoredObject(kind, stored.key[start:], stored, revision))
-
-    return event_of

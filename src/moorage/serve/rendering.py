@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
+from moorage.client.protocol import Object, WatchEvent
 from moorage.model.kinds import Kind
 from moorage.serve.http.messages import Response
 from moorage.serve.negotiation import As, Form
-from moorage.serve.resources.objects import decode, render, render_list
+from moorage.serve.resources.objects import StoredObject, decode, render, render_list
 from moorage.serve.tables.render import (
     IncludeObject,
     render_partial_metadata,
@@ -20,7 +21,6 @@ from moorage.serve.tables.render import (
     render_table,
 )
 from moorage.serve.verbs.reading import Page
-from moorage.serve.verbs.watching import INITIAL_EVENTS_END, Happening
 from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]
@@ -56,13 +56,14 @@ class Renderer:
             return _encode(self._table(objects, metadata))
         return _encode(render_partial_metadata_list(objects, metadata, self._meta))
 
-    def event(self, happening: Happening) -> bytes:
+    def event(self, event: WatchEvent) -> bytes:
         """One line of a watch."""
-        if happening.stored is None:
-            body = self._bookmark(happening)
+        found = event.object
+        if isinstance(found, StoredObject):
+            body = self.object(found.stored._replace(revision=found.revision))
         else:
-            body = self.object(happening.stored._replace(revision=happening.revision))
-        return b'{"type":"%b","object":%b}\n' % (happening.type.encode(), body)
+            body = self._bookmark(found)
+        return b'{"type":"%b","object":%b}\n' % (event.type.value.encode(), body)
 
     def _shown(self, raw: Raw) -> Raw:
         if self.form.shows is As.TABLE:
@@ -76,13 +77,11 @@ class Renderer:
             self.kind, objects, self.now, self.include, metadata, headers=headers, api_version=self._meta
         )
 
-    def _bookmark(self, happening: Happening) -> bytes:
-        metadata: Raw = {"resourceVersion": str(happening.revision), "creationTimestamp": None}
-        if happening.is_initial_end:
-            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+    def _bookmark(self, found: Object) -> bytes:
+        metadata: Raw = {"resourceVersion": str(found.revision), "creationTimestamp": None, **found.raw["metadata"]}
         raw: Raw = {"kind": self.kind.name, "apiVersion": self.kind.api_version, "metadata": metadata}
         if self.form.shows is As.TABLE:
-            table = self._table([], {"resourceVersion": str(happening.revision)}, headers=False)
+            table = self._table([], {"resourceVersion": str(found.revision)}, headers=False)
             return _encode({**table, "rows": [{"cells": [], "object": raw}]})
         if self.form.shows is not As.OBJECT:
             raw = render_partial_metadata(raw, self._meta)

@@ -11,7 +11,8 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import LoopbackClient, StoredObject
+from moorage.serve.loopback import LoopbackClient
+from moorage.serve.resources.objects import StoredObject
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored, StoreFailed
 
@@ -56,7 +57,7 @@ async def test_objects_share_the_bytes_and_the_view_of_the_store(client: Loopbac
     assert stored is not None
     found = (await client.list_all(CONFIG_MAPS, "default")).items[0]
     assert isinstance(found, StoredObject)
-    assert found._stored is stored
+    assert found.stored is stored
     assert found.view is made.view is stored.view
     assert found._raw is None
     assert found.raw["metadata"]["resourceVersion"] == str(stored.revision)

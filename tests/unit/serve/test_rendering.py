@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 import yaml
 
+from moorage.client.protocol import EventType, WatchEvent
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Response
 from moorage.serve.negotiation import As, Form
 from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
+from moorage.serve.resources.objects import StoredObject
 from moorage.serve.verbs.reading import Page
-from moorage.serve.verbs.watching import ADDED, BOOKMARK, DELETED, Happening
+from moorage.serve.verbs.watching import _bookmark
 from moorage.store.protocol import Stored
 
 CONFIG_MAP = KINDS["v1", "ConfigMap"]
@@ -94,7 +96,7 @@ def test_an_empty_list_has_items() -> None:
 
 
 def test_events_show_the_object_at_their_own_revision() -> None:
-    line = renderer(Form()).event(Happening(DELETED, STORED, 8))
+    line = renderer(Form()).event(WatchEvent(EventType.DELETED, StoredObject(CONFIG_MAP, STORED, 8)))
     assert line.endswith(b"}\n")
     event = json.loads(line)
     assert event["type"] == "DELETED"
@@ -103,7 +105,8 @@ def test_events_show_the_object_at_their_own_revision() -> None:
 
 def test_only_the_first_event_of_a_watch_has_headers() -> None:
     table = renderer(Form(As.TABLE))
-    events = [json.loads(table.event(Happening(ADDED, STORED, 7)))["object"] for _ in range(2)]
+    added = WatchEvent(EventType.ADDED, StoredObject(CONFIG_MAP, STORED, 7))
+    events = [json.loads(table.event(added))["object"] for _ in range(2)]
     assert [bool(event["columnDefinitions"]) for event in events] == [True, False]
 
 
@@ -112,10 +115,10 @@ END = {"k8s.io/initial-events-end": "true"}
 
 @pytest.mark.parametrize("is_end", [False, True])
 def test_bookmarks(is_end: bool) -> None:
-    bookmark = Happening(BOOKMARK, None, 12, is_end)
+    bookmark = _bookmark(CONFIG_MAP, 12, END if is_end else None)
     metadata = {"resourceVersion": "12", "creationTimestamp": None, **({"annotations": END} if is_end else {})}
     plain = json.loads(renderer(Form()).event(bookmark))
-    assert plain == {"type": BOOKMARK, "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}}
+    assert plain == {"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}}
     partial = json.loads(renderer(Form(As.METADATA, version="v1beta1")).event(bookmark))["object"]
     assert partial == {
         "kind": "PartialObjectMetadata",

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.client.protocol import Object, Template
 from moorage.model.kinds import Kind
 from moorage.serve.resources.event_versions import from_core, is_renamed, to_core
 from moorage.store.protocol import Stored
@@ -80,3 +81,31 @@ def render_list(kind: Kind, items: list[bytes], metadata: Raw) -> bytes:
     """A list document around rendered objects."""
     head = _encode({"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata})
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"
+
+
+class StoredObject(Object):
+    """An object that shares the store's bytes, and the view and the template that admission made."""
+
+    __slots__ = ("stored",)
+
+    def __init__(self, kind: Kind, stored: Stored, revision: int) -> None:
+        """`revision` differs from the stored one if it is that of the deletion."""
+        view = stored.view
+        # Both APIs of events share what is stored, so the view may be the other one's.
+        shared = view if type(view) is kind.view else None
+        super().__init__(kind, stored.key[len(prefix_of(kind)) :], revision, view=shared)
+        self.stored = stored
+
+    @property
+    def template(self) -> Template | None:
+        template: Template | None = self.stored.template
+        return template
+
+    def _json(self) -> bytes:
+        return self.stored.value
+
+    def _decode(self) -> Raw:
+        stored = self.stored
+        return decode(
+            self.kind, stored if stored.revision == self.revision else stored._replace(revision=self.revision)
+        )

@@ -1,50 +1,36 @@
-"""Watch: the changes after a revision, as events, for as long as somebody listens.
+"""Watch a kind: yield the changes after a revision, in batches, until the time is up.
 
-In: the kind, the namespace, options. Out: batches of `Happening`s, each rendered by whoever sends it on. With
-selectors, an object that starts to match was ADDED and one that stops was DELETED. A watch may begin with what there
-is, and says where it is when nothing happens (bookmarks). A watcher that the store's history has left behind is told
-so: 410. Kubernetes: the watch handler over the watch cache.
+With selectors, an object that starts to match is ADDED and one that stops is DELETED. A watch may begin with the
+objects that exist, and sends bookmarks when nothing happens. A watcher that the store's history has left behind gets
+410.
+Kubernetes: the watch handler over the watch cache.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import NamedTuple
 
+from moorage.client.protocol import EventType, Object, WatchEvent
 from moorage.model.api_error import expired
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.object_selection import Selection, compile_selection
-from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.resources.objects import StoredObject, decode, prefix_of
 from moorage.serve.verbs.reading import check_not_older
 from moorage.store.protocol import Change, Compacted, Stored, StoreError, Watch
 
-ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
-
-#: The annotation of the bookmark after which everything that was there has been told.
+#: The annotation of the bookmark that follows the objects which existed when the watch began.
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _BOOKMARK_EVERY = 60.0
-_TOLD_AT_ONCE = 500
-_LONGEST = 3600.0
+_MAX_BATCH = 500
+_MAX_SECONDS = 3600.0
 
 
-class Happening(NamedTuple):
-    """One event: the object, and the revision to show it at. A bookmark has no object, only where the watch is."""
-
-    type: str
-    stored: Stored | None
-    revision: int
-    is_initial_end: bool = False
-
-
-Batches = AsyncGenerator[list[Happening], None]
+Batches = AsyncGenerator[list[WatchEvent], None]
 
 
 async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> Batches:
-    """Raises ApiError before anything is told: 400 for bad selectors, 410 for a revision that is forgotten.
-
-    What is returned ends by itself when the time is up.
-    """
+    """Start a watch. Raises ApiError at once: 400 for bad selectors, 410 for a revision that is compacted."""
     selection = compile_selection(kind, options.labels, options.fields)
     prefix = prefix_of(kind, namespace)
     check_not_older(api, options.resource_version or 0)
@@ -59,12 +45,12 @@ async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> B
     except Compacted as gone:
         raise expired(f"too old resource version: {after} ({gone.oldest})") from None
     announces_end = bool(options.initial_events and options.bookmarks)
-    seconds = min(_LONGEST, options.timeout_seconds or _LONGEST)
+    seconds = min(_MAX_SECONDS, options.timeout_seconds or _MAX_SECONDS)
     deadline = asyncio.get_running_loop().time() + seconds
-    return _tell(kind, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
+    return _batches(kind, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
 
 
-async def _tell(
+async def _batches(
     kind: Kind,
     changes: Watch,
     initial: list[Stored],
@@ -76,49 +62,61 @@ async def _tell(
 ) -> Batches:
     loop = asyncio.get_running_loop()
     try:
-        for start in range(0, len(initial), _TOLD_AT_ONCE):
-            yield [Happening(ADDED, item, item.revision) for item in initial[start : start + _TOLD_AT_ONCE]]
+        for start in range(0, len(initial), _MAX_BATCH):
+            yield [_event(kind, EventType.ADDED, item, item.revision) for item in initial[start : start + _MAX_BATCH]]
         if announces_end:
-            yield [Happening(BOOKMARK, None, after, is_initial_end=True)]
+            yield [_bookmark(kind, after, {INITIAL_EVENTS_END: "true"})]
         while (left := deadline - loop.time()) > 0:
             try:
                 async with asyncio.timeout(min(left, _BOOKMARK_EVERY)):
                     batch = await changes.next()
             except TimeoutError:
                 if has_bookmarks and loop.time() < deadline:
-                    yield [Happening(BOOKMARK, None, changes.at)]
+                    yield [_bookmark(kind, changes.at)]
                 continue
             except Compacted as gone:
                 raise expired(f"too old resource version: {changes.at} ({gone.oldest})") from None
             except StoreError:
                 return  # the store is closed: the client will come back
-            told = _happenings(kind, batch, selection)
-            if told:
-                yield told
+            events = _events(kind, batch, selection)
+            if events:
+                yield events
         if has_bookmarks:
-            yield [Happening(BOOKMARK, None, changes.at)]
+            yield [_bookmark(kind, changes.at)]
     finally:
         changes.close()
 
 
-def _happenings(kind: Kind, batch: list[Change], selection: Selection) -> list[Happening]:
+def _events(kind: Kind, batch: list[Change], selection: Selection) -> list[WatchEvent]:
     if selection.is_everything:
-        return [_plain(change) for change in batch]
-    return [told for change in batch if (told := _selected(kind, change, selection)) is not None]
+        return [_plain(kind, change) for change in batch]
+    return [event for change in batch if (event := _selected(kind, change, selection)) is not None]
 
 
-def _plain(change: Change) -> Happening:
-    if change.new is None:
-        return Happening(DELETED, change.old, change.revision)
-    return Happening(ADDED if change.old is None else MODIFIED, change.new, change.revision)
+def _plain(kind: Kind, change: Change) -> WatchEvent:
+    revision, old, new = change
+    if new is not None:
+        return _event(kind, EventType.ADDED if old is None else EventType.MODIFIED, new, revision)
+    return _event(kind, EventType.DELETED, old, revision)
 
 
-def _selected(kind: Kind, change: Change, selection: Selection) -> Happening | None:
-    was = change.old is not None and _wants(kind, selection, change.old)
-    if change.new is not None and _wants(kind, selection, change.new):
-        return Happening(MODIFIED if was else ADDED, change.new, change.revision)
+def _selected(kind: Kind, change: Change, selection: Selection) -> WatchEvent | None:
+    revision, old, new = change
+    did_match = old is not None and _wants(kind, selection, old)
+    if new is not None and _wants(kind, selection, new):
+        return _event(kind, EventType.MODIFIED if did_match else EventType.ADDED, new, revision)
     # An object that stops matching is shown as it was when it still did.
-    return Happening(DELETED, change.old, change.revision) if was else None
+    return _event(kind, EventType.DELETED, old, revision) if did_match else None
+
+
+def _event(kind: Kind, type_: EventType, stored: Stored | None, revision: int) -> WatchEvent:
+    assert stored is not None, "a change has an old or a new object"
+    return WatchEvent(type_, StoredObject(kind, stored, revision))
+
+
+def _bookmark(kind: Kind, revision: int, annotations: dict[str, str] | None = None) -> WatchEvent:
+    metadata = {"annotations": annotations} if annotations else {}
+    return WatchEvent(EventType.BOOKMARK, Object(kind, "", revision, raw={"metadata": metadata}))
 
 
 def _wants(kind: Kind, selection: Selection, stored: Stored) -> bool:

@@ -10,10 +10,9 @@ from moorage.model.api_error import ApiError
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
-from moorage.serve.resources.objects import name_in
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.deleting import delete
-from moorage.serve.verbs.watching import Batches, watch
+from moorage.serve.verbs.watching import INITIAL_EVENTS_END, Batches, watch
 
 
 async def settings(api: Api, name: str, label: str = "") -> None:
@@ -35,9 +34,10 @@ async def told(batches: Batches, most: int = 99) -> list[str]:
     try:
         while len(said) < most:
             async with asyncio.timeout(0.05):
-                for happening in await anext(batches):
-                    name = "" if happening.stored is None else f" {name_in(happening.stored.key)}"
-                    said.append(f"{happening.type}{name}{' END' if happening.is_initial_end else ''}")
+                for event in await anext(batches):
+                    name = f" {event.object.name}" if event.object.name else ""
+                    is_end = event.object.raw["metadata"].get("annotations") == {INITIAL_EVENTS_END: "true"}
+                    said.append(f"{event.type.value}{name}{' END' if is_end else ''}")
     except (TimeoutError, StopAsyncIteration):
         pass
     await batches.aclose()
@@ -90,10 +90,9 @@ async def test_what_stops_to_match_is_shown_as_it_was_at_the_revision_that_stopp
     await settings(api, "a", "on")
     batches = await begun(api, resource_version=api.store.revision, labels="is=on")
     await settings(api, "a", "off")
-    (happening,) = await anext(batches)
-    assert happening.stored is not None
-    assert b'"is":"on"' in happening.stored.value
-    assert happening.revision == api.store.revision
+    (event,) = await anext(batches)
+    assert event.object.raw["metadata"]["labels"]["is"] == "on"
+    assert event.object.revision == api.store.revision
     await batches.aclose()
 
 
@@ -119,7 +118,7 @@ async def test_a_watch_ends_in_time_with_one_bookmark(
     loop = asyncio.get_running_loop()
     started = loop.time()
     batches = await begun(api, timeout_seconds=seconds, bookmarks=bookmarks)
-    said = [happening.type async for batch in batches for happening in batch]
+    said = [event.type.value async for batch in batches for event in batch]
     assert said == [text.partition(" ")[0] for text in wanted]
     assert lasts <= loop.time() - started < lasts + 0.9
 
