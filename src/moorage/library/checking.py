@@ -12,7 +12,7 @@ from moorage.library.manifests import Gates, Manifest, Manifests, gates_of, obje
 from moorage.lint.catalogue import SelectionError, selected_rules
 from moorage.lint.engine import Linter
 from moorage.lint.finding import Finding, Severity
-from moorage.lint.report.form import Outcome, Problem
+from moorage.lint.report.form import LintSummary, Problem
 from moorage.lint.run import Run
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.kinds import ConversionError
@@ -50,7 +50,7 @@ class _Collecting:
     def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
         self.findings += findings
 
-    def end(self, outcome: Outcome) -> None: ...
+    def end(self, outcome: LintSummary) -> None: ...
 
 
 def lint(

@@ -16,7 +16,7 @@ from moorage.lint.facts.facts import ComparedValues
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.hints import gate_needed
-from moorage.lint.report.form import Outcome
+from moorage.lint.report.form import LintSummary
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -63,7 +63,7 @@ class Linter:
         self._compared = ComparedValues()
         self._expressions = AskedExpressions()
         self._domains = Domains(gates)
-        self.outcome = Outcome()
+        self.outcome = LintSummary()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
         self.outcome.sources += 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from moorage.lint.engine import Linter
     from moorage.lint.finding import Finding
-    from moorage.lint.report.form import Form, Outcome
+    from moorage.lint.report.form import Form, LintSummary
     from moorage.lint.sources import Source
 
 _MAX_HELD_BACK = 1_000
@@ -49,7 +49,7 @@ class Run:
         self._held = 0
         self.at = ""
 
-    def lint(self, sources: Iterable[Source], after_each: Callable[[], None]) -> Outcome:
+    def lint(self, sources: Iterable[Source], after_each: Callable[[], None]) -> LintSummary:
         self._form.begin()
         for source in sources:
             self.at = source.name

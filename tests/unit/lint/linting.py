@@ -12,7 +12,7 @@ from moorage.model.gates import gates_from
 
 if TYPE_CHECKING:
     from moorage.lint.finding import Finding
-    from moorage.lint.report.form import Outcome
+    from moorage.lint.report.form import LintSummary
 
 ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
 DEFAULT_GATES = gates_from({})
@@ -30,7 +30,7 @@ def lint(*texts: str | bytes, gates: bool = True, strict: bool = False, explicit
 
 def lint_with_outcome(
     *texts: str | bytes, gates: bool = True, strict: bool = False, explicit: bool = True
-) -> tuple[list[Finding], Outcome]:
+) -> tuple[list[Finding], LintSummary]:
     one = linter(gates=gates, strict=strict)
     findings: list[Finding] = []
     for number, text in enumerate(texts):

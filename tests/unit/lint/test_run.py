@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from moorage.lint.finding import Finding
-    from moorage.lint.report.form import Outcome, Problem
+    from moorage.lint.report.form import LintSummary, Problem
 
 NEVER = tolerating("{key: a, operator: Lt, value: '0'}")
 
@@ -33,11 +33,11 @@ class Recorder:
     def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
         self.groups.append((name.rpartition("/")[2], [finding.rule for finding in findings], problem is not None))
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: LintSummary) -> None:
         self.groups.append(("end", [], False))
 
 
-def run_over(folder: Path, *paths: str) -> tuple[list[tuple[str, list[str], bool]], list[str], Outcome]:
+def run_over(folder: Path, *paths: str) -> tuple[list[tuple[str, list[str], bool]], list[str], LintSummary]:
     recorder, problems, ticks = Recorder(), [], [0]
 
     def tick() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from moorage.cli.progress import Progress
-    from moorage.lint.report.form import Form, Outcome, Problem
+    from moorage.lint.report.form import Form, LintSummary, Problem
     from moorage.lint.sources import Source
     from moorage.model.gates import GateSet
 
@@ -95,7 +95,7 @@ def command(
 
 def _lint(
     paths: tuple[str, ...], gates: GateSet, rules: frozenset[str], *, strict: bool, form: str, colour: str
-) -> Outcome:
+) -> LintSummary:
     from moorage.lint.engine import Linter
     from moorage.lint.run import OutputError, Run
     from moorage.lint.sources import sources_of

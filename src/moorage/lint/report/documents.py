@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moorage.lint.finding import Finding, SourcePlace
-    from moorage.lint.report.form import Outcome, Problem, Write
+    from moorage.lint.report.form import LintSummary, Problem, Write
 
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -57,7 +57,7 @@ class JsonForm(_JsonList):
         if problem is not None:
             self._problems.append({"file": problem.source, "reason": problem.reason})
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: LintSummary) -> None:
         acceptance = outcome.acceptance
         needs = {
             "gates": [
@@ -165,7 +165,7 @@ class SarifForm(_JsonList):
                 }
             )
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: LintSummary) -> None:
         invocation = {
             "executionSuccessful": not outcome.unreadable,
             "toolExecutionNotifications": self._problems,
@@ -227,7 +227,7 @@ class JUnitForm:
             f'skipped="0">\n{"".join(cases)}</testsuite>\n'
         )
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: LintSummary) -> None:
         self._write("</testsuites>\n")
 
 

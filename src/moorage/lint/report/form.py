@@ -22,7 +22,7 @@ class Problem(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Outcome(msgspec.Struct):
+class LintSummary(msgspec.Struct):
     """Totals of a run, and the features its input needs."""
 
     sources: int = 0
@@ -50,7 +50,7 @@ class Form(Protocol):
 
     def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None: ...
 
-    def end(self, outcome: Outcome) -> None: ...
+    def end(self, outcome: LintSummary) -> None: ...
 
 
 def counted(number: int, noun: str) -> str:

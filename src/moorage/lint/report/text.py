@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.lint.finding import Severity
-from moorage.lint.report.form import Outcome, Problem, counted
+from moorage.lint.report.form import LintSummary, Problem, counted
 from moorage.lint.report.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moorage.lint.finding import Finding
-    from moorage.lint.report.form import Outcome, Problem, Write
+    from moorage.lint.report.form import LintSummary, Problem, Write
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"
@@ -54,12 +54,12 @@ class TextForm:
             lines += [f"          {line}" for line in rest]
         return lines
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: LintSummary) -> None:
         for line in self._needs(outcome):
             self._write(line + "\n")
         self._write(self._summary(outcome) + "\n")
 
-    def _needs(self, outcome: Outcome) -> list[str]:
+    def _needs(self, outcome: LintSummary) -> list[str]:
         if not outcome.requirements or outcome.acceptance is None:
             return []
         lines = [self._styled("What the input needs", _BOLD)]
@@ -73,7 +73,7 @@ class TextForm:
             lines.append("  What is rejected above for other reasons no version accepts.")
         return [*lines, ""]
 
-    def _summary(self, outcome: Outcome) -> str:
+    def _summary(self, outcome: LintSummary) -> str:
         checked = f"{counted(outcome.objects, 'object')} in {counted(outcome.sources, 'file')}"
         skipped = _unchecked(outcome)
         if not outcome.total and not outcome.unreadable:
@@ -91,7 +91,7 @@ class TextForm:
         return f"\x1b[{codes}m{text}\x1b[0m" if self._colour else text
 
 
-def _unchecked(outcome: Outcome) -> str:
+def _unchecked(outcome: LintSummary) -> str:
     parts = []
     if kinds := outcome.unchecked_kinds:
         names = sorted(kinds, key=lambda kind: (-kinds[kind], kind))

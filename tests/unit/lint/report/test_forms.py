@@ -13,7 +13,7 @@ from moorage.lint.catalogue import RULES
 from moorage.lint.excerpts import excerpt_of
 from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm, uri_of
-from moorage.lint.report.form import Form, Outcome, Problem, counted
+from moorage.lint.report.form import Form, LintSummary, Problem, counted
 from moorage.lint.report.text import GitHubForm, TextForm
 
 HOSTILE = "a\x00\x1b[31m\u202e\ud800<&>\"'%::,\r\n\tend\ufffe"
@@ -149,7 +149,7 @@ def test_text(colour: bool) -> None:
 
 def test_text_of_a_clean_run() -> None:
     written: list[str] = []
-    TextForm(written.append, colour=False).end(Outcome(sources=3, objects=4_000))
+    TextForm(written.append, colour=False).end(LintSummary(sources=3, objects=4_000))
     assert "".join(written) == "No findings: 4,000 objects in 3 files checked.\n"
 
 
@@ -158,7 +158,7 @@ def test_a_run_without_findings_parses_too(kind: type[Any]) -> None:
     written: list[str] = []
     form: Form = kind(written.append)
     form.begin()
-    form.end(Outcome())
+    form.end(LintSummary())
     text = "".join(written)
     if kind is JUnitForm:
         ElementTree.fromstring(text)
