@@ -1,7 +1,6 @@
-"""`moorage`: the commands, and what happens when one of them ends badly.
+"""`moorage`: the commands, and their exit code when one ends badly: 2, or 130 after Ctrl-C; never a traceback.
 
-In: the command line. Out: an exit code: 2 for bad usage and for what went wrong unexpectedly, 130 after Ctrl-C. No
-traceback reaches a user. Commands are imported when they are called, so that `moorage --help` answers at once.
+Commands are imported when they are called, so that `moorage --help` answers at once.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ def main() -> NoReturn:
 
 
 def _open_standard_files() -> None:
-    """A parent may have closed them; the first file or socket would take their place, and be taken for them."""
+    """Open those that the parent has closed: the first file or socket would get their number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -130,7 +129,7 @@ def _open_standard_files() -> None:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):  # where nobody can be told, nobody is
+    with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr)
 
 

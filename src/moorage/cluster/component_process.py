@@ -1,7 +1,6 @@
-"""A component as a process of its own: its tasks, its client, its events, and answers about its health.
+"""The base of components that are processes of their own: client, events, leader election, metrics and health.
 
-In: how to reach an API server, where to serve metrics, whether to lead by Lease. Out: something that starts and stops;
-what it does in between is its subclass's, in `work`. /metrics, /healthz, /livez and /readyz are served by plain HTTP.
+A subclass says in `work` what it does. /metrics, /healthz, /livez and /readyz are served by plain HTTP.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ class CannotListen(Exception):
 
 
 class Process(msgspec.Struct, frozen=True):
-    """What all components are told. Without `election` there is none; without `metrics_port`, nothing is served."""
+    """Settings of every component process. Without `metrics_port` nothing is served."""
 
     component: str
     access: Access
@@ -43,7 +42,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class ComponentProcess(ABC):
-    """See the module. Raises KubeconfigError if the access is of no use."""
+    """A component with its client, events and metrics. Raises KubeconfigError if it has no access."""
 
     def __init__(self, process: Process) -> None:
         self.process = process

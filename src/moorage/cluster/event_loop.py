@@ -1,7 +1,4 @@
-"""One event loop for a component: start it, wait for a signal, stop it.
-
-In: something with `start` and `stop`. Out: nothing; returns when it has stopped cleanly. A second signal does not wait.
-"""
+"""Runs a component on an event loop: starts it, waits for SIGINT or SIGTERM, stops it. A second signal does not wait."""
 
 import asyncio
 import gc
@@ -14,8 +11,8 @@ from typing import Any, Protocol, TypeVar
 _GARBAGE_THRESHOLDS = (50_000, 20, 100)
 
 
-class Component(Protocol):
-    """What can run until somebody has had enough. `failed` is done, with the reason, if it cannot go on by itself."""
+class Stoppable(Protocol):
+    """What runs until a signal; `failure` returns when it cannot go on."""
 
     async def start(self) -> None: ...
 
@@ -24,7 +21,7 @@ class Component(Protocol):
     async def failure(self) -> BaseException: ...
 
 
-C = TypeVar("C", bound=Component)
+C = TypeVar("C", bound=Stoppable)
 
 
 def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> None:
@@ -38,7 +35,7 @@ def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambd
 
 
 def _collect_less() -> None:
-    """What is there now stays, and little of what comes later is ever part of a cycle."""
+    """Freeze the objects of the start, and look for cycles less often: few objects are part of one."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GARBAGE_THRESHOLDS)

@@ -1,9 +1,7 @@
-"""Manifests → a cluster that has them: what `--load` does before anybody can connect.
+"""Applies manifests to a cluster before clients can connect: `moorage up --load`.
 
-In: files, directories or standard input. Out: their objects in the cluster, applied by the server as kubectl would,
-namespaces and classes first. What was dumped from another cluster loses what only that cluster could say: UIDs,
-revisions, owners of fields. Whatever cannot be read or is refused ends the start, with the place and the reason, and
-so do paths that hold no object, as for kubectl.
+Namespaces and classes come first. Objects dumped from another cluster lose their UIDs, revisions and field owners. A
+manifest that cannot be read or is refused ends the start.
 """
 
 from collections.abc import Iterable
@@ -27,7 +25,7 @@ _FOREIGN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "gen
 
 
 async def load_manifests(client: Client, paths: Iterable[str]) -> int:
-    """How many objects were applied. Raises CannotStart."""
+    """Apply all objects and return how many there were. Raises CannotStart."""
     documents = sorted(_read(paths), key=_place)
     for document in documents:
         await _apply(client, document)
@@ -54,19 +52,19 @@ def _read(paths: Iterable[str]) -> list[Document]:
 
 
 def _place(document: Document) -> int:
-    kind = document.raw.get("kind")
-    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+    name = document.raw.get("kind")
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 
 async def _apply(client: Client, document: Document) -> None:
     raw: Raw = document.raw
-    facts = kind_of(raw)
+    kind = kind_of(raw)
     where = f"--load: {document.source}:{document.line}"
-    if facts is None:
+    if kind is None:
         raise CannotStart(f"{where}: {raw.get('apiVersion')} {raw.get('kind')} is a kind that Moorage does not serve")
     metadata: Raw = raw.get("metadata") or {}
     try:
-        known: Any = convert_view({"metadata": metadata}, facts.view)
+        known: Any = convert_view({"metadata": metadata}, kind.view)
     except ConversionError as error:
         path, reason = error.problems[0]
         raise CannotStart(f"--load: {document.source}:{document.location(path).line}: {reason}") from None
@@ -75,9 +73,9 @@ async def _apply(client: Client, document: Document) -> None:
     patch = {**raw, "metadata": metadata}
     try:
         if name:
-            place = namespace if facts.namespaced else ""
-            await client.patch(facts, name, place, patch, patch_type=PatchType.APPLY)
+            place = namespace if kind.namespaced else ""
+            await client.patch(kind, name, place, patch, patch_type=PatchType.APPLY)
         else:
-            await client.create(facts, patch, namespace if facts.namespaced else "")
+            await client.create(kind, patch, namespace if kind.namespaced else "")
     except ApiError as error:
         raise CannotStart(f"{where}: {error.message}") from None

@@ -1,7 +1,6 @@
-"""A cluster for one story: `moorage up` as a process of its own, without nodes and without a past.
+"""Runs a cluster for one story: `moorage up` as a process, in a temporary directory, without nodes.
 
-In: gates and a port. Out: a running process and its kubeconfig, in a directory of its own that goes with it. Whoever
-interrupts us does not interrupt it: it is stopped here, or kept if that is wanted.
+Ctrl-C does not reach the process: it is stopped here, or kept with `--keep`.
 """
 
 import contextlib
@@ -20,11 +19,11 @@ _LOOK_SECONDS = 0.02
 
 
 class NoCluster(Exception):
-    """The cluster did not start, or has ended by itself; the message has what it said last."""
+    """The cluster did not start, or has ended by itself; the message has its last log line."""
 
 
 class StoryCluster:
-    """What is known of it. The directory also serves as kubectl's home, so that its caches go with it."""
+    """The process of a story. Its directory is also kubectl's home, so that its caches are removed with it."""
 
     def __init__(self, gates: str, port: int) -> None:
         """Raises NoCluster."""
@@ -35,7 +34,7 @@ class StoryCluster:
         command += ["--write-kubeconfig", str(self.kubeconfig), *([f"--feature-gates={gates}"] if gates else [])]
         try:
             with self._log.open("wb") as log:
-                # In a session of its own: Ctrl-C at the terminal is for us, and `--keep` outlives us.
+                # In a session of its own: Ctrl-C at the terminal must not reach it, and `--keep` leaves it running.
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
                 )
@@ -62,7 +61,7 @@ class StoryCluster:
             raise NoCluster(f"the cluster has ended: {self._last_words()}")
 
     def stop(self) -> None:
-        """Stop it and remove what it left. Whoever is impatient cannot make us leave halfway."""
+        """Stop it and remove its directory; further signals are ignored meanwhile."""
         with _signals(signal.SIG_IGN):
             self._stop()
 
@@ -77,7 +76,7 @@ class StoryCluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def let_go(self) -> None:
-        """It goes on without us; to Popen it has ended, or that would complain that nobody waits for it."""
+        """Leave it running; without a return code Popen would warn that the process is still there."""
         self._process.returncode = 0
 
     def _last_words(self) -> str:
@@ -106,13 +105,13 @@ def story_cluster(gates: str, port: int, *, keeps: Callable[[], bool]) -> Iterat
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """SIGTERM and SIGHUP end us as Ctrl-C does: what was begun is put away."""
+    """End on SIGTERM and SIGHUP as on Ctrl-C, so that the cluster is stopped."""
     raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def _signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
-    """Another handler for what ends us, for a while."""
+    """Handle SIGINT, SIGTERM and SIGHUP otherwise inside the block."""
     before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

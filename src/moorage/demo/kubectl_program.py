@@ -1,9 +1,4 @@
-"""The kubectl of this machine: which one, whether it will do, and how it is run.
-
-In: $KUBECTL, or the PATH. Out: a `Kubectl` that runs one command line at a time in a folder, with a home and a
-kubeconfig of its own, so that no other cluster can be reached. `NoKubectl` says why there is none; then
-`kubectl_stand_in` does its work.
-"""
+"""Finds the machine's kubectl ($KUBECTL, or in the PATH) and runs it with a home and a kubeconfig of its own."""
 
 import json
 import os
@@ -11,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from moorage.demo.outcome import Ran
+from moorage.demo.story import Ran
 
 #: Older ones check fields themselves, against a description of the API that is no longer served.
 OLDEST = (1, 27)

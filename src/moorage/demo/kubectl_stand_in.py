@@ -1,20 +1,18 @@
-"""Does what kubectl would do, where there is none: the same requests, and answers that look the same.
+"""Runs kubectl's command lines without kubectl: sends the same requests, prints the same answers.
 
-In: the words after `kubectl`. Out: what it would have printed. Tables are the server's own. Kubernetes: kubectl.
-Differs: there are only the commands that stories use; `apply` compares with what was applied last by merge patch, so
-lists are replaced as a whole.
+Kubernetes: kubectl. Differs: only the commands and options that stories use are known; `apply` is a merge patch against
+what was applied last, so lists are replaced as a whole.
 """
 
 import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from moorage.client.http.wire import collection_path, object_path
 from moorage.client.protocol import Unreachable
-from moorage.demo.command_line import Line, NotUnderstood, parse
-from moorage.demo.outcome import Ran
+from moorage.demo.story import Ran
 from moorage.demo.tables import BadPath, render_custom_columns, render_table
 from moorage.demo.wire import AS_TABLE, Wire
 from moorage.model.api_error import ApiError
@@ -28,6 +26,61 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CUSTOM_COLUMNS = "custom-columns="
 _NOT_FOUND, _INVALID = 404, 422
 _GONE_SECONDS, _LOOK_SECONDS = 60.0, 0.05
+
+#: Options that take a value, and those that do not.
+_VALUES = {
+    "-f": "filename",
+    "-n": "namespace",
+    "-o": "output",
+    "-l": "selector",
+    "-L": "label-columns",
+    "--filename": "filename",
+    "--namespace": "namespace",
+    "--output": "output",
+    "--selector": "selector",
+    "--label-columns": "label-columns",
+    "--field-selector": "field-selector",
+    "--grace-period": "grace-period",
+    "--replicas": "replicas",
+    "--from": "from",
+    "--wait": "wait",
+}
+_FLAGS = {"-A": "all-namespaces", "--all-namespaces": "all-namespaces", "--overwrite": "overwrite", "--all": "all"}
+
+
+class NotUnderstood(ValueError):
+    """A command line that the real kubectl may know, and the stand-in does not."""
+
+
+class Line(NamedTuple):
+    """A command line of kubectl: plain words, and options under their long names."""
+
+    words: list[str]
+    options: dict[str, str]
+
+    def option(self, name: str) -> str:
+        return self.options.get(name, "")
+
+
+def parse(words: list[str]) -> Line:
+    """Take a command line apart. Raises NotUnderstood for an option that no story uses."""
+    plain: list[str] = []
+    options: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        name, has_value, value = word.partition("=")
+        if not word.startswith("-"):
+            plain.append(word)
+        elif word in _FLAGS:
+            options[_FLAGS[word]] = "true"
+        elif name in _VALUES:
+            given = value if has_value else next(rest, None)
+            if given is None:
+                raise NotUnderstood(f"error: flag needs an argument: {word}")
+            options[_VALUES[name]] = given
+        else:
+            raise NotUnderstood(f"error: without kubectl there is no option {word}")
+    return Line(plain, options)
 
 
 class StandIn:
@@ -78,14 +131,14 @@ class StandIn:
             raise refused[0] if len(refused) == 1 else NotUnderstood("\n".join(map(_complaint, refused)))
 
     def _apply_one(self, filename: str, document: Raw) -> str:
-        facts = kind_of(document)
-        if facts is None:
+        kind = kind_of(document)
+        if kind is None:
             raise NotUnderstood(f'error: no matches for kind "{document.get("kind")}"')
         metadata = document.get("metadata") or {}
         if not metadata.get("name"):
             raise NotUnderstood(f"error: {filename}: an object has no name")
-        namespace = metadata.get("namespace", "default") if facts.namespaced else ""
-        path = object_path(facts, metadata["name"], namespace)
+        namespace = metadata.get("namespace", "default") if kind.namespaced else ""
+        path = object_path(kind, metadata["name"], namespace)
         applied = json.dumps(document)
         wanted = {**document, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {})}}}
         wanted["metadata"]["annotations"][_LAST_APPLIED] = applied
@@ -94,13 +147,13 @@ class StandIn:
         except ApiError as error:
             if error.code != _NOT_FOUND:
                 raise
-            self._wire.post(collection_path(facts, namespace), wanted)
-            return f"{_called(facts)}/{metadata['name']} created\n"
+            self._wire.post(collection_path(kind, namespace), wanted)
+            return f"{_called(kind)}/{metadata['name']} created\n"
         last = there["metadata"].get("annotations", {}).get(_LAST_APPLIED, "{}")
         if last == applied:
-            return f"{_called(facts)}/{metadata['name']} unchanged\n"
+            return f"{_called(kind)}/{metadata['name']} unchanged\n"
         self._wire.merge_patch(path, merge_patch_to(json.loads(last), wanted))
-        return f"{_called(facts)}/{metadata['name']} configured\n"
+        return f"{_called(kind)}/{metadata['name']} configured\n"
 
     def _documents(self, filename: str) -> Iterator[Raw]:
         try:
@@ -113,9 +166,9 @@ class StandIn:
             raise NotUnderstood(f'error: the path "{filename}" does not exist') from None
 
     def _get(self, line: Line) -> Iterator[str]:
-        facts, names = self._named(line.words[1:])
+        kind, names = self._named(line.words[1:])
         output, everywhere = line.option("output"), bool(line.option("all-namespaces"))
-        path = collection_path(facts, "" if everywhere else _namespace(facts, line))
+        path = collection_path(kind, "" if everywhere else _namespace(kind, line))
         fields = ",".join(filter(None, [line.option("field-selector"), *(f"metadata.name={name}" for name in names)]))
         query = {"labelSelector": line.option("selector"), "fieldSelector": fields}
         if output.startswith(_CUSTOM_COLUMNS):
@@ -126,27 +179,27 @@ class StandIn:
         table = self._wire.get(path, accept=AS_TABLE, **query)
         if not table.get("rows"):
             if names:
-                raise NotUnderstood(f'Error from server (NotFound): {facts.plural} "{names[0]}" not found')
-            where = "" if everywhere or not facts.namespaced else f" in {_namespace(facts, line)} namespace"
+                raise NotUnderstood(f'Error from server (NotFound): {kind.plural} "{names[0]}" not found')
+            where = "" if everywhere or not kind.namespaced else f" in {_namespace(kind, line)} namespace"
             yield f"No resources found{where}\n"
             return
         labels = [key for key in line.option("label-columns").split(",") if key]
-        yield render_table(table, wide=bool(output), namespaces=everywhere and facts.namespaced, labels=labels)
+        yield render_table(table, wide=bool(output), namespaces=everywhere and kind.namespaced, labels=labels)
 
     def _delete(self, line: Line) -> Iterator[str]:
-        facts, names = self._named(line.words[1:])
-        namespace = _namespace(facts, line)
+        kind, names = self._named(line.words[1:])
+        namespace = _namespace(kind, line)
         if line.option("all") or line.option("selector"):
-            found = self._wire.get(collection_path(facts, namespace), labelSelector=line.option("selector"))
+            found = self._wire.get(collection_path(kind, namespace), labelSelector=line.option("selector"))
             names = [item["metadata"]["name"] for item in found["items"]]
         options: Raw = {"propagationPolicy": "Background"}
         if grace := line.option("grace-period"):
             options["gracePeriodSeconds"] = _number(grace)
         for name in names:
-            self._wire.delete(object_path(facts, name, namespace), options)
-            yield f'{_called(facts)} "{name}" deleted\n'
+            self._wire.delete(object_path(kind, name, namespace), options)
+            yield f'{_called(kind)} "{name}" deleted\n'
         for name in names if line.option("wait") != "false" else ():
-            self._wait_until_gone(object_path(facts, name, namespace))
+            self._wait_until_gone(object_path(kind, name, namespace))
 
     def _wait_until_gone(self, path: str) -> None:
         """Not for one of the same name that has taken its place."""
@@ -163,8 +216,8 @@ class StandIn:
                 raise
 
     def _taint(self, line: Line) -> Iterator[str]:
-        facts, name, changes = self._object(line.words[1:])
-        path = object_path(facts, name, "")
+        kind, name, changes = self._object(line.words[1:])
+        path = object_path(kind, name, "")
         taints: list[Raw] = self._wire.get(path)["spec"].get("taints", [])
         for change in changes:
             said, removes = change.removesuffix("-"), change.endswith("-")
@@ -181,40 +234,40 @@ class StandIn:
         yield f"node/{name} {'modified' if line.option('overwrite') else done}\n"
 
     def _label(self, line: Line) -> Iterator[str]:
-        facts, name, changes = self._object(line.words[1:])
+        kind, name, changes = self._object(line.words[1:])
         labels = {
             change.removesuffix("-").partition("=")[0]: None if change.endswith("-") else change.partition("=")[2]
             for change in changes
         }
-        path = object_path(facts, name, _namespace(facts, line))
+        path = object_path(kind, name, _namespace(kind, line))
         self._wire.merge_patch(path, {"metadata": {"labels": labels}})
-        yield f"{_called(facts)}/{name} labeled\n"
+        yield f"{_called(kind)}/{name} labeled\n"
 
     def _cordon(self, line: Line) -> Iterator[str]:
-        facts, names = self._named(["nodes", *line.words[1:]])
+        kind, names = self._named(["nodes", *line.words[1:]])
         closes = line.words[0] == "cordon"
         for name in names:
-            self._wire.merge_patch(object_path(facts, name, ""), {"spec": {"unschedulable": closes or None}})
+            self._wire.merge_patch(object_path(kind, name, ""), {"spec": {"unschedulable": closes or None}})
             yield f"node/{name} {line.words[0]}ed\n"
 
     def _scale(self, line: Line) -> Iterator[str]:
-        facts, name, _ = self._object(line.words[1:])
+        kind, name, _ = self._object(line.words[1:])
         replicas = _number(line.option("replicas"))
-        self._wire.merge_patch(object_path(facts, name, _namespace(facts, line)), {"spec": {"replicas": replicas}})
-        yield f"{_called(facts)}/{name} scaled\n"
+        self._wire.merge_patch(object_path(kind, name, _namespace(kind, line)), {"spec": {"replicas": replicas}})
+        yield f"{_called(kind)}/{name} scaled\n"
 
     def _set_image(self, line: Line) -> Iterator[str]:
         if line.words[1:2] != ["image"]:
             raise NotUnderstood("error: without kubectl only images are set")
-        facts, name, images = self._object(line.words[2:])
+        kind, name, images = self._object(line.words[2:])
         if bad := [image for image in images if "=" not in image]:
             raise NotUnderstood(f"error: an image is set as container=image, not {bad[0]!r}")
-        path = object_path(facts, name, _namespace(facts, line))
+        path = object_path(kind, name, _namespace(kind, line))
         containers: list[Raw] = self._wire.get(path)["spec"]["template"]["spec"]["containers"]
         new = dict(image.split("=", 1) for image in images)
         changed = [{**found, "image": new.get(found["name"], found["image"])} for found in containers]
         self._wire.merge_patch(path, {"spec": {"template": {"spec": {"containers": changed}}}})
-        yield f"{_called(facts)}/{name} image updated\n"
+        yield f"{_called(kind)}/{name} image updated\n"
 
     def _create_job(self, line: Line) -> Iterator[str]:
         jobs, name, _ = self._object(line.words[1:])
@@ -230,23 +283,23 @@ class StandIn:
         yield f"{_called(jobs)}/{name} created\n"
 
     def _object(self, words: list[str]) -> tuple[Kind, str, list[str]]:
-        facts, names = self._named(words)
+        kind, names = self._named(words)
         if not names:
-            raise NotUnderstood(f"error: you must name one of {facts.plural}")
-        return facts, names[0], names[1:]
+            raise NotUnderstood(f"error: you must name one of {kind.plural}")
+        return kind, names[0], names[1:]
 
     def _named(self, words: list[str]) -> tuple[Kind, list[str]]:
         """`pods a b` or `pod/a b`: what kind, and the rest."""
         first, *rest = words or [""]
-        kind, slash, name = first.partition("/")
+        called, slash, name = first.partition("/")
         for resource in RESOURCES.values():
-            if kind in (resource.plural, resource.singular, *resource.short_names):
+            if called in (resource.plural, resource.singular, *resource.short_names):
                 return resource, [name, *rest] if slash else rest
-        raise NotUnderstood(f'error: the server doesn\'t have a resource type "{kind}"')
+        raise NotUnderstood(f'error: the server doesn\'t have a resource type "{called}"')
 
 
-def _namespace(facts: Kind, line: Line) -> str:
-    return (line.option("namespace") or "default") if facts.namespaced else ""
+def _namespace(kind: Kind, line: Line) -> str:
+    return (line.option("namespace") or "default") if kind.namespaced else ""
 
 
 def _number(text: str) -> int:
@@ -256,9 +309,9 @@ def _number(text: str) -> int:
         raise NotUnderstood(f"error: not a number: {text!r}") from None
 
 
-def _called(facts: Kind) -> str:
+def _called(kind: Kind) -> str:
     """The kind as kubectl writes it before a name."""
-    return ".".join(filter(None, (facts.name.lower(), facts.group)))
+    return ".".join(filter(None, (kind.name.lower(), kind.group)))
 
 
 def merge_patch_to(before: Raw, after: Raw) -> Raw:

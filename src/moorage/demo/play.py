@@ -1,15 +1,11 @@
-"""Plays a story: each command is typed, and repeated while it only looks, until its outcomes hold or time is up.
-
-In: a `Story`, something that runs kubectl's command lines, a `Screen` to show it on. Out: whether all outcomes hold;
-the first that does not ends the story. Kubernetes: nothing like it.
-"""
+"""Plays a story: runs each command, repeats it while it only looks, until its outcomes hold or time is up."""
 
 import time
 from collections.abc import Callable
 from typing import Protocol
 
-from moorage.demo.outcome import Ran, what_is_missing
-from moorage.demo.story import Step, Story
+from moorage.demo.screen import Screen
+from moorage.demo.story import Ran, Story, StoryStep
 
 _FIRST_PAUSE, _MAX_PAUSE_LENGTH = 0.1, 0.8
 
@@ -20,22 +16,10 @@ class Runs(Protocol):
     def run(self, words: list[str]) -> Ran: ...
 
 
-class Shows(Protocol):
-    """Where a story is told."""
-
-    def step(self, number: int, total: int, step: Step) -> None: ...
-
-    def ran(self, step: Step, ran: Ran) -> None: ...
-
-    def held(self, step: Step) -> None: ...
-
-    def failed(self, number: int, step: Step, missing: list[str]) -> None: ...
-
-
 def play(
-    story: Story, kubectl: Runs, screen: Shows, check_alive: Callable[[], None], pause: Callable[[], None]
+    story: Story, kubectl: Runs, screen: Screen, check_alive: Callable[[], None], pause: Callable[[], None]
 ) -> bool:
-    """Whether all outcomes held. What `check_alive` and `pause` raise ends the story."""
+    """Return whether all outcomes hold; the first that does not ends the story."""
     for number, step in enumerate(story.steps, 1):
         screen.step(number, len(story.steps), step)
         ran, missing = _take(step, kubectl, check_alive)
@@ -49,7 +33,7 @@ def play(
     return True
 
 
-def _take(step: Step, kubectl: Runs, check_alive: Callable[[], None]) -> tuple[Ran, list[str]]:
+def _take(step: StoryStep, kubectl: Runs, check_alive: Callable[[], None]) -> tuple[Ran, list[str]]:
     deadline = time.monotonic() + step.seconds
     wait = _FIRST_PAUSE
     while True:
@@ -61,3 +45,18 @@ def _take(step: Step, kubectl: Runs, check_alive: Callable[[], None]) -> tuple[R
             return ran, missing
         time.sleep(wait)
         wait = min(wait * 1.5, _MAX_PAUSE_LENGTH)
+
+
+def what_is_missing(step: StoryStep, ran: Ran) -> list[str]:
+    """Return the outcomes that do not hold, in the words of the story."""
+    missing = []
+    if step.fails and ran.status == 0:
+        missing.append("fails, but it succeeded")
+    if not step.fails and ran.status != 0:
+        missing.append(f"succeeds, but its exit status is {ran.status}")
+    lines = ran.text.splitlines()
+    for sight in step.sights:
+        seen = sum(1 for line in lines if sight.pattern.search(line))
+        if seen != sight.times if sight.times is not None else not seen:
+            missing.append(f"{sight}, but {seen or 'no'} line{'' if seen == 1 else 's'} did")
+    return missing

@@ -1,14 +1,9 @@
-"""How a story looks: what is said, the command as one types it, what it printed, and whether that is as it should be.
-
-In: steps and what came of them. Out: lines, coloured if that is wanted; control characters in stories and in
-what commands print are made visible.
-"""
+"""Shows a story as it is played; control characters in what commands print are made visible."""
 
 import textwrap
 from collections.abc import Callable
 
-from moorage.demo.outcome import Ran
-from moorage.demo.story import Step, Story
+from moorage.demo.story import Ran, Story, StoryStep
 from moorage.lint.report.printable import printable
 
 _WIDTH = 100
@@ -26,25 +21,25 @@ class Screen:
         self._write(self._in(_BOLD, story.title) + document)
         self._write(self._in(_DIM, f"Commands are typed in {folder}; {how}"))
 
-    def step(self, number: int, total: int, step: Step) -> None:
+    def step(self, number: int, total: int, step: StoryStep) -> None:
         self._write("")
         for paragraph in filter(None, step.say.split("\n\n")):
             self._write(_wrapped(paragraph))
         self._write(self._in(_DIM, f"[{number}/{total}] ") + self._in(_CYAN, f"$ {step.command}"))
 
-    def ran(self, step: Step, ran: Ran) -> None:
+    def ran(self, step: StoryStep, ran: Ran) -> None:
         for line in ran.text.splitlines():
             self._write(printable(line))
 
-    def held(self, step: Step) -> None:
+    def held(self, step: StoryStep) -> None:
         for outcome in (*(["fails"] if step.fails else []), *map(str, step.sights)):
             self._write(self._in(_GREEN, f"  ✓ {outcome}"))
 
-    def failed(self, number: int, step: Step, missing: list[str]) -> None:
+    def failed(self, number: int, step: StoryStep, missing: list[str]) -> None:
         for outcome in missing:
             self._write(self._in(_RED, f"  ✗ {outcome}"))
         waited = f" within {step.seconds} s" if step.only_looks else ""
-        self._write(self._in(_RED, f"Step {number} (line {step.line} of the story) did not come out{waited}."))
+        self._write(self._in(_RED, f"StoryStep {number} (line {step.line} of the story) did not come out{waited}."))
 
     def ending(self, story: Story) -> None:
         self._write("")

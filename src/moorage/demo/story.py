@@ -1,7 +1,6 @@
-"""A story: what is said, what is typed, what must come of it.
+"""Stories of `moorage demo`: what is said, what is typed, what must come of it; and where they are found.
 
-In: the text of a `story.md`. Out: a `Story`, or `StoryError` with the line that is wrong. The format is Markdown that
-reads well without us:
+A `story.md` is Markdown that reads well by itself:
 
     # Title
 
@@ -26,14 +25,32 @@ looks (`kubectl get`) is repeated until it is, any other runs once.
 
 import re
 import shlex
+from difflib import get_close_matches
+from pathlib import Path
 from typing import NamedTuple
 
+import moorage
+
 DEFAULT_SECONDS = 15
+STORY_FILE = "story.md"
 _MAX_SECONDS = 600
 _HEADER = re.compile(r"(Document|Gates): *(.*)")
 _SHOWS = re.compile(r"(shows|does not show) `([^`]+)`(?: (once|\d+ times))?")
 _WITHIN = re.compile(r"within (\d+) s")
 _FENCE, _END_OF_FENCE, _PROMPT = "```console", "```", "$ "
+
+
+class Ran(NamedTuple):
+    """What one command printed, and its exit status."""
+
+    status: int
+    out: str
+    err: str = ""
+
+    @property
+    def text(self) -> str:
+        """All it printed, as a terminal shows it."""
+        return self.out + self.err
 
 
 class StoryError(ValueError):
@@ -54,7 +71,7 @@ class Sight(NamedTuple):
         return f"shows `{self.pattern.pattern}` {_times(self.times)}"
 
 
-class Step(NamedTuple):
+class StoryStep(NamedTuple):
     """One command, and what must come of it."""
 
     say: str
@@ -75,13 +92,13 @@ class Step(NamedTuple):
 
 
 class Story(NamedTuple):
-    """See the module. `gates` is what --feature-gates is given."""
+    """A story as its file has it. `gates` is the value of --feature-gates."""
 
     name: str
     title: str
     document: str
     gates: str
-    steps: tuple[Step, ...]
+    steps: tuple[StoryStep, ...]
     ending: str  # what is said after the last step
 
 
@@ -99,7 +116,7 @@ class _Reader:
         self._at = 0
         self._header = {"Document": "", "Gates": ""}
         self._said: list[str] = []
-        self._steps: list[Step] = []
+        self._steps: list[StoryStep] = []
 
     def _error(self, why: str, line: int | None = None) -> StoryError:
         return StoryError(f"{self._source}:{self._at if line is None else line}: {why}")
@@ -138,7 +155,7 @@ class _Reader:
         command = self._next() or ""
         if not command.startswith(_PROMPT):
             raise self._error("a command is written `$ kubectl …`")
-        step = Step(_paragraphs(self._said), command.removeprefix(_PROMPT).strip(), self._at)
+        step = StoryStep(_paragraphs(self._said), command.removeprefix(_PROMPT).strip(), self._at)
         try:
             words = shlex.split(step.command)
         except ValueError as error:
@@ -185,3 +202,62 @@ def _paragraphs(lines: list[str]) -> str:
     """Paragraphs, each in one line, without what is Markdown only."""
     blocks = "\n".join(lines).strip().split("\n\n")
     return "\n\n".join(" ".join(block.split()) for block in blocks if block.strip())
+
+
+class NoSuchStory(ValueError):
+    """No story has that name; the message has those that come close."""
+
+
+class OnShelf(NamedTuple):
+    """A story and where it is."""
+
+    story: Story
+    folder: Path
+
+
+def default_shelf() -> Path:
+    """The folder of all stories. Raises NoSuchStory if the installation has none."""
+    package = Path(moorage.__file__).resolve().parent
+    for place in (package / "examples", package.parents[1] / "examples"):
+        if place.is_dir():
+            return place
+    raise NoSuchStory("this installation of moorage came without examples, so there are no stories to play")
+
+
+def story_names(shelf: Path) -> list[str]:
+    """Sorted by name."""
+    return sorted(file.parent.name for file in shelf.glob(f"*/{STORY_FILE}"))
+
+
+def all_stories(shelf: Path) -> list[OnShelf]:
+    """Raises StoryError."""
+    return [_take(shelf / name) for name in story_names(shelf)]
+
+
+def find_story(shelf: Path, wanted: str) -> OnShelf:
+    """A story by its name, or a folder that has one. Raises NoSuchStory, StoryError."""
+    names = story_names(shelf)
+    if wanted in names:
+        return _take(shelf / wanted)
+    if "/" in wanted or wanted == ".":
+        folder = Path(wanted)
+        if (folder / STORY_FILE).is_file():
+            return _take(folder.resolve())
+        raise NoSuchStory(f"{wanted}: there is no {STORY_FILE} in it")
+    close = get_close_matches(wanted, names, n=3, cutoff=0.5) or [name for name in names if wanted.lower() in name]
+    hint = f" Did you mean {_either(close)}?" if close else " `moorage demo` lists them."
+    raise NoSuchStory(f"there is no story {wanted!r}.{hint}")
+
+
+def _take(folder: Path) -> OnShelf:
+    file = folder / STORY_FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoryError(f"{file}: cannot be read: {error}") from None
+    return OnShelf(read_story(folder.name, text, str(file)), folder)
+
+
+def _either(names: list[str]) -> str:
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}" if first else last

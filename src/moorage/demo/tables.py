@@ -1,7 +1,7 @@
-"""What `kubectl get` prints: the server's table, or columns by path.
+"""Renders what `kubectl get` prints: the server's table, or custom columns.
 
-In: a Table as the server sends it, or objects and `NAME:.path,…`. Out: text. Kubernetes: cli-runtime's table printer
-and kubectl's custom columns. Differs: of JSONPath there are names, `\\.` in names and `[*]`.
+Kubernetes: cli-runtime's table printer, kubectl's custom columns. Differs: of JSONPath there are names, `\\.` in names
+and `[*]`.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""Requests to the API server, one after the other, as the stand-in for kubectl needs them.
-
-In: a kubeconfig. Out: decoded answers, tables included; refusals are raised as `ApiError`, silence as `Unreachable`.
-The client of `moorage.client` is for components: it runs on an event loop and knows objects only.
-"""
+"""Sends requests to an API server, one after the other and without an event loop, as the stand-in for kubectl does."""
 
 import http.client
 import json
@@ -22,7 +18,7 @@ _SECONDS = 30.0
 
 
 class Wire:
-    """One connection for each request: a story has a few dozen of them."""
+    """One connection for each request. All methods raise ApiError and Unreachable."""
 
     def __init__(self, kubeconfig: Path) -> None:
         access = load_access(str(kubeconfig))
@@ -32,21 +28,17 @@ class Wire:
         self._headers = {"Authorization": f"Bearer {access.token}"} if access.token else {}
 
     def get(self, path: str, *, accept: str = "application/json", **query: str) -> Raw:
-        """Raises ApiError, Unreachable."""
         given = {name: value for name, value in query.items() if value}
         return self._send("GET", f"{path}?{urlencode(given)}" if given else path, None, {"Accept": accept})
 
     def post(self, path: str, document: Raw) -> Raw:
-        """Raises ApiError, Unreachable."""
         return self._send("POST", f"{path}?fieldManager=kubectl", document, {"Content-Type": "application/json"})
 
     def merge_patch(self, path: str, patch: Raw) -> Raw:
-        """Raises ApiError, Unreachable."""
         media_type = {"Content-Type": "application/merge-patch+json"}
         return self._send("PATCH", f"{path}?fieldManager=kubectl", patch, media_type)
 
     def delete(self, path: str, options: Raw) -> None:
-        """Raises ApiError, Unreachable."""
         self._send("DELETE", path, options, {"Content-Type": "application/json"})
 
     def _send(self, method: str, target: str, body: Raw | None, headers: dict[str, str]) -> Raw:

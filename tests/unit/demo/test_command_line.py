@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.demo.command_line import NotUnderstood, parse
+from moorage.demo.kubectl_stand_in import NotUnderstood, parse
 
 
 def test_words_and_options() -> None:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.demo.shelf import NoSuchStory, all_stories, default_shelf, find_story, story_names
-from moorage.demo.story import StoryError
+from moorage.demo.story import NoSuchStory, StoryError, all_stories, default_shelf, find_story, story_names
 
 ROOT = Path(__file__).resolve().parents[3]
 

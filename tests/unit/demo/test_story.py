@@ -2,8 +2,8 @@
 
 import pytest
 
-from moorage.demo.outcome import Ran, what_is_missing
-from moorage.demo.story import Story, StoryError, read_story
+from moorage.demo.play import what_is_missing
+from moorage.demo.story import Ran, Story, StoryError, read_story
 
 TEXT = """\
 # A title

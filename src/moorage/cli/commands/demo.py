@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from moorage.demo.cluster import StoryCluster
     from moorage.demo.play import Runs
-    from moorage.demo.shelf import OnShelf
+    from moorage.demo.story import OnShelf
 
 _DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
 
@@ -44,8 +44,7 @@ def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool,
     """
     from moorage.cli.shared import say
     from moorage.demo.cluster import NoCluster
-    from moorage.demo.shelf import NoSuchStory, default_shelf, find_story
-    from moorage.demo.story import StoryError
+    from moorage.demo.story import NoSuchStory, StoryError, default_shelf, find_story
 
     try:
         shelf = default_shelf()
@@ -59,7 +58,7 @@ def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool,
 
 
 def _list(shelf: Path) -> None:
-    from moorage.demo.shelf import all_stories
+    from moorage.demo.story import all_stories
 
     stories = [found.story for found in all_stories(shelf)]
     names = max((len(story.name) for story in stories), default=0)

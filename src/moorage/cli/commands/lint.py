@@ -1,9 +1,4 @@
-"""`moorage lint`: the options, and the exit code.
-
-In: the command line. Out: a report on standard output, complaints about unreadable files on standard error; exit 0 if
-nothing was found, 1 if something was, 2 if something could not be read or the command line is wrong.
-The linter itself is imported when it is needed.
-"""
+"""`moorage lint`: the options, and the exit code. The linter itself is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -131,7 +126,7 @@ def _lint(
 
 
 class _CannotWrite(click.ClickException):
-    """The report is lost; that must not look like findings, let alone like none."""
+    """The report cannot be written; the exit code must not look like a result."""
 
     exit_code = _UNREADABLE
 
@@ -150,7 +145,7 @@ class _Counted:
 
 
 def _progress(paths: tuple[str, ...]) -> Progress | None:
-    """A progress bar if somebody sits there to see it; to count the files costs one more look at the directories."""
+    """Return a progress bar if standard error is a terminal; counting the files costs a walk of the directories."""
     if sys.stderr is None or not sys.stderr.isatty() or "-" in paths:
         return None
     from moorage.cli.progress import Progress
