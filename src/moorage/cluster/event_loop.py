@@ -1,4 +1,4 @@
-"""Runs a component on an event loop: starts it, waits for SIGINT or SIGTERM, stops it. A second signal does not wait."""
+"""Runs a component on an event loop until SIGINT or SIGTERM, then stops it; a second signal does not wait."""
 
 import asyncio
 import gc
