@@ -1,8 +1,7 @@
-"""The body of a request → a raw document of the kind that the path names, and what is odd about it.
+"""Decode the body of a request into a raw document of the kind that the path names, with warnings about its fields.
 
-In: bytes, their content type, the kind, how strict to be. Out: the document and warnings, or ApiError 400 or 415.
-Fields that the kind does not have, and fields given twice, are an error (Strict), a warning (Warn) or nothing
-(Ignore); they are not kept, and neither is what is null. Kubernetes: the codecs with their strict decoding.
+Fields that the kind does not have, and duplicate fields, are an error (Strict), a warning (Warn) or ignored (Ignore);
+they are not kept, and neither are nulls. Kubernetes: the codecs with their strict decoding.
 """
 
 from typing import Any
@@ -32,20 +31,20 @@ def media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
-def decode_body(body: bytes, content_type: str, facts: Kind) -> tuple[Raw, list[str]]:
-    """Any object, and the fields that are in it twice. Only protobuf needs to be told what to expect."""
-    kind = media_type(content_type)
-    twice: list[str] = []
-    if kind in ("", JSON, "*/*") or kind.endswith("+json"):
+def decode_body(body: bytes, content_type: str, kind: Kind) -> tuple[Raw, list[str]]:
+    """Any object, and its duplicate fields. Raises ApiError 400 and 415. Only protobuf needs the kind."""
+    type_ = media_type(content_type)
+    duplicates: list[str] = []
+    if type_ in ("", JSON, "*/*") or type_.endswith("+json"):
         raw = decode_json(body)
-        twice = repeated_fields(body, raw)
-    elif kind in (YAML, "application/apply-patch+yaml", "text/yaml", "application/x-yaml"):
-        raw, twice = _decode_yaml(body)
-    elif kind == PROTOBUF:
-        raw = _decode_protobuf(body, facts)
+        duplicates = repeated_fields(body, raw)
+    elif type_ in (YAML, "application/apply-patch+yaml", "text/yaml", "application/x-yaml"):
+        raw, duplicates = _decode_yaml(body)
+    elif type_ == PROTOBUF:
+        raw = _decode_protobuf(body, kind)
     else:
-        raise unsupported_media_type(kind, f"{JSON}, {YAML}, {PROTOBUF}")
-    return _object(raw), twice
+        raise unsupported_media_type(type_, f"{JSON}, {YAML}, {PROTOBUF}")
+    return _object(raw), duplicates
 
 
 def decode_object_json(body: bytes) -> Raw:
@@ -55,7 +54,7 @@ def decode_object_json(body: bytes) -> Raw:
 
 def _object(value: Any) -> Raw:
     if not isinstance(value, dict):
-        raise bad_request("the object provided is unrecognized: it is no object")
+        raise bad_request("the object provided is unrecognized: it is not an object")
     return value
 
 
@@ -73,58 +72,57 @@ def decode_json(body: bytes) -> Any:
     return value
 
 
-def decode_object(body: bytes, content_type: str, facts: Kind, validation: str) -> tuple[Raw, list[str]]:
+def decode_object(body: bytes, content_type: str, kind: Kind, validation: str) -> tuple[Raw, list[str]]:
     """A document of the kind, and warnings about its fields."""
-    raw, twice = decode_body(body, content_type, facts)
-    check_kind(raw, facts)
-    warnings = check_fields(raw, facts, validation, twice)
-    return kept_part(raw, facts.view), warnings
+    raw, duplicates = decode_body(body, content_type, kind)
+    check_kind(raw, kind)
+    warnings = check_fields(raw, kind, validation, duplicates)
+    return kept_part(raw, kind.view), warnings
 
 
-def check_kind(raw: Raw, facts: Kind) -> None:
-    """A document need not say what it is; if it does, it must be right."""
-    version, kind = raw.get("apiVersion") or facts.api_version, raw.get("kind") or facts.name
-    if kind != facts.name:
-        said = f'{kind} in version "{version.rpartition("/")[2]}"' if isinstance(version, str) else str(kind)
-        raise bad_request(f"{said} cannot be handled as a {facts.name}: the path names another kind")
-    if version != facts.api_version:
+def check_kind(raw: Raw, kind: Kind) -> None:
+    """Check apiVersion and kind of a document, and complete them if they are absent."""
+    version, name = raw.get("apiVersion") or kind.api_version, raw.get("kind") or kind.name
+    if name != kind.name:
+        sent = f'{name} in version "{version.rpartition("/")[2]}"' if isinstance(version, str) else str(name)
+        raise bad_request(f"{sent} cannot be handled as a {kind.name}: the path names another kind")
+    if version != kind.api_version:
         raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({facts.api_version})"
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
         )
-    raw["apiVersion"], raw["kind"] = version, kind
+    raw["apiVersion"], raw["kind"] = version, name
     if not isinstance(raw.get("metadata"), dict):
         if raw.get("metadata") is not None:
             raise bad_request(
-                f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind}: '
-                f"json: cannot unmarshal into Go struct field {kind}.metadata of type v1.ObjectMeta"
+                f'{name} in version "{version.rpartition("/")[2]}" cannot be handled as a {name}: '
+                f"json: cannot unmarshal into Go struct field {name}.metadata of type v1.ObjectMeta"
             )
         raw["metadata"] = {}
 
 
-def check_fields(raw: Raw, facts: Kind, validation: str, twice: list[str]) -> list[str]:
-    """Fields that the kind does not have, or has once: as warnings, or as ApiError 400 if that is asked for."""
+def check_fields(raw: Raw, kind: Kind, validation: str, duplicates: list[str]) -> list[str]:
+    """Warnings about unknown and duplicate fields. Raises ApiError 400 for them if the validation is strict."""
     if validation == IGNORE:
         return []
-    found = [*map(str, unknown_fields(raw, facts.view)), *twice]
+    found = [*map(str, unknown_fields(raw, kind.view)), *duplicates]
     if found and validation == STRICT:
-        version = facts.api_version.rpartition("/")[2]
+        version = kind.api_version.rpartition("/")[2]
         raise bad_request(
-            f'{facts.name} in version "{version}" cannot be handled as a {facts.name}: '
+            f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: '
             f"strict decoding error: {', '.join(found)}"
         )
     return found[:MAX_WARNINGS]
 
 
 def repeated_fields(body: bytes, raw: Any) -> list[str]:
-    """What strict field validation says of keys that an object has twice."""
+    """The texts of strict field validation about duplicate keys."""
     return [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
 
 
 def _repeated(body: bytes, raw: Any) -> list[str]:
-    """Paths of keys that an object has twice.
+    """Paths of duplicate keys.
 
-    Telling takes a parser of its own, but there are none where the text has as many keys as the value; a colon after a
-    quote inside of a string, or with space before it, only makes us look.
+    Finding them takes a parser of its own, which is skipped where the text has as many keys as the value.
     """
     if body.count(b'":') == _count_keys(raw):
         return []
@@ -141,14 +139,14 @@ def _count_keys(value: Any) -> int:
     return 0
 
 
-def _decode_protobuf(body: bytes, facts: Kind) -> Raw:
+def _decode_protobuf(body: bytes, kind: Kind) -> Raw:
     from moorage.serve.protobuf.reader import read_object
     from moorage.serve.protobuf.wire import WireError
 
     try:
-        return read_object(body, facts)
+        return read_object(body, kind)
     except WireError as error:
-        raise bad_request(f"the object provided is unrecognized (must be of type {facts.name}): {error}") from None
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind.name}): {error}") from None
 
 
 def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:

@@ -181,10 +181,10 @@ class Handler:
     async def _patch(self, target: Target, request: Request) -> Answer:
         kind = target.kind
         renderer = self._renderer(kind, request)
-        language, patch, twice = read_patch(request.body, request.headers.get("content-type", ""))
-        options = write_options(query_of(request), _manager(request), "PatchOptions", applies=language == APPLY)
+        patch_type, patch, duplicates = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch_type == APPLY)
         outcome = await patch_object(
-            self._api, kind, target.namespace, target.name, language, patch, options, target.subresource, twice
+            self._api, kind, target.namespace, target.name, patch_type, patch, options, target.subresource, duplicates
         )
         return _written(outcome, renderer)
 

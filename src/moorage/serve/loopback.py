@@ -112,15 +112,17 @@ class LoopbackClient:
         self._check_open()
         check_name(kind, name, namespace)
         _check_subresource(kind, subresource, "patch")
-        namespace, language = _namespace(kind, namespace), patch_type.value
+        namespace = _namespace(kind, namespace)
         if patch_type is PatchType.APPLY and not isinstance(patch, dict):
-            raise bad_request("the object provided is unrecognized: it is no object")
+            raise bad_request("the object provided is unrecognized: it is not an object")
         options = self._apply_options if patch_type is PatchType.APPLY else self._options
         if subresource == "scale":
             return _plain(
-                kind, name, await _kept(patch_scale(self._api, kind, namespace, name, language, patch, options))
+                kind, name, await _kept(patch_scale(self._api, kind, namespace, name, patch_type.value, patch, options))
             )
-        outcome = await _kept(patch_object(self._api, kind, namespace, name, language, patch, options, subresource))
+        outcome = await _kept(
+            patch_object(self._api, kind, namespace, name, patch_type.value, patch, options, subresource)
+        )
         return _object(kind, outcome.stored)
 
     async def delete(

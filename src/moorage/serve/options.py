@@ -157,10 +157,10 @@ def _no_match(why: str) -> FieldError:
 
 
 def _dry_run_errors(query: Query) -> list[FieldError]:
-    said = query.get("dryRun", "")
-    if said in ("", "All") or set(said.split(",")) == {"All"}:
+    dry_run = query.get("dryRun", "")
+    if dry_run in ("", "All") or set(dry_run.split(",")) == {"All"}:
         return []
-    return [not_supported("dryRun", said.split(","), ("All",))]
+    return [not_supported("dryRun", dry_run.split(","), ("All",))]
 
 
 def _manager_errors(name: str) -> list[FieldError]:
@@ -208,8 +208,8 @@ def _resource_version(query: Query) -> int | None:
 
 
 def _no_revision(text: str, why: str) -> ApiError:
-    said = go_quote(text)
-    return bad_request(f"resourceVersion: Invalid value: {said}: strconv.ParseUint: parsing {said}: {why}")
+    quoted = go_quote(text)
+    return bad_request(f"resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}")
 
 
 def _boolean(query: Query, name: str) -> bool | None:

@@ -60,19 +60,19 @@ _ON_OBJECT = {
 }
 
 
-def add_paths(paths: dict[str, Raw], definitions: Definitions, facts: Kind) -> None:
+def add_paths(paths: dict[str, Raw], definitions: Definitions, kind: Kind) -> None:
     """Put all paths of a kind into the document."""
-    verbs = facts.verbs
-    base = f"/apis/{facts.api_version}" if facts.group else f"/api/{facts.version}"
-    scoped = f"{base}/namespaces/{{namespace}}/{facts.plural}" if facts.namespaced else f"{base}/{facts.plural}"
-    maker = _Maker(definitions, facts)
-    maker.add(paths, scoped, verbs, _ON_COLLECTION, facts.view)
-    if facts.namespaced:
+    verbs = kind.verbs
+    base = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+    scoped = f"{base}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{base}/{kind.plural}"
+    maker = _Maker(definitions, kind)
+    maker.add(paths, scoped, verbs, _ON_COLLECTION, kind.view)
+    if kind.namespaced:
         listing = tuple(verb for verb in verbs if verb == "list")
-        maker.add(paths, f"{base}/{facts.plural}", listing, _ON_COLLECTION, facts.view)
-    maker.add(paths, f"{scoped}/{{name}}", verbs, _ON_OBJECT, facts.view)
-    for sub in facts.subresources:
-        view = _SUBRESOURCE_VIEWS.get(sub.name, facts.view)
+        maker.add(paths, f"{base}/{kind.plural}", listing, _ON_COLLECTION, kind.view)
+    maker.add(paths, f"{scoped}/{{name}}", verbs, _ON_OBJECT, kind.view)
+    for sub in kind.subresources:
+        view = _SUBRESOURCE_VIEWS.get(sub.name, kind.view)
         methods = _ON_COLLECTION if sub.verbs == ("create",) else _ON_OBJECT
         maker.add(paths, f"{scoped}/{{name}}/{sub.name}", sub.verbs, methods, view)
 
@@ -80,9 +80,9 @@ def add_paths(paths: dict[str, Raw], definitions: Definitions, facts: Kind) -> N
 class _Maker:
     """Makes the operations of one kind, in the version of the document."""
 
-    def __init__(self, definitions: Definitions, facts: Kind) -> None:
+    def __init__(self, definitions: Definitions, kind: Kind) -> None:
         self.definitions = definitions
-        self.kind = facts
+        self.kind = kind
         self.version = definitions.version
 
     def add(self, paths: dict[str, Raw], path: str, verbs: tuple[str, ...], methods: Raw, view: type[View]) -> None:

@@ -47,8 +47,8 @@ def apply_json_patch(document: Raw, patch: Any) -> Raw:
         kind = operation.get("op")
         method = _METHODS.get(kind) if isinstance(kind, str) else None
         if method is None:
-            said = kind if isinstance(kind, str) else "unknown"
-            raise PatchError(f"Unexpected kind: {said}", UNPROCESSABLE, hidden=True)
+            text = kind if isinstance(kind, str) else "unknown"
+            raise PatchError(f"Unexpected kind: {text}", UNPROCESSABLE, hidden=True)
         try:
             method(work, operation)
         except _Failed as failed:
@@ -79,8 +79,8 @@ def _operations(patch: Any) -> list[Raw]:
     if not isinstance(patch, list):
         raise _not_decoded(patch, "value of type []handlers.jsonPatchOp")
     if len(patch) > MAX_OPERATIONS:
-        said = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
-        raise PatchError(said, TOO_LARGE)
+        text = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
+        raise PatchError(text, TOO_LARGE)
     for operation in patch:
         if operation is not None and not isinstance(operation, dict):
             raise _not_decoded(operation, "value of type handlers.jsonPatchOp")
@@ -318,8 +318,8 @@ def _copied(work: _Work, value: Any) -> Any:
             return msgspec.json.decode(text)
     except RecursionError:
         raise too_deep() from None
-    said = f"Unable to complete the copy, the accumulated size increase of copy is {work.copied}"
-    raise PatchError(f"{said}, exceeding the limit {MAX_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
+    why = f"Unable to complete the copy, the accumulated size increase of copy is {work.copied}"
+    raise PatchError(f"{why}, exceeding the limit {MAX_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
 
 
 def _do_test(work: _Work, operation: Raw) -> None:

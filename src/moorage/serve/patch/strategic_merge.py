@@ -151,8 +151,8 @@ def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
         if _same_element(waiting[at], item, merge_key):
             at += 1
     if at < len(waiting):
-        said = f"The order in patch list:\n{go_value(changes)}\n doesn't match {_SET_ORDER} list:\n{go_value(order)}\n"
-        raise PatchError(said)
+        text = f"The order in patch list:\n{go_value(changes)}\n doesn't match {_SET_ORDER} list:\n{go_value(order)}\n"
+        raise PatchError(text)
 
 
 def _same_element(one: Any, other: Any, merge_key: str) -> bool:
@@ -257,8 +257,8 @@ def _field(schema: SchemaType, name: str) -> Field:
 def _list_field(schema: SchemaType, name: str, must_be_known: bool = False) -> tuple[Field, SchemaType]:
     """The field and the type of its elements."""
     if must_be_known and isinstance(schema, StructType) and name not in schema.fields:
-        said = f"unable to find api field in struct {schema.name} for the json field {go_quote(name)}"
-        raise PatchError(said)
+        text = f"unable to find api field in struct {schema.name} for the json field {go_quote(name)}"
+        raise PatchError(text)
     field = _field(schema, name)
     if isinstance(field.type, ListType):
         return field, field.type.element

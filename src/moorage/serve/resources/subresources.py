@@ -17,7 +17,7 @@ from moorage.serve.rendering import json_response, warning_headers
 from moorage.serve.resources.routes import Target
 from moorage.serve.tables.render import render_table
 from moorage.serve.verbs.namespaces import finalize
-from moorage.serve.verbs.patching import APPLY, applied_twice, read_patch
+from moorage.serve.verbs.patching import APPLY, duplicate_warnings, read_patch
 from moorage.serve.verbs.pods import bind, evict
 from moorage.serve.verbs.reading import get
 from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
@@ -63,11 +63,11 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
             return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
         return json_response(scale)
     if target.verb == "patch":
-        language, patch, twice = read_patch(request.body, request.headers.get("content-type", ""))
-        options = write_options(query_of(request), manager, "PatchOptions", applies=language == APPLY)
-        if language == APPLY:
-            applied_twice(twice, options.validation)
-        return json_response(await patch_scale(api, kind, *where, language, patch, options))
+        patch_type, patch, duplicates = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(query_of(request), manager, "PatchOptions", applies=patch_type == APPLY)
+        if patch_type == APPLY:
+            duplicate_warnings(duplicates, options.validation)
+        return json_response(await patch_scale(api, kind, *where, patch_type, patch, options))
     options = write_options(query_of(request), manager, "UpdateOptions")
     document, warnings = decode_object(request.body, request.headers.get("content-type", ""), SCALE, options.validation)
     return json_response(await put_scale(api, kind, *where, document, options), headers=warning_headers(warnings))

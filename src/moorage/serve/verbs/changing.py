@@ -42,46 +42,46 @@ class Changed(NamedTuple):
 Change = Callable[[Raw, Any], Changed]
 
 
-async def change(api: Api, facts: Kind, namespace: str, name: str, make: Change, *, dry_run: bool = False) -> Outcome:
+async def change(api: Api, kind: Kind, namespace: str, name: str, make: Change, *, dry_run: bool = False) -> Outcome:
     """`make` gets a copy of its own, with the resourceVersion in it, and may be called several times."""
-    key = key_of(facts, namespace, name)
+    key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
         if stored is None:
-            raise not_found(facts, name)
-        old = decode(facts, stored)
+            raise not_found(kind, name)
+        old = decode(kind, stored)
         changed = make(old, stored.view)
         if changed.expected not in (None, stored.revision):
-            raise stale(facts, name)
-        value = encode(facts, changed.admitted.object)
-        said = (*changed.warnings, *changed.admitted.warnings)
+            raise stale(kind, name)
+        value = encode(kind, changed.admitted.object)
+        warnings = (*changed.warnings, *changed.admitted.warnings)
         if value == stored.value:
-            return Outcome(stored, said)
-        is_over = is_finalized(facts, changed.admitted.object, old)
+            return Outcome(stored, warnings)
+        is_over = is_finalized(kind, changed.admitted.object, old)
         if dry_run:
-            return Outcome(stored._replace(value=value, view=changed.admitted.view), said)
+            return Outcome(stored._replace(value=value, view=changed.admitted.view), warnings)
         try:
             if is_over:
                 gone = await api.store.delete(key, stored.revision)
                 last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
-                api.directory.forget(facts, stored)
-                return Outcome(last, said, deleted=True)
-            written = await api.store.update(key, value, stored.revision, cached_view(facts, changed.admitted.view))
+                api.directory.forget(kind, stored)
+                return Outcome(last, warnings, deleted=True)
+            written = await api.store.update(key, value, stored.revision, cached_view(kind, changed.admitted.view))
         except RevisionMismatch as mismatch:
             if changed.expected is not None:
-                raise stale(facts, name) from None
+                raise stale(kind, name) from None
             stored = mismatch.found
             continue
         except KeyMissing:
-            raise not_found(facts, name) from None
-        api.directory.learn(facts, written)
-        return Outcome(written, said)
-    raise stale(facts, name)
+            raise not_found(kind, name) from None
+        api.directory.learn(kind, written)
+        return Outcome(written, warnings)
+    raise stale(kind, name)
 
 
 async def replace(
     api: Api,
-    facts: Kind,
+    kind: Kind,
     namespace: str,
     name: str,
     raw: Raw,
@@ -91,44 +91,44 @@ async def replace(
 ) -> Outcome:
     """PUT: the whole document. Without a resourceVersion it replaces whatever is there."""
     metadata = raw["metadata"]
-    check_namespace(facts, namespace, metadata)
+    check_namespace(kind, namespace, metadata)
     check_name(metadata, name)
-    is_there = subresource or await api.store.get(key_of(facts, namespace, name)) is not None
-    if not is_there and facts.creates_on_update:
-        refuse_unknown_uid(facts, name, metadata)
+    is_there = subresource or await api.store.get(key_of(kind, namespace, name)) is not None
+    if not is_there and kind.creates_on_update:
+        refuse_unknown_uid(kind, name, metadata)
         metadata.pop("resourceVersion", None)
-        return await create(api, facts, namespace, raw, options, warnings)
+        return await create(api, kind, namespace, raw, options, warnings)
     warnings = (*warnings, *name_owners_once(metadata))
-    expected = expected_revision(facts, name, raw)
-    if expected is None and not subresource and not facts.unconditional_update:
-        raise _revision_required(facts, name)
+    expected = expected_revision(kind, name, raw)
+    if expected is None and not subresource and not kind.unconditional_update:
+        raise _revision_required(kind, name)
 
     def make(old: Raw, old_view: Any) -> Changed:
-        return admit_change(api, facts, name, raw, old, expected, options.manager, subresource, warnings, old_view)
+        return admit_change(api, kind, name, raw, old, expected, options.manager, subresource, warnings, old_view)
 
-    return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+    return await change(api, kind, namespace, name, make, dry_run=options.dry_run)
 
 
 def check_name(metadata: Raw, name: str) -> None:
     """A document must say whom it is about, and be right."""
-    said = metadata.get("name")
-    if not said:
+    given = metadata.get("name")
+    if not given:
         raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
-    if said != name:
-        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+    if given != name:
+        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
 
 
-def refuse_unknown_uid(facts: Kind, name: str, metadata: Raw) -> None:
+def refuse_unknown_uid(kind: Kind, name: str, metadata: Raw) -> None:
     """A document that is meant for one object must not make another of that name."""
     uid = metadata.get("uid")
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise conflict(facts, name, why)
+        raise conflict(kind, name, why)
 
 
 def admit_change(
     api: Api,
-    facts: Kind,
+    kind: Kind,
     name: str,
     new: Raw,
     old: Raw,
@@ -143,14 +143,14 @@ def admit_change(
     Without a manager it says already who owns its fields.
     """
     if str(expected or "") not in ("", old["metadata"]["resourceVersion"]):
-        raise stale(facts, name)  # before anything is said about the document, which may be wrong for another reason
+        raise stale(kind, name)  # before the document is checked, which may be wrong for another reason
     uid, old_uid = new["metadata"].get("uid"), old["metadata"].get("uid")
     if uid and uid != old_uid:
-        raise conflict(facts, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}")
+        raise conflict(kind, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}")
     # Admission completes the document in place, but of a report only the metadata.
     new = {**new, "metadata": dict(new["metadata"])} if subresource == "status" else copy_document(new)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    admitted = api.admit_changed(facts, new, old, manager, subresource, old_view)
+    admitted = api.admit_changed(kind, new, old, manager, subresource, old_view)
     admitted = msgspec.structs.replace(admitted, object=keep_times(admitted.object, old))
     if admitted.object == old:
         # Equal, though perhaps in another order: what is stored stays as it is, byte for byte.
@@ -158,19 +158,19 @@ def admit_change(
     return Changed(admitted, expected, warnings)
 
 
-def expected_revision(facts: Kind, name: str, raw: Raw) -> int | None:
+def expected_revision(kind: Kind, name: str, raw: Raw) -> int | None:
     """The revision that a document says it replaces. Raises ApiError if that is none."""
-    said = raw["metadata"].get("resourceVersion")
-    if said in (None, "", "0"):
+    given = raw["metadata"].get("resourceVersion")
+    if given in (None, "", "0"):
         return None
-    if not isinstance(said, str) or not said.isascii() or not said.isdigit() or len(said) > 20:
-        raise bad_request(f"metadata.resourceVersion: Invalid value: {go_json(said)}: must be a decimal number")
-    return int(said)
+    if not isinstance(given, str) or not given.isascii() or not given.isdigit() or len(given) > 20:
+        raise bad_request(f"metadata.resourceVersion: Invalid value: {go_json(given)}: must be a decimal number")
+    return int(given)
 
 
-def _revision_required(facts: Kind, name: str) -> ApiError:
+def _revision_required(kind: Kind, name: str) -> ApiError:
     text = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     causes = [{"reason": "FieldValueInvalid", "message": text.partition(": ")[2], "field": "metadata.resourceVersion"}]
-    kind = f"{facts.name}.{facts.group}" if facts.group else facts.name
-    details = {"name": name, "group": facts.group, "kind": facts.name, "causes": causes}
-    return failure(422, "Invalid", f'{kind} "{name}" is invalid: {text}', details)
+    resource = f"{kind.name}.{kind.group}" if kind.group else kind.name
+    details = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
+    return failure(422, "Invalid", f'{resource} "{name}" is invalid: {text}', details)

@@ -69,9 +69,9 @@ def check_namespace(kind: Kind, namespace: str, metadata: Raw) -> None:
     if not kind.namespaced:
         metadata.pop("namespace", None)
         return
-    said = metadata.get("namespace")
+    given = metadata.get("namespace")
     if not namespace:
         raise bad_request("namespace is required for this request")
-    if said and said != namespace:
+    if given and given != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     metadata["namespace"] = namespace

@@ -54,27 +54,27 @@ PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY)
 
 
 class Patch(NamedTuple):
-    """A patch as it was sent: its language, what it says, and what strict validation says of keys it has twice."""
+    """A patch as it was sent: its type, its document, and what strict validation says of duplicate keys."""
 
-    language: str
+    patch_type: str
     document: Any
-    twice: list[str]
+    duplicates: list[str]
 
 
 def read_patch(body: bytes, content_type: str) -> Patch:
     """Raises ApiError 400 and 415."""
-    language = media_type(content_type)
-    if language not in PATCHES:
-        raise unsupported_media_type(language, ", ".join(PATCHES))
-    if language == APPLY:
+    patch_type = media_type(content_type)
+    if patch_type not in PATCHES:
+        raise unsupported_media_type(patch_type, ", ".join(PATCHES))
+    if patch_type == APPLY:
         value = read_yaml(body)
         if not isinstance(value.raw, dict):
-            kind = json_type_name(value.raw)
-            raise bad_request(f"error decoding YAML: json: cannot unmarshal {kind} into Go value of type {_GO_MAP}")
-        return Patch(language, value.raw, [_set_already(found) for found in value.duplicates])
+            found = json_type_name(value.raw)
+            raise bad_request(f"error decoding YAML: json: cannot unmarshal {found} into Go value of type {_GO_MAP}")
+        return Patch(patch_type, value.raw, [_set_already(found) for found in value.duplicates])
     document = decode_json(body)
-    prefix = "json patch " if language == JSON_PATCH else ""
-    return Patch(language, document, [f"{prefix}{said}" for said in repeated_fields(body, document)])
+    prefix = "json patch " if patch_type == JSON_PATCH else ""
+    return Patch(patch_type, document, [f"{prefix}{duplicate}" for duplicate in repeated_fields(body, document)])
 
 
 def _set_already(found: DuplicateField) -> str:
@@ -83,32 +83,32 @@ def _set_already(found: DuplicateField) -> str:
 
 async def patch_object(
     api: Api,
-    facts: Kind,
+    kind: Kind,
     namespace: str,
     name: str,
-    language: str,
+    patch_type: str,
     patch: Any,
     options: WriteOptions,
     subresource: str = "",
-    twice: Sequence[str] = (),
+    duplicates: Sequence[str] = (),
 ) -> Outcome:
-    """`patch` is not changed; `twice` is what is to be said of keys that its text had twice."""
-    if language == APPLY:
-        warnings = applied_twice(twice, options.validation)
-        return await _apply(api, facts, namespace, name, patch, options, subresource, warnings)
+    """Patch an object. `patch` is not changed; `duplicates` are the texts about its duplicate keys."""
+    if patch_type == APPLY:
+        warnings = duplicate_warnings(duplicates, options.validation)
+        return await _apply(api, kind, namespace, name, patch, options, subresource, warnings)
 
     def make(old: Raw, old_view: Any) -> Changed:
-        new = patched(old, language, patch, schema_of(facts))
-        warnings = _check_patched(new, language, patch, facts, options.validation, twice)
-        changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view)
+        new = patched(old, patch_type, patch, schema_of(kind))
+        warnings = _check_patched(new, patch_type, patch, kind, options.validation, duplicates)
+        changed = _admit(api, kind, namespace, name, new, old, options, subresource, old_view)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+    return await change(api, kind, namespace, name, make, dry_run=options.dry_run)
 
 
 async def _apply(
     api: Api,
-    facts: Kind,
+    kind: Kind,
     namespace: str,
     name: str,
     patch: Raw,
@@ -118,77 +118,77 @@ async def _apply(
 ) -> Outcome:
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
-    check_applied(patch, facts, namespace, name)
+    check_applied(patch, kind, namespace, name)
     force = bool(options.force)
-    if await api.store.get(key_of(facts, namespace, name)) is None and not subresource:
-        refuse_unknown_uid(facts, name, patch["metadata"])
-        made = apply_patch(None, patch, facts, options.manager, force, subresource, api.now_text())
-        return await create(api, facts, namespace, kept_part(made, facts.view), options, warnings, is_owned=True)
+    if await api.store.get(key_of(kind, namespace, name)) is None and not subresource:
+        refuse_unknown_uid(kind, name, patch["metadata"])
+        made = apply_patch(None, patch, kind, options.manager, force, subresource, api.now_text())
+        return await create(api, kind, namespace, kept_part(made, kind.view), options, warnings, is_owned=True)
 
     def make(old: Raw, old_view: Any) -> Changed:
-        new = apply_patch(old, patch, facts, options.manager, force, subresource, api.now_text())
-        changed = _admit(api, facts, namespace, name, new, old, options, subresource, old_view, is_owned=True)
+        new = apply_patch(old, patch, kind, options.manager, force, subresource, api.now_text())
+        changed = _admit(api, kind, namespace, name, new, old, options, subresource, old_view, is_owned=True)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, facts, namespace, name, make, dry_run=options.dry_run)
+    return await change(api, kind, namespace, name, make, dry_run=options.dry_run)
 
 
-def applied_twice(twice: Sequence[str], validation: str) -> Sequence[str]:
-    """Warnings about keys that an apply patch has twice; ApiError 400 if they are forbidden."""
-    if twice and validation == STRICT:
-        lines = "\n  ".join(twice)
+def duplicate_warnings(duplicates: Sequence[str], validation: str) -> Sequence[str]:
+    """Warnings about duplicate keys of an apply patch. Raises ApiError 400 for them if the validation is strict."""
+    if duplicates and validation == STRICT:
+        lines = "\n  ".join(duplicates)
         why = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
         raise bad_request(f"error strict decoding YAML: {why}")
-    return () if validation == IGNORE else twice
+    return () if validation == IGNORE else duplicates
 
 
-def check_applied(patch: Raw, facts: Kind, namespace: str, name: str) -> None:
+def check_applied(patch: Raw, kind: Kind, namespace: str, name: str) -> None:
     """What is applied must say what and whom it is about; its metadata is completed."""
     if not patch.get("apiVersion") or not patch.get("kind"):
-        raise bad_request(f"apply needs the apiVersion and the kind of {facts.plural} {name!r} in the patch")
-    check_kind(patch, facts)
+        raise bad_request(f"apply needs the apiVersion and the kind of {kind.plural} {name!r} in the patch")
+    check_kind(patch, kind)
     metadata = patch["metadata"]
-    said = metadata.setdefault("name", name)
-    if said != name:
-        raise bad_request(f"metadata.name ({said}) must match the name of the request ({name})")
-    check_namespace(facts, namespace, metadata)
+    given = metadata.setdefault("name", name)
+    if given != name:
+        raise bad_request(f"metadata.name ({given}) must match the name of the request ({name})")
+    check_namespace(kind, namespace, metadata)
 
 
-def patched(old: Raw, language: str, patch: Any, schema: StructType) -> Raw:
+def patched(old: Raw, patch_type: str, patch: Any, schema: StructType) -> Raw:
     """What a patch other than apply makes of a document; they share what stays the same. Raises ApiError."""
     try:
-        if language == JSON_PATCH:
+        if patch_type == JSON_PATCH:
             new = apply_json_patch(old, patch)
-        elif language == MERGE_PATCH:
+        elif patch_type == MERGE_PATCH:
             new = apply_merge_patch(old, patch)
         else:
             new = apply_strategic_merge(old, patch, schema)
     except PatchError as error:
         raise refusal(error) from None
     if not isinstance(new, dict):
-        raise bad_request("the patch makes something of the object that is none")
+        raise bad_request("the patched document is not an object")
     return new
 
 
 def _check_patched(
-    new: Raw, language: str, patch: Any, facts: Kind, validation: str, twice: Sequence[str]
+    new: Raw, patch_type: str, patch: Any, kind: Kind, validation: str, duplicates: Sequence[str]
 ) -> list[str]:
     """Warnings about fields that the patch brings and nothing has, or has once; ApiError 422 if they are forbidden."""
     if validation in (IGNORE, TRUST):
         return []
-    found = [*twice, *(unknown_operation_fields(patch) if language == JSON_PATCH else ())]
-    found += map(str, unknown_fields(new, facts.view))
+    found = [*duplicates, *(unknown_operation_fields(patch) if patch_type == JSON_PATCH else ())]
+    found += map(str, unknown_fields(new, kind.view))
     if found and validation == STRICT:
-        value = go_value(patch) if language == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
-        said = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
-        cause = {"reason": "FieldValueInvalid", "message": said, "field": "patch"}
-        raise failure(422, "Invalid", f' "" is invalid: patch: {said}', {"causes": [cause]})
+        value = go_value(patch) if patch_type == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
+        text = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
+        cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
+        raise failure(422, "Invalid", f' "" is invalid: patch: {text}', {"causes": [cause]})
     return found[:MAX_WARNINGS]
 
 
 def _admit(
     api: Api,
-    facts: Kind,
+    kind: Kind,
     namespace: str,
     name: str,
     new: Raw,
@@ -199,15 +199,15 @@ def _admit(
     *,
     is_owned: bool = False,
 ) -> Changed:
-    check_kind(new, facts)
+    check_kind(new, kind)
     if options.validation != TRUST:
-        new = kept_part(new, facts.view)
+        new = kept_part(new, kind.view)
     new = {**new, "metadata": dict(new["metadata"])}
-    check_namespace(facts, namespace, new["metadata"])
+    check_namespace(kind, namespace, new["metadata"])
     check_name(new["metadata"], name)
     # A patch that says nothing of the revision leaves the old one: it is meant for whichever is there.
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
-    expected = None if is_same else expected_revision(facts, name, new)
+    expected = None if is_same else expected_revision(kind, name, new)
     manager = None if is_owned else options.manager
     repeated = name_owners_once(new["metadata"], is_patch=True)
-    return admit_change(api, facts, name, new, old, expected, manager, subresource, repeated, old_view)
+    return admit_change(api, kind, name, new, old, expected, manager, subresource, repeated, old_view)

@@ -31,13 +31,13 @@ async def put_scale(api: Api, kind: Kind, namespace: str, name: str, document: R
 
 
 async def patch_scale(
-    api: Api, kind: Kind, namespace: str, name: str, language: str, patch: Any, options: WriteOptions
+    api: Api, kind: Kind, namespace: str, name: str, patch_type: str, patch: Any, options: WriteOptions
 ) -> Raw:
-    if language == APPLY:
+    if patch_type == APPLY:
         return await _apply(api, kind, namespace, name, patch, options)
 
     def make(old: Raw) -> Raw:
-        return patched(old, language, patch, schema_of(SCALE))
+        return patched(old, patch_type, patch, schema_of(SCALE))
 
     return await _write(api, kind, namespace, name, make, options)
 
@@ -48,8 +48,8 @@ async def _apply(api: Api, kind: Kind, namespace: str, name: str, patch: Raw, op
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
     check_applied(patch, SCALE, namespace, name)
     spec = patch.get("spec")
-    said = {"replicas": spec["replicas"]} if isinstance(spec, dict) and "replicas" in spec else {}
-    applied: Raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": patch["metadata"], "spec": said}
+    scaled = {"replicas": spec["replicas"]} if isinstance(spec, dict) and "replicas" in spec else {}
+    applied: Raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": patch["metadata"], "spec": scaled}
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = apply_patch(old, applied, kind, options.manager, bool(options.force), "scale", api.now_text())

@@ -25,7 +25,7 @@ from moorage.serve.verbs.patching import (
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE,
-    applied_twice,
+    duplicate_warnings,
     patch_object,
     read_patch,
 )
@@ -44,7 +44,7 @@ READ: list[tuple[bytes, str, Any, list[str]]] = [
 @pytest.mark.parametrize(("body", "content_type", "patch", "twice"), READ)
 def test_how_a_patch_is_read(body: bytes, content_type: str, patch: Any, twice: list[str]) -> None:
     found = read_patch(body, content_type)
-    assert (found.language, found.document, found.twice) == (content_type.partition(";")[0], patch, twice)
+    assert (found.patch_type, found.document, found.duplicates) == (content_type.partition(";")[0], patch, twice)
 
 
 NOT_UNMARSHALLED = "json: cannot unmarshal array into Go value of type map[string]interface {}"
@@ -68,10 +68,10 @@ def test_what_is_no_patch(body: bytes, content_type: str, code: int, said: str) 
 
 def test_keys_that_are_applied_twice() -> None:
     twice = ['line 3: key "b" already set in map']
-    assert list(applied_twice(twice, WARN)) == twice
-    assert list(applied_twice(twice, IGNORE)) == list(applied_twice([], STRICT)) == []
+    assert list(duplicate_warnings(twice, WARN)) == twice
+    assert list(duplicate_warnings(twice, IGNORE)) == list(duplicate_warnings([], STRICT)) == []
     with pytest.raises(ApiError, match=r"error strict decoding YAML: .* errors:\n  line 3: key \"b\" already set"):
-        applied_twice(twice, STRICT)
+        duplicate_warnings(twice, STRICT)
 
 
 async def patched(api: Api, language: str, patch: Any, options: WriteOptions = ME, name: str = "one") -> Outcome:
@@ -193,8 +193,8 @@ async def test_what_a_patch_says_twice(language: str, validation: str, said: lis
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
     _, patch, twice = read_patch(b'{"odd": 1, "data": {"b": "1", "b": "2"}}', language)
     where = (api, CONFIG_MAP, "default", "one", language, patch)
-    code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT), twice=twice))
+    code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT), duplicates=twice))
     assert code == 422
     assert message.endswith('strict decoding error: duplicate field "data.b", unknown field "odd"')
-    outcome = await patch_object(*where, WriteOptions("me", validation=validation), twice=twice)
+    outcome = await patch_object(*where, WriteOptions("me", validation=validation), duplicates=twice)
     assert list(outcome.warnings) == said
