@@ -12,10 +12,10 @@ from tests.unit.schedule.clusters import cluster_of, node, pod
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.schedule.actions import Bind
-from moorage.schedule.config.configuration import ConfigurationError, ConfigurationProblem, load_configuration
+from moorage.schedule.config.configuration import ConfigurationError, load_configuration
 from moorage.schedule.config.configuration_views import Plugin, Plugins, Point
 from moorage.schedule.config.configured_profiles import Asked, Points, asked_plugins
-from moorage.schedule.config.configured_scheduler import Configuration
+from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationProblem
 from moorage.schedule.config.default_profile import PLUGINS
 
 Raw = dict[str, Any]

@@ -34,8 +34,7 @@ from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_p
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.engine import engine as engine_module
 from moorage.schedule.engine import standings
-from moorage.schedule.engine.candidates import NO_SLOT
-from moorage.schedule.engine.engine import Engine
+from moorage.schedule.engine.candidates import NO_SLOT, Engine
 from moorage.schedule.engine.local_answers import LocalAnswers
 from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide

@@ -19,8 +19,7 @@ from moorage.match.volumes.claims import ClaimKey, ClaimUse, facts_key
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.gates import default_gates
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.engine.engine import Engine
+from moorage.schedule.engine.candidates import Candidates, Engine
 from moorage.schedule.framework.plugin import Plugin
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
@@ -51,7 +50,7 @@ def known(cluster: Cluster) -> dict[str, Any]:
         "limits": {(d, host[s]): int(storage.attachments.limits(d)[s]) for d in DRIVERS for s in host},
         "users": {key: {host[s]: pods for s, pods in users.items()} for key, users in storage.users.items()},
         "classes": {name: sorted(storage.in_class(name)) for name in ("slow", "made")},
-        "facts": [facts_key(storage.kind(asked, ClaimUse(name, False))) for name in NAMES],
+        "facts": [facts_key(storage.claim_facts(asked, ClaimUse(name, False))) for name in NAMES],
     }
 
 

@@ -81,11 +81,11 @@ class Cluster:
         return shape
 
     def _facts(self, pod: Pod, by_name: bool = False) -> tuple[ClaimFacts, ...]:
-        kind = tuple(self.storage.kind(pod, use, by_name) for use in claims_of(pod))
-        volumes = [one.attachable for one in kind if one.attachable is not None]
+        facts = tuple(self.storage.claim_facts(pod, use, by_name) for use in claims_of(pod))
+        volumes = [one.attachable for one in facts if one.attachable is not None]
         if len(set(volumes)) < len(volumes):  # two claims on one volume, which a count of volumes has to know
-            return kind if by_name else self._facts(pod, by_name=True)
-        return kind
+            return facts if by_name else self._facts(pod, by_name=True)
+        return facts
 
     def _new_shape(self, pod: Pod, node_name: str, claims: tuple[ClaimFacts, ...]) -> Shape:
         self._shapes_made += 1

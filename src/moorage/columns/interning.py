@@ -3,6 +3,9 @@
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
+from moorage.model.types.node import Taint
+
+TaintSet = tuple[Taint, ...]
 T = TypeVar("T", bound=Hashable)
 
 
@@ -26,3 +29,20 @@ class Interner(Generic[T]):
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+class TaintSets:
+    """Distinct lists of taints, each in its node's order; code 0 is the empty list."""
+
+    __slots__ = ("_by_key", "sets")
+
+    def __init__(self) -> None:
+        self.sets: list[TaintSet] = []
+        self._by_key: Interner[tuple[tuple[str, str, str], ...]] = Interner()
+        self.intern(())
+
+    def intern(self, taints: TaintSet) -> int:
+        code = self._by_key.intern(tuple((taint.key, taint.value, taint.effect) for taint in taints))
+        if code == len(self.sets):
+            self.sets.append(taints)
+        return code

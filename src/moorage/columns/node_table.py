@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.interning import TaintSets
 from moorage.columns.label_column import LabelColumn
 from moorage.columns.resources import amounts
 from moorage.columns.slots import SlotArray, Slots
-from moorage.columns.taint_sets import TaintSets
 from moorage.model.types.node import Node
 
 _LOT_BITS = 20

@@ -15,22 +15,21 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.model.types.node import Node
 from moorage.schedule.actions import Action, Bind, NoNode
+from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
 from moorage.schedule.diagnosis import Diagnoses, first_refusals
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates
-from moorage.schedule.engine.engine import Engine
+from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
 from moorage.schedule.framework.plugin import SKIP
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.framework.requeue import NO_NODES, RequeueTable
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
-from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionArgs, PreemptionResult
-from moorage.schedule.queue.backoff import Backoff
-from moorage.schedule.queue.queue import SchedulingQueue
+from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
+from moorage.schedule.queue.queue import Backoff, SchedulingQueue
 from moorage.schedule.queue.waiting_pods import QueuedPod
 
-_DEFAULT_ARGS = PreemptionArgs()
+_DEFAULT_ARGS = DefaultPreemptionArgs()
 _WANTS_KEPT = 1 << 16
 
 
@@ -45,7 +44,7 @@ class Scheduler:
         profiles: Mapping[str, Profile],
         cluster: Cluster,
         budgets: DisruptionBudgets | None = None,
-        preemption: Mapping[str, PreemptionArgs | None] | None = None,
+        preemption: Mapping[str, DefaultPreemptionArgs | None] | None = None,
         backoff: Backoff | None = None,
     ) -> None:
         self.cluster = cluster

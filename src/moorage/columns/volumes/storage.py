@@ -270,7 +270,7 @@ class Storage:
 
     # -- facts --------------------------------------------------------------------------------------------------
 
-    def kind(self, pod: Pod, use: ClaimUse, by_name: bool = False) -> ClaimFacts:
+    def claim_facts(self, pod: Pod, use: ClaimUse, by_name: bool = False) -> ClaimFacts:
         """Return the facts about a pod's claim; with `by_name`, distinct from those of all other claims."""
         key = (pod.metadata.namespace, use.name)
         claim = self.claims.get(key)

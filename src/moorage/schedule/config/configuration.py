@@ -7,7 +7,7 @@ Kubernetes: cmd/kube-scheduler/app/options/configfile.go and apis/config/validat
 
 from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import Any
 
 from moorage.model.field_error import FieldError, duplicate, invalid, required
 from moorage.model.gates import GateSet
@@ -29,10 +29,10 @@ from moorage.schedule.config.configuration_views import (
 )
 from moorage.schedule.config.configured_plugin_args import read_args
 from moorage.schedule.config.configured_profiles import configure_profile
-from moorage.schedule.config.configured_scheduler import Configuration, Note
+from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationProblem
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
 from moorage.schedule.config.third_party import PluginRegistry
-from moorage.schedule.queue.backoff import INITIAL_SECONDS, MAX_SECONDS_LENGTH, Backoff
+from moorage.schedule.queue.queue import INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, Backoff
 
 # What earlier versions had, and where it went.
 _MOVED = {
@@ -43,17 +43,6 @@ _MOVED = {
 _SECOND = 1_000_000_000
 _LEASE_DURATION, _RENEW_DEADLINE, _RETRY_PERIOD = 15 * _SECOND, 10 * _SECOND, 2 * _SECOND
 _LEASES = "leases"
-
-
-class ConfigurationProblem(NamedTuple):
-    """A mistake in a configuration, or a note; the line is 0 if it was not read from a file."""
-
-    source: str
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.source}:{self.line}: {self.text}" if self.line else f"{self.source}: {self.text}"
 
 
 class ConfigurationError(Exception):
@@ -71,7 +60,7 @@ class _Findings:
         self._source = source
         self._line_of = line_of
         self._problems: list[ConfigurationProblem] = []
-        self.notes: list[Note] = []
+        self.notes: list[ConfigurationProblem] = []
 
     def refuse(self, path: str, text: str) -> None:
         self.refuse_as_said(path, f"{path}: {text}" if path else text)
@@ -91,7 +80,7 @@ class _Findings:
         self.refuse_as_said(full, f"unknown field {go_quote(full)}{f': {moved}' if moved else hint}")
 
     def note(self, path: str, text: str) -> None:
-        self.notes.append(Note(self._source, self._line_of(path), f"{path}: {text}"))
+        self.notes.append(ConfigurationProblem(self._source, self._line_of(path), f"{path}: {text}"))
 
     def stop_if_refused(self) -> None:
         """Raise ConfigurationError if there are problems."""
@@ -231,8 +220,8 @@ def _as_go(own: PluginSet) -> GoStruct:
 def _backoff(view: KubeSchedulerConfiguration) -> tuple[int, int]:
     initial, longest = view.podInitialBackoffSeconds, view.podMaxBackoffSeconds
     return (
-        int(INITIAL_SECONDS) if initial is None else initial,
-        int(MAX_SECONDS_LENGTH) if longest is None else longest,
+        int(INITIAL_BACKOFF_SECONDS) if initial is None else initial,
+        int(MAX_BACKOFF_SECONDS) if longest is None else longest,
     )
 
 

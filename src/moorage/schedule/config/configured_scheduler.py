@@ -1,7 +1,7 @@
 """A scheduler's configuration, and the scheduler made of it. Kubernetes: profile.NewMap and scheduler.New."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,8 +21,7 @@ from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 from moorage.schedule.preemption.preemption import NAME as PREEMPTION
-from moorage.schedule.preemption.preemption import PreemptionArgs
-from moorage.schedule.queue.backoff import Backoff
+from moorage.schedule.queue.queue import Backoff
 
 
 class ConfiguredProfile(msgspec.Struct, frozen=True):
@@ -34,22 +33,20 @@ class ConfiguredProfile(msgspec.Struct, frozen=True):
     third_party: Mapping[str, Row] = msgspec.field(default_factory=dict)
 
     @property
-    def preemption(self) -> PreemptionArgs | None:
+    def preemption(self) -> DefaultPreemptionArgs | None:
         """Return DefaultPreemption's arguments; None if it is off."""
-        if not self.order.preempts:
-            return None
-        args = self.args.get(PREEMPTION)
-        if not isinstance(args, DefaultPreemptionArgs):
-            return PreemptionArgs()
-        return PreemptionArgs(args.minCandidateNodesPercentage, args.minCandidateNodesAbsolute)
+        return self.args.get(PREEMPTION, DefaultPreemptionArgs()) if self.order.preempts else None
 
 
-class Note(msgspec.Struct, frozen=True):
-    """Something in a configuration that is accepted and means less than its author may think."""
+class ConfigurationProblem(NamedTuple):
+    """A mistake in a configuration, or a note; the line is 0 if it was not read from a file."""
 
     source: str
     line: int
     text: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}: {self.text}" if self.line else f"{self.source}: {self.text}"
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -57,7 +54,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
     profiles: tuple[ConfiguredProfile, ...] = (ConfiguredProfile(),)
     backoff: Backoff = Backoff()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[ConfigurationProblem, ...] = ()
 
     def make_profiles(self, gates: GateSet, selectors: DefaultSelectors | None = None) -> dict[str, Profile]:
         shared = Shared(gates, program_cache(gates), selectors)

@@ -15,7 +15,7 @@ from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.config.plugin_args import (
     LIST,
-    MAX_ALLOCATED,
+    MOST_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
     DefaultPreemptionArgs,
     InterPodAffinityArgs,
@@ -196,7 +196,7 @@ def _node_resources_fit(args: NodeResourcesFitArgs) -> NodeResourcesFit:
 
 
 def _strategy(strategy: ScoringStrategy) -> Strategy:
-    if strategy.type == MAX_ALLOCATED:
+    if strategy.type == MOST_ALLOCATED:
         return most_allocated()
     ratio = strategy.requestedToCapacityRatio
     if strategy.type == REQUESTED_TO_CAPACITY_RATIO and ratio is not None:

@@ -21,11 +21,11 @@ from moorage.model.types.pod import NodeAffinity, TopologySpreadConstraint
 from moorage.model.types.view import ABSENT_LIST, Int32, Int64, View
 
 SYSTEM, LIST = "System", "List"
-LEAST_ALLOCATED, MAX_ALLOCATED = "LeastAllocated", "MostAllocated"
+LEAST_ALLOCATED, MOST_ALLOCATED = "LeastAllocated", "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 Weights = tuple[tuple[str, int], ...]
 Errors = list[FieldError]
-_STRATEGIES = (LEAST_ALLOCATED, MAX_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
+_STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _HIGHEST_POINT = 10
 
@@ -39,12 +39,26 @@ class Args(TypeMeta, frozen=True, gc=False):
 
 
 class DefaultPreemptionArgs(Args, frozen=True, gc=False):
+    """How many candidates are enough: a part of the nodes where it may help, but at least a number. None: all."""
+
     minCandidateNodesPercentage: Int32 | None = None
     minCandidateNodesAbsolute: Int32 | None = None
 
+    @property
+    def looks_everywhere(self) -> bool:
+        return self.minCandidateNodesPercentage is None and self.minCandidateNodesAbsolute is None
+
+    def enough(self, nodes: int) -> int:
+        percentage, absolute = self._limits
+        return min(nodes, max(nodes * percentage // 100, absolute))
+
+    @property
+    def _limits(self) -> tuple[int, int]:
+        percentage, absolute = self.minCandidateNodesPercentage, self.minCandidateNodesAbsolute
+        return 10 if percentage is None else percentage, 100 if absolute is None else absolute
+
     def validate(self, path: str, gates: GateSet) -> Errors:
-        percentage = 10 if self.minCandidateNodesPercentage is None else self.minCandidateNodesPercentage
-        absolute = 100 if self.minCandidateNodesAbsolute is None else self.minCandidateNodesAbsolute
+        percentage, absolute = self._limits
         percentage_path, absolute_path = f"{path}.minCandidateNodesPercentage", f"{path}.minCandidateNodesAbsolute"
         errors = _in_range(percentage_path, percentage, 0, 100)
         if absolute < 0:

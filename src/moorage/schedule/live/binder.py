@@ -34,7 +34,7 @@ from moorage.telemetry.logs import get_logger
 
 BINDINGS_AT_ONCE = 512
 _LOG = get_logger("scheduler")
-_FIRST_PAUSE, _MAX_PAUSE_LENGTH = 0.1, 10.0
+_FIRST_PAUSE, _MAX_PAUSE = 0.1, 10.0
 _SCHEDULER_ERROR = "SchedulerError"
 
 
@@ -137,7 +137,7 @@ class Binder:
             _LOG.debug(2, "A binding failed", pod=assumption.key, node=node, err=why)
             while (found := await self._look(assumption)) is _Found.UNKNOWN:
                 await self._sleep(pause)
-                pause = min(2 * pause, _MAX_PAUSE_LENGTH)
+                pause = min(2 * pause, _MAX_PAUSE)
             if found is _Found.HERE:
                 self._metrics.bound(assumption, began, self._clock())
                 self._done(assumption)
@@ -148,7 +148,7 @@ class Binder:
                 self._failed(assumption, f'running Bind plugin "DefaultBinder": {why}')
                 return
             await self._sleep(pause)
-            pause = min(2 * pause, _MAX_PAUSE_LENGTH)
+            pause = min(2 * pause, _MAX_PAUSE)
 
     async def _look(self, assumption: Assumption) -> _Found:
         """Ask the server for the pod, and count it where it is unless the watch has told meanwhile."""

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.interning import TaintSet
 from moorage.columns.shape import Shape
-from moorage.columns.taint_sets import TaintSet
 from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.operators import TOLERATION, comparisons_in
 from moorage.match.tolerations import TolerationSet, compile_tolerations

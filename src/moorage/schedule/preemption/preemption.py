@@ -16,6 +16,7 @@ import numpy as np
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.priority_levels import PriorityLevels
 from moorage.model.types.pod import Pod
+from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import ChosenSlots
 from moorage.schedule.framework.verdict import Code
@@ -26,22 +27,6 @@ from moorage.schedule.preemption.victims import Selection
 NAME = "DefaultPreemption"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
-
-
-class PreemptionArgs(msgspec.Struct, frozen=True):
-    """How many candidates are enough: a part of the nodes where it may help, but at least a number. None: all."""
-
-    minCandidateNodesPercentage: int | None = None
-    minCandidateNodesAbsolute: int | None = None
-
-    @property
-    def looks_everywhere(self) -> bool:
-        return self.minCandidateNodesPercentage is None and self.minCandidateNodesAbsolute is None
-
-    def enough(self, nodes: int) -> int:
-        percentage = 10 if self.minCandidateNodesPercentage is None else self.minCandidateNodesPercentage
-        absolute = 100 if self.minCandidateNodesAbsolute is None else self.minCandidateNodesAbsolute
-        return min(nodes, max(nodes * percentage // 100, absolute))
 
 
 class PreemptionResult(msgspec.Struct, frozen=True):
@@ -61,12 +46,12 @@ class DefaultPreemption:
         self,
         cluster: Cluster,
         budgets: DisruptionBudgets | None = None,
-        args: PreemptionArgs | None = None,
+        args: DefaultPreemptionArgs | None = None,
         is_leaving: Callable[[PodRecord], bool] | None = None,
     ) -> None:
         self.budgets = budgets if budgets is not None else DisruptionBudgets(cluster)
         self._cluster = cluster
-        self._args = args or PreemptionArgs()
+        self._args = args or DefaultPreemptionArgs()
         self._is_leaving = is_leaving or (lambda record: False)
         self._levels: PriorityLevels | None = None
         self._tables: WeakKeyDictionary[Candidates, VictimTable] = WeakKeyDictionary()

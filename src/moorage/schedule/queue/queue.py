@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from math import inf
 
+import msgspec
+
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.pod import PodSpec
 from moorage.schedule.framework.events import Event, EventKind, concerns, own_events
@@ -24,11 +26,24 @@ from moorage.schedule.framework.requeue import RequeueTable
 from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
-from moorage.schedule.queue.backoff import Backoff
 from moorage.schedule.queue.waiting_pods import QueuedPod, QueueMove, QueueState, WaitingGroup, WaitingGroups
 
-MAX_WAIT_SECONDS_LENGTH = 300.0
+MAX_WAIT_SECONDS = 300.0
+INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0
 Cause = QueueMove | EventKind
+
+
+class Backoff(msgspec.Struct, frozen=True):
+    """How long a pod waits after a failure: doubles up to a limit, and is not rounded to seconds as in Kubernetes."""
+
+    initial: float = INITIAL_BACKOFF_SECONDS
+    longest: float = MAX_BACKOFF_SECONDS
+
+    def seconds(self, failures: int) -> float:
+        if failures <= 0:
+            return 0.0
+        doublings = min(failures - 1, 63)
+        return min(self.longest, self.initial * (1 << doublings))
 
 
 class _Timers:
@@ -80,7 +95,7 @@ class SchedulingQueue:
         self,
         tables: Mapping[str, RequeueTable],
         backoff: Backoff | None = None,
-        longest_wait: float = MAX_WAIT_SECONDS_LENGTH,
+        longest_wait: float = MAX_WAIT_SECONDS,
         tries_early: bool = True,
         ungated: frozenset[str] = frozenset(),
     ) -> None:

@@ -11,9 +11,10 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.config.default_profile import default_profile
+from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
-from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionArgs, PreemptionResult
+from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
 
 
 def put(cluster: Cluster, on: str, name: str, priority: int = 0, cpu: str = "1", **more: Any) -> None:
@@ -36,7 +37,8 @@ def candidates_of(cluster: Cluster, pod: Pod) -> Candidates:
 
 
 def preempt(cluster: Cluster, pod: Pod, *budgets: PodDisruptionBudget, **args: int) -> PreemptionResult:
-    preemption = DefaultPreemption(cluster, DisruptionBudgets(cluster, budgets), PreemptionArgs(**args))
+    given = convert_view(args, DefaultPreemptionArgs)
+    preemption = DefaultPreemption(cluster, DisruptionBudgets(cluster, budgets), given)
     return preemption.preempt(candidates_of(cluster, pod))
 
 
@@ -214,10 +216,10 @@ def test_the_api_server_says_who_is_being_preempted() -> None:
 
 
 def test_enough_candidates() -> None:
-    assert PreemptionArgs(minCandidateNodesAbsolute=3).enough(100) == 10
-    assert PreemptionArgs(minCandidateNodesPercentage=1).enough(5000) == 100
-    assert PreemptionArgs(minCandidateNodesPercentage=50, minCandidateNodesAbsolute=1).enough(7) == 3
-    assert PreemptionArgs(minCandidateNodesAbsolute=200).enough(20) == 20
+    assert DefaultPreemptionArgs(minCandidateNodesAbsolute=3).enough(100) == 10
+    assert DefaultPreemptionArgs(minCandidateNodesPercentage=1).enough(5000) == 100
+    assert DefaultPreemptionArgs(minCandidateNodesPercentage=50, minCandidateNodesAbsolute=1).enough(7) == 3
+    assert DefaultPreemptionArgs(minCandidateNodesAbsolute=200).enough(20) == 20
 
 
 def test_a_sample_finds_somebody_too() -> None:

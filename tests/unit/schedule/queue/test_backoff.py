@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.schedule.queue.backoff import Backoff
+from moorage.schedule.queue.queue import Backoff
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def _advice(blockers: Blockers, pod: Pod, volume: Volume) -> str:
     claim = volume.persistentVolumeClaim
     if claim is None:
         return f"volume {volume.name} is all that is in the way: without it the pod fits"
-    kind = blockers.cluster.storage.kind(pod, ClaimUse(claim.claimName, False), True)
+    kind = blockers.cluster.storage.claim_facts(pod, ClaimUse(claim.claimName, False), True)
     named = f"claim {claim.claimName} (volume {volume.name})"
     if kind.state is ClaimState.MISSING:
         return (

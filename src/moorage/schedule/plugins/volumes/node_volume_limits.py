@@ -53,7 +53,7 @@ class NodeVolumeLimits(Plugin[_Want]):
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         if not shape.claims and not shape.attachables:
             return SKIP
-        volumes = [(kind.attachable, kind.is_itself) for kind in shape.claims if kind.attachable is not None]
+        volumes = [(facts.attachable, facts.is_itself) for facts in shape.claims if facts.attachable is not None]
         volumes += [(volume, True) for volume in shape.attachables]
         missing = next((f.use.name for f in shape.claims if f.state is ClaimState.MISSING), "")
         if not volumes and not missing:

@@ -127,7 +127,7 @@ class _Want:
 def is_own_claim(want: Any, shape: Shape, event: Event, cluster: Cluster) -> bool:
     """Return whether the event's claim may be one of the pod's."""
     metadata = event.new.metadata
-    return bool(metadata.namespace == shape.namespace) and any(kind.may_be(metadata.name) for kind in shape.claims)
+    return bool(metadata.namespace == shape.namespace) and any(facts.may_be(metadata.name) for facts in shape.claims)
 
 
 class VolumeBinding(Plugin[_Want]):
@@ -159,16 +159,16 @@ class VolumeBinding(Plugin[_Want]):
         bound: list[BoundVolume] = []
         missing: tuple[str, str] | None = None
         needs: list[Need] = []
-        for index, kind in enumerate(shape.claims):
-            claim = kind.claim
+        for index, facts in enumerate(shape.claims):
+            claim = facts.claim
             if claim is None:
                 continue
-            if kind.state is ClaimState.DELAYED:
-                needs.append(Need(index, kind, claim, topology))
-            elif kind.volume is None:
-                missing = missing or (kind.use.name, claim.spec.volumeName)
+            if facts.state is ClaimState.DELAYED:
+                needs.append(Need(index, facts, claim, topology))
+            elif facts.volume is None:
+                missing = missing or (facts.use.name, claim.spec.volumeName)
             elif missing is None:
-                bound.append(BoundVolume(kind.use.name, kind.volume, topology))
+                bound.append(BoundVolume(facts.use.name, facts.volume, topology))
         bound = [volume for volume in bound if not volume.is_everywhere]
         if not bound and missing is None and not needs:
             return SKIP
@@ -279,29 +279,29 @@ class VolumeBinding(Plugin[_Want]):
 
 def _rejection(shape: Shape) -> Verdict | None:
     """Return what is wrong with a pod's claims before any node is looked at."""
-    for kind in shape.claims:
-        problem = _problem(kind, shape)
+    for facts in shape.claims:
+        problem = _problem(facts, shape)
         if problem:
             return unresolvable(problem)
-    waiting = [kind for kind in shape.claims if kind.state is ClaimState.IMMEDIATE]
+    waiting = [facts for facts in shape.claims if facts.state is ClaimState.IMMEDIATE]
     if not waiting:
         return None
-    return unresolvable(UNBOUND_IMMEDIATE, *(f'claim "{kind.use.name}" is not bound' for kind in waiting))
+    return unresolvable(UNBOUND_IMMEDIATE, *(f'claim "{facts.use.name}" is not bound' for facts in waiting))
 
 
-def _problem(kind: ClaimFacts, shape: Shape) -> str:
-    name = kind.use.name
-    if kind.state is ClaimState.MISSING:
-        if kind.use.ephemeral:
+def _problem(facts: ClaimFacts, shape: Shape) -> str:
+    name = facts.use.name
+    if facts.state is ClaimState.MISSING:
+        if facts.use.ephemeral:
             return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
         return not_found(name)
-    if kind.state is ClaimState.LOST and kind.claim is not None:
-        volume = kind.claim.spec.volumeName
+    if facts.state is ClaimState.LOST and facts.claim is not None:
+        volume = facts.claim.spec.volumeName
         return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
-    if kind.state is ClaimState.DELETED:
+    if facts.state is ClaimState.DELETED:
         return f'persistentvolumeclaim "{name}" is being deleted'
-    if kind.state is ClaimState.FOREIGN:
-        return f"PVC {shape.namespace}/{name} was not created for pod {shape.namespace}/{kind.pod} (pod is not owner)"
+    if facts.state is ClaimState.FOREIGN:
+        return f"PVC {shape.namespace}/{name} was not created for pod {shape.namespace}/{facts.pod} (pod is not owner)"
     return ""
 
 

@@ -82,14 +82,14 @@ class Need:
     `index` is the claim's among the pod's. With a `selected` node, a volume is being provisioned there already.
     """
 
-    def __init__(self, index: int, kind: ClaimFacts, claim: PersistentVolumeClaim, topology: VolumeTopology) -> None:
+    def __init__(self, index: int, facts: ClaimFacts, claim: PersistentVolumeClaim, topology: VolumeTopology) -> None:
         self.index = index
         self.claim = claim
         self.selected = claim.metadata.annotations.get(SELECTED_NODE)
         self.matcher = ClaimMatcher(claim)
-        self.pool = None if self.selected is not None else VolumePool(self.matcher, kind.is_reserved, topology)
-        self.storage_class: StorageClass | None = kind.storage_class
-        provisioner = kind.storage_class.provisioner if kind.storage_class is not None else ""
+        self.pool = None if self.selected is not None else VolumePool(self.matcher, facts.is_reserved, topology)
+        self.storage_class: StorageClass | None = facts.storage_class
+        provisioner = facts.storage_class.provisioner if facts.storage_class is not None else ""
         self.provisioner = "" if provisioner == _NO_PROVISIONER else provisioner
         self._allowed: NodePredicate | None = None
         self._spacious: tuple[int, NodePredicate | None] = (-1, None)

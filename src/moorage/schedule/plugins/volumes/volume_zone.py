@@ -46,12 +46,12 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         topologies: list[Topology] = []
-        for kind in shape.claims:
-            if kind.use.ephemeral:
+        for facts in shape.claims:
+            if facts.use.ephemeral:
                 continue
-            if kind.volume is not None:
-                topologies += topologies_of(kind.volume)
-            elif problem := _problem(kind):
+            if facts.volume is not None:
+                topologies += topologies_of(facts.volume)
+            elif problem := _problem(facts):
                 return Prepared((), rejection=unresolvable(problem))
         return Prepared(tuple(topologies), scores=False) if topologies else SKIP
 
@@ -101,18 +101,18 @@ def topologies_of(volume: PersistentVolume) -> list[Topology]:
     return found
 
 
-def _problem(kind: ClaimFacts) -> str:
+def _problem(facts: ClaimFacts) -> str:
     """Return why a claim without a volume cannot be judged; empty if it need not be yet."""
-    claim = kind.claim
-    if not kind.use.name:
+    claim = facts.claim
+    if not facts.use.name:
         return "PersistentVolumeClaim had no name"
     if claim is None:
-        return not_found(kind.use.name)
+        return not_found(facts.use.name)
     if claim.spec.volumeName:
         return f'persistentvolume "{claim.spec.volumeName}" not found'
     name = claim_class(claim)
     if not name:
         return "PersistentVolumeClaim had no pv name and storageClass name"
-    if kind.storage_class is None:
+    if facts.storage_class is None:
         return f'storageclass.storage.k8s.io "{name}" not found'
-    return "" if kind.state is ClaimState.DELAYED else "PersistentVolume had no name"
+    return "" if facts.state is ClaimState.DELAYED else "PersistentVolume had no name"

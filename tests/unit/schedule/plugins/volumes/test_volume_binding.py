@@ -25,8 +25,7 @@ from moorage.model.gates import default_gates, gates_from
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import diagnose
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.engine.engine import Engine
+from moorage.schedule.engine.candidates import Candidates, Engine
 from moorage.schedule.framework.profile import Profile
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.volumes.volume_binding import (
