@@ -18,7 +18,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GATES, Component
-from moorage.telemetry.feature_metrics import NAME
+from moorage.telemetry.process_metrics import NAME
 
 #: By gate and component: whether it is on. What is not there is not known.
 Values = dict[str, dict[str, bool]]

@@ -25,10 +25,9 @@ from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Store
 from moorage.store.sqlite import SqliteStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
-from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import log_loop_error
 from moorage.telemetry.metrics import Metrics
-from moorage.telemetry.process_metrics import add_process_metrics
+from moorage.telemetry.process_metrics import add_feature_metrics, add_process_metrics
 
 _GRACE_SECONDS = 5.0
 

@@ -17,8 +17,8 @@ from moorage.run.kubelets import Kubelets
 from moorage.run.node_objects import CAPACITY, SIMULATOR
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
-from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.process_metrics import add_feature_metrics
 
 _FIRST_RETRY, _LAST_RETRY = 0.5, 10.0
 _LOG = get_logger("kubelet")

@@ -21,8 +21,8 @@ from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.loopback import LoopbackClient
-from moorage.telemetry.feature_metrics import add_feature_metrics
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.process_metrics import add_feature_metrics
 
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
 

@@ -5,11 +5,11 @@ No locks: everything is counted on one event loop. Keep the result of `labels(â€
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
-from moorage.telemetry.exposition import render
-
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 Labels = tuple[str, ...]
@@ -71,9 +71,7 @@ class Family:
     kind = "untyped"
 
     def __init__(self, name: str, help_text: str, label_names: Labels) -> None:
-        self.name = name
-        self.help = help_text
-        self.label_names = label_names
+        self.name, self.help, self.label_names = name, help_text, label_names
 
     def samples(self) -> Iterator[Sample]:
         return iter(())
@@ -82,28 +80,39 @@ class Family:
         return tuple(zip(self.label_names, values, strict=True))
 
 
-class Gauge(Family):
+_Child = TypeVar("_Child", Count, Distribution)
+
+
+class _Labelled(Family, Generic[_Child]):
+    """A family with one child for each combination of labels."""
+
+    def __init__(self, name: str, help_text: str, label_names: Labels, new_child: Callable[[], _Child]) -> None:
+        super().__init__(name, help_text, label_names)
+        self._children: dict[Labels, _Child] = {}
+        self._new_child: Callable[[], _Child] = new_child
+        if not label_names:
+            self.labels()
+
+    def labels(self, *values: str) -> _Child:
+        """Return the child for these labels, to be kept by the caller."""
+        child = self._children.get(values)
+        if child is None:
+            if len(values) != len(self.label_names):
+                raise ValueError(f"{self.name} has labels {self.label_names}, got {values}")
+            child = self._children[values] = self._new_child()
+        return child
+
+    def forget(self, *values: str) -> None:
+        self._children.pop(values, None)
+
+
+class Gauge(_Labelled[Count]):
     """Numbers that go up and down, by labels."""
 
     kind = "gauge"
 
     def __init__(self, name: str, help_text: str, label_names: Labels) -> None:
-        super().__init__(name, help_text, label_names)
-        self._children: dict[Labels, Count] = {}
-        if not label_names:
-            self.labels()
-
-    def labels(self, *values: str) -> Count:
-        """Return the number for these labels, to be kept by the caller."""
-        child = self._children.get(values)
-        if child is None:
-            if len(values) != len(self.label_names):
-                raise ValueError(f"{self.name} has labels {self.label_names}, got {values}")
-            child = self._children[values] = Count()
-        return child
-
-    def forget(self, *values: str) -> None:
-        self._children.pop(values, None)
+        super().__init__(name, help_text, label_names, Count)
 
     def samples(self) -> Iterator[Sample]:
         for values, child in self._children.items():
@@ -116,25 +125,14 @@ class Counter(Gauge):
     kind = "counter"
 
 
-class Histogram(Family):
+class Histogram(_Labelled[Distribution]):
     """Distributions by labels."""
 
     kind = "histogram"
 
     def __init__(self, name: str, help_text: str, label_names: Labels, buckets: Sequence[float]) -> None:
-        super().__init__(name, help_text, label_names)
         self.bounds = tuple(sorted(buckets))
-        self._children: dict[Labels, Distribution] = {}
-        if not label_names:
-            self.labels()
-
-    def labels(self, *values: str) -> Distribution:
-        child = self._children.get(values)
-        if child is None:
-            if len(values) != len(self.label_names):
-                raise ValueError(f"{self.name} has labels {self.label_names}, got {values}")
-            child = self._children[values] = Distribution(self.bounds)
-        return child
+        super().__init__(name, help_text, label_names, lambda: Distribution(self.bounds))
 
     def samples(self) -> Iterator[Sample]:
         for values, child in self._children.items():
@@ -220,3 +218,46 @@ def _bound_text(bound: float) -> str:
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
     """Return `count` bounds, each `factor` times the one before."""
     return tuple(start * factor**i for i in range(count))
+
+
+# -- exposition --------------------------------------------------------------------------------------------------------
+
+
+def render(families: Iterable[Family], accept: str = "") -> tuple[bytes, str]:
+    is_open = "application/openmetrics-text" in accept
+    lines: list[str] = []
+    for family in families:
+        name, kind = family.name, family.kind
+        if is_open:
+            if kind == "counter":
+                name, kind = (name.removesuffix("_total"), kind) if name.endswith("_total") else (name, "unknown")
+            elif kind == "untyped":
+                kind = "unknown"
+        lines.append(f"# HELP {name} {_escape(family.help, quotes=is_open)}\n")
+        lines.append(f"# TYPE {name} {kind}\n")
+        lines.extend(_render_sample(family.name, sample) for sample in family.samples())
+    if is_open:
+        lines.append("# EOF\n")
+    return "".join(lines).encode("utf-8", "replace"), OPEN_METRICS if is_open else TEXT
+
+
+def _render_sample(name: str, sample: Sample) -> str:
+    if not sample.labels:
+        return f"{name}{sample.suffix} {_number(sample.value)}\n"
+    labels = ",".join(f'{label}="{_escape(value, quotes=True)}"' for label, value in sample.labels)
+    return f"{name}{sample.suffix}{{{labels}}} {_number(sample.value)}\n"
+
+
+def _number(value: float) -> str:
+    if value == float("inf"):
+        return "+Inf"
+    if value == float("-inf"):
+        return "-Inf"
+    if value != value:
+        return "NaN"
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def _escape(text: str, *, quotes: bool) -> str:
+    escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
+    return escaped.replace('"', '\\"') if quotes else escaped

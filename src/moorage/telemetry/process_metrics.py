@@ -1,11 +1,30 @@
-"""The process_* metrics of Prometheus clients, read from /proc when scraped."""
+"""The process_* metrics of Prometheus clients, and kubernetes_feature_enabled for each gate.
+
+Differs: kubernetes_feature_enabled has the component as a label.
+"""
 
 import os
 import resource
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
+from moorage.model.gates import GATES, Component, GateSet
 from moorage.telemetry.metrics import Metrics
+
+NAME = "kubernetes_feature_enabled"
+
+
+def add_feature_metrics(metrics: Metrics, gates: Mapping[Component, GateSet]) -> None:
+    values: dict[tuple[str, ...], float] = {
+        (gate.name, gate.stage.value, component.value): float(switched.enabled(gate))
+        for component, switched in gates.items()
+        for gate in GATES
+        if component in gate.components
+    }
+    said = "This metric records the data about the stage and enablement of a k8s feature."
+    metrics.gauge_function(NAME, said, lambda: values, ("name", "stage", "component"))
+
 
 _STAT = Path("/proc/self/stat")
 _FDS = Path("/proc/self/fd")
