@@ -32,7 +32,7 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Action, Bind
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.engine import engine as engine_module
+from moorage.schedule.engine import candidates as engine_module
 from moorage.schedule.engine import standings
 from moorage.schedule.engine.candidates import NO_SLOT, Engine
 from moorage.schedule.engine.local_answers import LocalAnswers
