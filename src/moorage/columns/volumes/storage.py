@@ -97,54 +97,43 @@ class Storage:
 
     def set(self, thing: StorageObject) -> None:
         """Add or replace an object."""
-        name, key = thing.metadata.name, (thing.metadata.namespace, thing.metadata.name)
-        if isinstance(thing, PersistentVolume):
-            self._replace_volume(name, self._as_promised(thing))
-        elif isinstance(thing, PersistentVolumeClaim):
-            self._replace_claim(key, self._as_selected(key, thing))
-        elif isinstance(thing, StorageClass):
-            self.classes[name] = thing
-            self._count_again(self._counted_in_class(name))
-        elif isinstance(thing, CSINode):
-            self._csi_nodes[name] = thing
-            self._tell_node(name)
-        elif isinstance(thing, VolumeAttachment):
-            self._release_hold(name)
-            self._held_on.setdefault(thing.spec.nodeName, {})[name] = thing
-            self._held_of.setdefault(thing.spec.source.persistentVolumeName or "", {})[name] = thing
-            self._hold(thing)
-        else:
-            self.capacity_generation += 1
-            if isinstance(thing, CSIDriver):
-                self.drivers[name] = thing
-            else:
-                self.capacities[key] = thing
+        self._take_in(thing, exists=True)
 
     def remove(self, thing: StorageObject) -> None:
+        self._take_in(thing, exists=False)
+
+    def _take_in(self, thing: StorageObject, exists: bool) -> None:
         name, key = thing.metadata.name, (thing.metadata.namespace, thing.metadata.name)
         if isinstance(thing, PersistentVolume):
-            self._promised.pop(name, None)
-            self._replace_volume(name, None)
+            if not exists:
+                self._promised.pop(name, None)
+            self._replace_volume(name, self._as_promised(thing) if exists else None)
         elif isinstance(thing, PersistentVolumeClaim):
-            self._selected.pop(key, None)
-            self._replace_claim(key, None)
+            if not exists:
+                self._selected.pop(key, None)
+            self._replace_claim(key, self._as_selected(key, thing) if exists else None)
         elif isinstance(thing, StorageClass):
-            affected = self._counted_in_class(name)
-            self.classes.pop(name, None)
-            self._count_again(affected)
+            _put(self.classes, name, thing, exists)
+            self._count_again(self._counted_in_class(name))
         elif isinstance(thing, CSINode):
-            self._csi_nodes.pop(name, None)
+            _put(self._csi_nodes, name, thing, exists)
             self._tell_node(name)
         elif isinstance(thing, VolumeAttachment):
             self._release_hold(name)
-            _unfile(self._held_on, thing.spec.nodeName, name)
-            _unfile(self._held_of, thing.spec.source.persistentVolumeName or "", name)
+            volume = thing.spec.source.persistentVolumeName or ""
+            for filed, under in ((self._held_on, thing.spec.nodeName), (self._held_of, volume)):
+                if exists:
+                    filed.setdefault(under, {})[name] = thing
+                else:
+                    _unfile(filed, under, name)
+            if exists:
+                self._hold(thing)
         else:
             self.capacity_generation += 1
             if isinstance(thing, CSIDriver):
-                self.drivers.pop(name, None)
+                _put(self.drivers, name, thing, exists)
             else:
-                self.capacities.pop(key, None)
+                _put(self.capacities, key, thing, exists)
 
     def _replace_volume(self, name: str, new: PersistentVolume | None) -> None:
         old = self.volumes.get(name)
@@ -382,6 +371,13 @@ class Storage:
             del self._selected[key]
             return claim
         return _with_node(claim, node)
+
+
+def _put(objects: dict[K, V], key: K, thing: V, exists: bool) -> None:
+    if exists:
+        objects[key] = thing
+    else:
+        objects.pop(key, None)
 
 
 def _unfile(filed: dict[K, dict[N, V]], under: K, name: N) -> None:

@@ -182,6 +182,13 @@ class Candidates:
         cluster = self.cluster
         return all(f.plugin.filter_slot(f.prepared.want, cluster, slot) for f in self.filters)
 
+    def refusal(self, slot: int) -> Verdict | None:
+        """Return the rejection of the pod, or the first refusal of a slot by a deciding filter; None if it passes."""
+        if self.rejection is not None:
+            return self.rejection[1]
+        verdicts = (item.plugin.explain(item.prepared.want, self.cluster, slot) for item in self.deciding)
+        return next((verdict for verdict in verdicts if verdict is not None), None)
+
     def score_table(self, feasible: Mask) -> dict[str, Scores]:
         """Return the weighted, normalised scores of each plugin that scores now, for all slots."""
         table: dict[str, Scores] = {}

@@ -108,12 +108,5 @@ def is_being_preempted(pod: Pod) -> bool:
 
 def _is_final(candidates: Candidates, slot: int) -> bool:
     """Return whether no eviction helps on the nominated node any more; False if the node is gone."""
-    if not candidates.cluster.nodes.alive[slot]:
-        return False
-    if candidates.rejection is not None:
-        return candidates.rejection[1].code is Code.UNRESOLVABLE
-    for item in candidates.deciding:
-        verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
-        if verdict is not None:
-            return verdict.code is Code.UNRESOLVABLE
-    return False
+    verdict = candidates.refusal(slot) if candidates.cluster.nodes.alive[slot] else None
+    return verdict is not None and verdict.code is Code.UNRESOLVABLE

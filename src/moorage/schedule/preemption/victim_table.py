@@ -259,15 +259,10 @@ class VictimTable:
 
     def _is_curable(self, slot: int) -> bool:
         candidates = self._candidates
-        if candidates.rejection is not None:
-            return candidates.rejection[1].code is Code.UNSCHEDULABLE
-        if not candidates.is_considered(slot):
+        if candidates.rejection is None and not candidates.is_considered(slot):
             return False
-        for item in candidates.deciding:
-            verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
-            if verdict is not None:
-                return verdict.code is Code.UNSCHEDULABLE
-        return False
+        verdict = candidates.refusal(slot)
+        return verdict is not None and verdict.code is Code.UNSCHEDULABLE
 
 
 def _price(selection: Selection) -> _Price:

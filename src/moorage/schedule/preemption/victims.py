@@ -49,7 +49,8 @@ def select_victims(candidates: Candidates, slot: int, budgets: DisruptionBudgets
         away = dict.fromkeys(lower)
         try:
             if not _passes(candidates, slot):
-                return refusal(candidates, slot)
+                verdict = candidates.refusal(slot)
+                return verdict.reasons if verdict is not None else ()
             for record in (*violating, *others):
                 cluster.add_pod(record, slot)
                 if _passes(candidates, slot):
@@ -62,17 +63,6 @@ def select_victims(candidates: Candidates, slot: int, budgets: DisruptionBudgets
                 cluster.add_pod(record, slot)
     broken = len(frozenset(victims).intersection(violating))
     return Selection(slot, tuple(sorted(victims, key=importance)), broken)
-
-
-def refusal(candidates: Candidates, slot: int) -> tuple[str, ...]:
-    """Return the reasons of the first filter that refuses a slot; empty if none does."""
-    if candidates.rejection is not None:
-        return candidates.rejection[1].reasons
-    for item in candidates.deciding:
-        verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
-        if verdict is not None:
-            return verdict.reasons
-    return ()
 
 
 def _passes(candidates: Candidates, slot: int) -> bool:

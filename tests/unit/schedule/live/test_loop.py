@@ -1,14 +1,23 @@
 """The live scheduler as a whole, over a fake API."""
 
 import asyncio
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
 from itertools import count
+from types import ModuleType
+from typing import Any
 
+import pytest
+from tests.log_text import log_text
 from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
 from tests.unit.schedule.live.running import running, settle
 
-from moorage.columns.cluster import PodRecord
+from moorage.columns.cluster import Cluster, PodRecord
 from moorage.model.gates import default_gates
+from moorage.schedule.config import third_party
 from moorage.schedule.config.configuration import load_configuration
+from moorage.schedule.config.configured_scheduler import Configuration
+from moorage.schedule.framework import Plugin, Verdict, unschedulable
 from moorage.schedule.live.loop import SLICE_SECONDS, LiveScheduler
 
 
@@ -260,3 +269,56 @@ async def test_a_mistake_about_one_pod_does_not_stop_the_others() -> None:
         broken.clear()
         await settle(20)
         assert api.nodes_of_pods() == {"odd": "n1", "even": "n1"}
+
+
+def with_plugin(monkeypatch: pytest.MonkeyPatch, plugin: type[Plugin[Any]]) -> Configuration:
+    """The configuration of a scheduler with one plugin of another package."""
+    monkeypatch.setattr(third_party, "entry_points", lambda group: EntryPoints([EntryPoint("Own", "their:Own", group)]))
+    monkeypatch.setitem(sys.modules, "their", ModuleType("their"))
+    monkeypatch.setattr(sys.modules["their"], "Own", plugin, raising=False)
+    raw = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"filter": {"enabled": [{"name": "Own"}]}}}],
+    }
+    return load_configuration(raw, "test", default_gates())
+
+
+async def test_a_plugin_of_another_package_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Own(Plugin[Any]):
+        name = "Own"
+
+        def explain(self, want: Any, cluster: Cluster, slot: int) -> Verdict | None:
+            return None if cluster.nodes.node(slot).metadata.name == "n2" else unschedulable("node(s) were not mine")
+
+    api = FakeApi()
+    api.node("n1")
+    api.pod("p")
+    async with running(api, configuration=with_plugin(monkeypatch, Own)):
+        note = next(note for _, reason, note in api.recorded if reason == "FailedScheduling")
+        assert note.startswith("0/1 nodes are available: 1 node(s) were not mine.")
+        api.node("n2")
+        await settle(10)
+        assert api.nodes_of_pods() == {"p": "n2"}
+
+
+async def test_a_plugin_that_raises_is_named_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Own(Plugin[Any]):
+        name = "Own"
+
+        def explain(self, want: Any, cluster: Cluster, slot: int) -> Verdict | None:
+            raise RuntimeError("not today")
+
+    api = FakeApi()
+    api.node("n1")
+    api.pod("p")
+    async with running(api, configuration=with_plugin(monkeypatch, Own)):
+        assert api.nodes_of_pods() == {"p": ""}
+    logged = log_text(caplog)
+    assert (
+        'plugin \\"Own\\" (entry point their:Own of an unknown package): explain raised RuntimeError: not today'
+        in logged
+    )
+    assert "Traceback" not in logged
