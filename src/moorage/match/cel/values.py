@@ -23,6 +23,7 @@ Kubernetes: cel-go common/types. Differs: no protobuf messages, no unknowns.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from moorage.match.cel import types
@@ -72,41 +73,19 @@ class OpaqueValue:
         return None
 
 
+@dataclass(slots=True, unsafe_hash=True)
 class Duration:
     """A span of nanoseconds within int64, as Go's time.Duration."""
 
-    __slots__ = ("nanos",)
-
-    def __init__(self, nanos: int) -> None:
-        self.nanos = nanos
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Duration) and self.nanos == other.nanos
-
-    def __hash__(self) -> int:
-        return hash(("duration", self.nanos))
-
-    def __repr__(self) -> str:
-        return f"Duration({self.nanos})"
+    nanos: int
 
 
+@dataclass(slots=True, unsafe_hash=True)
 class Timestamp:
     """Nanoseconds since 1970-01-01 UTC, with the offset it was written with, which shows in string() only."""
 
-    __slots__ = ("nanos", "offset_seconds")
-
-    def __init__(self, nanos: int, offset_seconds: int = 0) -> None:
-        self.nanos = nanos
-        self.offset_seconds = offset_seconds
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Timestamp) and self.nanos == other.nanos
-
-    def __hash__(self) -> int:
-        return hash(("timestamp", self.nanos))
-
-    def __repr__(self) -> str:
-        return f"Timestamp({self.nanos})"
+    nanos: int
+    offset_seconds: int = field(default=0, compare=False)
 
 
 class OptionalValue:
@@ -120,7 +99,6 @@ class OptionalValue:
 
     @staticmethod
     def of(value: Any) -> OptionalValue:
-        """optional.of(value)."""
         return OptionalValue(True, value)
 
     def __eq__(self, other: object) -> bool:
@@ -165,7 +143,6 @@ class CelMap:
         return iter([key for key, _ in self._slots.values()])
 
     def items(self) -> list[tuple[Any, Any]]:
-        """Keys with values, in the order of insertion."""
         return list(self._slots.values())
 
     def find(self, key: Any, default: Any = None) -> Any:

@@ -7,6 +7,8 @@ token, whichever cel-go reports errors at. Kubernetes: cel-go common/ast and com
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moorage.match.cel.types import DYN, Type
@@ -66,76 +68,56 @@ class Source:
         return f"{text}\n | {snippet}\n | {dots}{caret}"
 
 
+@dataclass(slots=True, eq=False)
 class Node:
     """Base of the tree. `depth` counts the nested operators of the source below and including this node."""
 
-    __slots__ = ("depth", "position", "type")
-
-    def __init__(self, position: int) -> None:
-        self.position = position
-        self.type: Type = DYN
-        self.depth = 0
+    position: int
+    type: Type = field(default=DYN, init=False)
+    depth: int = field(default=0, init=False)
 
 
+@dataclass(slots=True, eq=False)
 class Literal(Node):
     """A constant: null, bool, int, uint, double, string or bytes."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, position: int, value: Any) -> None:
-        super().__init__(position)
-        self.value = value
+    value: Any
 
 
+@dataclass(slots=True, eq=False)
 class Ident(Node):
     """A variable or a type's name. The checker replaces the name by the qualified one, and notes if it names a type."""
 
-    __slots__ = ("denotes", "name")
-
-    def __init__(self, position: int, name: str) -> None:
-        super().__init__(position)
-        self.name = name
-        self.denotes: Type | None = None
+    name: str
+    denotes: Type | None = field(default=None, init=False)
 
 
+@dataclass(slots=True, eq=False)
 class Select(Node):
     """`operand.field`, or `has(operand.field)` if it only tests. `variable` is set where the path names a variable."""
 
-    __slots__ = ("field", "operand", "test_only", "variable")
-
-    def __init__(self, position: int, operand: Node, field: str, test_only: bool = False) -> None:
-        super().__init__(position)
-        self.operand = operand
-        self.field = field
-        self.test_only = test_only
-        self.variable: Ident | None = None
+    operand: Node
+    field: str
+    test_only: bool = False
+    variable: Ident | None = None
 
 
+@dataclass(slots=True, eq=False)
 class Call(Node):
-    """A call or an operator.
+    """A call or an operator; `overloads` are the rows that apply: one, or several where types are dyn."""
 
-    `overloads` are the rows the checker found applicable: one, or several where types are dyn.
-    """
-
-    __slots__ = ("args", "function", "overloads", "target")
-
-    def __init__(self, position: int, function: str, target: Node | None, args: list[Node]) -> None:
-        super().__init__(position)
-        self.function = function
-        self.target = target
-        self.args = args
-        self.overloads: tuple[Overload, ...] | None = None
+    function: str
+    target: Node | None
+    args: list[Node]
+    overloads: tuple[Overload, ...] | None = None
 
 
+@dataclass(slots=True, eq=False)
 class ListLiteral(Node):
     """`[a, ?b]`; `optional` holds the indices written with a question mark."""
 
-    __slots__ = ("elements", "optional")
-
-    def __init__(self, position: int, elements: list[Node], optional: frozenset[int] = frozenset()) -> None:
-        super().__init__(position)
-        self.elements = elements
-        self.optional = optional
+    elements: list[Node]
+    optional: frozenset[int] = frozenset()
 
 
 class Entry(NamedTuple):
@@ -147,14 +129,11 @@ class Entry(NamedTuple):
     optional: bool
 
 
+@dataclass(slots=True, eq=False)
 class MapLiteral(Node):
     """`{k: v, ?k: v}`."""
 
-    __slots__ = ("entries",)
-
-    def __init__(self, position: int, entries: list[Entry]) -> None:
-        super().__init__(position)
-        self.entries = entries
+    entries: list[Entry]
 
 
 class Field(NamedTuple):
@@ -166,43 +145,26 @@ class Field(NamedTuple):
     optional: bool
 
 
+@dataclass(slots=True, eq=False)
 class StructLiteral(Node):
     """`pkg.Type{field: value}`: parsed and checked so that the error is the right one; no type here can be built so."""
 
-    __slots__ = ("fields", "name")
-
-    def __init__(self, position: int, name: str, fields: list[Field]) -> None:
-        super().__init__(position)
-        self.name = name
-        self.fields = fields
+    name: str
+    fields: list[Field]
 
 
+@dataclass(slots=True, eq=False)
 class Comprehension(Node):
     """The loop all macros become: fold `step` over `range` while `condition`, starting from `init`, then `result`."""
 
-    __slots__ = ("accumulator", "condition", "init", "range", "result", "step", "variable", "variable2")
-
-    def __init__(
-        self,
-        position: int,
-        range_: Node,
-        variable: str,
-        variable2: str,
-        accumulator: str,
-        init: Node,
-        condition: Node,
-        step: Node,
-        result: Node,
-    ) -> None:
-        super().__init__(position)
-        self.range = range_
-        self.variable = variable
-        self.variable2 = variable2
-        self.accumulator = accumulator
-        self.init = init
-        self.condition = condition
-        self.step = step
-        self.result = result
+    range: Node
+    variable: str
+    variable2: str
+    accumulator: str
+    init: Node
+    condition: Node
+    step: Node
+    result: Node
 
     @property
     def is_binding(self) -> bool:
@@ -247,31 +209,15 @@ def qualified_name(node: Node) -> str | None:
 
 def copy_tree(node: Node) -> Node:
     """Return a deep copy, for macros that use an argument twice."""
-    if isinstance(node, Literal):
-        return _placed(Literal(node.position, node.value), node)
-    if isinstance(node, Ident):
-        return _placed(Ident(node.position, node.name), node)
-    if isinstance(node, Select):
-        return _placed(Select(node.position, copy_tree(node.operand), node.field, node.test_only), node)
-    if isinstance(node, Call):
-        target = None if node.target is None else copy_tree(node.target)
-        return _placed(Call(node.position, node.function, target, [copy_tree(arg) for arg in node.args]), node)
-    if isinstance(node, ListLiteral):
-        return _placed(ListLiteral(node.position, [copy_tree(e) for e in node.elements], node.optional), node)
-    if isinstance(node, MapLiteral):
-        entries = [Entry(e.position, copy_tree(e.key), copy_tree(e.value), e.optional) for e in node.entries]
-        return _placed(MapLiteral(node.position, entries), node)
-    if isinstance(node, StructLiteral):
-        fields = [Field(f.position, f.name, copy_tree(f.value), f.optional) for f in node.fields]
-        return _placed(StructLiteral(node.position, node.name, fields), node)
-    assert isinstance(node, Comprehension)
-    parts = (copy_tree(part) for part in (node.init, node.condition, node.step, node.result))
-    return _placed(
-        Comprehension(node.position, copy_tree(node.range), node.variable, node.variable2, node.accumulator, *parts),
-        node,
-    )
+    made = copy(node)
+    for name in type(node).__dataclass_fields__:
+        setattr(made, name, _copied(getattr(node, name)))
+    return made
 
 
-def _placed(copy: Node, original: Node) -> Node:
-    copy.depth = original.depth
-    return copy
+def _copied(part: Any) -> Any:
+    if isinstance(part, Node):
+        return copy_tree(part)
+    if isinstance(part, list):
+        return [_copied(one) for one in part]
+    return type(part)(*map(_copied, part)) if isinstance(part, Entry | Field) else part

@@ -14,9 +14,7 @@ from moorage.match.cel.functions import (
     ONE,
     STRING_FACTOR,
     CallEstimate,
-    Function,
     Interval,
-    Overload,
     actual_size,
     fixed,
     row,
@@ -27,13 +25,11 @@ from moorage.match.cel.types import (
     DOUBLE,
     DURATION,
     INT,
-    LIST_OF_T,
     STRING,
     TIMESTAMP,
     UINT,
     Kind,
     Type,
-    list_of,
 )
 from moorage.match.cel.values import (
     CelError,
@@ -46,9 +42,9 @@ from moorage.match.cel.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from moorage.match.cel.functions import EstimateContext, Node
+    from moorage.match.cel.functions import Estimate, EstimateContext, Node
 
 
 def is_comparable(value: Any) -> bool:
@@ -124,12 +120,8 @@ def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
     kind = type(keys[0])
     if len(keys) > 1 and any(type(key) is not kind for key in keys):
         raise CelError("list elements must have the same type")
-    ordered = sorted(zip(keys, items, strict=True), key=cmp_to_key(_compare_first))
-    return [item for _, item in ordered]
-
-
-def _compare_first(first: tuple[Any, Any], second: tuple[Any, Any]) -> int:
-    return three_way(first[0], second[0]) or 0
+    order = cmp_to_key(lambda first, second: three_way(first, second) or 0)
+    return [items[index] for index in sorted(range(len(keys)), key=lambda index: order(keys[index]))]
 
 
 def _sort(items: list[Any]) -> list[Any]:
@@ -139,10 +131,6 @@ def _sort(items: list[Any]) -> list[Any]:
 def _range(count: int) -> list[int]:
     require_result_size(count)
     return list(range(count))
-
-
-def _reverse(items: list[Any]) -> list[Any]:
-    return items[::-1]
 
 
 def _distinct(items: list[Any]) -> list[Any]:
@@ -205,9 +193,7 @@ def _quadratic(size: Interval, factor: float) -> CallEstimate:
     return _allocating(factor, size.times(size))
 
 
-def _sort_estimate(
-    element: Type, *, by_keys: bool
-) -> Callable[[EstimateContext, Node | None, Sequence[Node]], CallEstimate | None]:
+def _sort_estimate(element: Type, *, by_keys: bool = False) -> Estimate:
     """n² comparisons of keys: the list itself, or the list of keys."""
     factor = _COMPARISONS
     if element.kind in (Kind.STRING, Kind.BYTES):
@@ -265,37 +251,21 @@ FUNCTIONS = (
     row("list(T).slice(int, int) -> list(T)", "list_slice", _slice, _slice_estimate, _slice_cost),
     row("list(list(T)).flatten() -> list(T)", "list_flatten", _flatten, _flatten_estimate, _flatten_cost),
     row("list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", _flatten, _flatten_estimate, _flatten_cost),
-    Function(
-        "sort",
-        tuple(
-            Overload(
-                f"list_{element.name}_sort",
-                (list_of(element),),
-                list_of(element),
-                _sort,
-                True,
-                _sort_estimate(element, by_keys=False),
-                _sort_cost,
-            )
-            for element in _COMPARABLE
-        ),
+    *(
+        row(f"list({key}).sort() -> list({key})", f"list_{key.name}_sort", _sort, _sort_estimate(key), _sort_cost)
+        for key in _COMPARABLE
     ),
-    Function(
-        "@sortByAssociatedKeys",
-        tuple(
-            Overload(
-                f"list_{key.name}_sortByAssociatedKeys",
-                (LIST_OF_T, list_of(key)),
-                LIST_OF_T,
-                _sort_by_keys,
-                True,
-                _sort_estimate(key, by_keys=True),
-                _sort_by_keys_cost,
-            )
-            for key in _COMPARABLE
-        ),
+    *(
+        row(
+            f"list(T).@sortByAssociatedKeys(list({key})) -> list(T)",
+            f"list_{key.name}_sortByAssociatedKeys",
+            _sort_by_keys,
+            _sort_estimate(key, by_keys=True),
+            _sort_by_keys_cost,
+        )
+        for key in _COMPARABLE
     ),
     row("lists.range(int) -> list(int)", "lists_range", _range, _range_estimate, _range_cost),
-    row("list(T).reverse() -> list(T)", "list_reverse", _reverse, _reverse_estimate, _reverse_cost),
+    row("list(T).reverse() -> list(T)", "list_reverse", lambda items: items[::-1], _reverse_estimate, _reverse_cost),
     row("list(T).distinct() -> list(T)", "list_distinct", _distinct, _distinct_estimate, _sort_cost),
 )
