@@ -1,20 +1,28 @@
-"""One connection: requests → the handler → answers in the order of the requests.
+"""Answer the requests of one connection, in their order.
 
-In: the transport's calls and what `receiving` makes of its bytes. Out: answers on the wire. Requests that arrive early
-(pipelined) wait here; a client that was refused is closed, one that does not read is cut off. Nothing in here starts a
-timer: `server` sweeps over all connections and calls `check`. Kubernetes: net/http's conn, the MaxInFlight and timeout
-filters.
+Requests that arrive early (pipelined) wait here; a client that was refused is closed, one that does not read is cut
+off. A stream, such as a watch, is asked for its next chunk only when the client has read most of what went before.
+Nothing in here starts a timer: `server` sweeps over all connections and calls `check`. Kubernetes: net/http's conn, the
+MaxInFlight and timeout filters, the watch handler's flush loop.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, cast
 
 from moorage.model.api_error import ApiError, failure, internal, timeout, too_many_requests
 from moorage.serve.http.messages import Peer, Request, Response, Stream
 from moorage.serve.http.receiving import NEVER, Receiver
-from moorage.serve.http.rendering import CONTINUE, compress, render_head, render_refusal, wants_compression
-from moorage.serve.http.streaming import send_stream
+from moorage.serve.http.rendering import (
+    CONTINUE,
+    LAST_CHUNK,
+    compress,
+    render_chunk,
+    render_head,
+    render_refusal,
+    wants_compression,
+)
 
 if TYPE_CHECKING:
     from moorage.serve.http.server import Server
@@ -271,3 +279,61 @@ def _peer_of(transport: asyncio.Transport) -> Peer:
 
 _UNREADABLE = Request("", "/", keep_alive=False)
 _WITHOUT_BODY = frozenset({204, 304})
+
+
+async def send_stream(connection: Connection, request: Request, stream: Stream) -> None:
+    """Send until the source ends, the client goes or the server stops."""
+    transport, chunks = connection.transport, stream.chunks
+    chunked = request.version != "1.0"
+    if not chunked or connection.stopping:
+        request.keep_alive = False
+    is_head = request.method == "HEAD"
+    if not connection.is_lost():
+        transport.write(render_head(request.version, stream, None, request.keep_alive))
+    if connection.is_lost() or connection.stopping or is_head:
+        await _start_and_close(chunks)
+        if chunked and not is_head and not connection.is_lost():
+            transport.write(LAST_CHUNK)
+        return
+    try:
+        async for data in chunks:
+            if data:
+                transport.write(render_chunk(data) if chunked else data)
+                if connection.is_blocked:
+                    await connection.writable()
+            if connection.is_lost():
+                return
+    except asyncio.CancelledError:
+        request.keep_alive = False
+        if connection.task is not None:
+            connection.task.uncancel()
+        if connection.is_lost():
+            return
+    except Exception:
+        connection.server.log.exception("Stream failed", method=request.method, path=request.path)
+        transport.abort()  # without its last chunk the client knows that the stream is incomplete
+        return
+    finally:
+        await _close(chunks)
+    if chunked:
+        transport.write(LAST_CHUNK)
+
+
+async def _start_and_close(chunks: AsyncIterator[bytes]) -> None:
+    """A generator that never ran would not clean up after itself when it is closed: what it was given stays open."""
+
+    async def first() -> None:
+        await anext(chunks, b"")
+
+    started = asyncio.ensure_future(first())
+    await asyncio.sleep(0)
+    started.cancel()
+    await asyncio.gather(started, return_exceptions=True)
+    await _close(chunks)
+
+
+async def _close(chunks: AsyncIterator[bytes]) -> None:
+    """Generators can be told that no more is wanted; plain iterators need not be."""
+    close = getattr(chunks, "aclose", None)
+    if close is not None:
+        await close()

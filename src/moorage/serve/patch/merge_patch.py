@@ -33,7 +33,7 @@ def _merge_objects(document: Raw, patch: Raw) -> Raw:
         else:
             current = merged.get(name)
             if not isinstance(current, dict):
-                merged[name] = _without_nulls(value)
+                merged[name] = without_nulls(value)
             elif isinstance(value, dict):
                 merged[name] = _merge_objects(current, value)
             else:
@@ -41,10 +41,10 @@ def _merge_objects(document: Raw, patch: Raw) -> Raw:
     return merged
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     """The value without members that are null; a null in a list is an element and stays."""
     if isinstance(value, dict):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value

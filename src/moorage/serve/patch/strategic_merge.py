@@ -14,6 +14,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.schema.merge_schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.serve.patch.element_order import in_order, missing_merge_key, wrong_type
 from moorage.serve.patch.go_values import go_string, go_value, token
+from moorage.serve.patch.merge_patch import without_nulls
 from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, json_type_name, too_deep
 
 Raw = dict[str, Any]
@@ -63,7 +64,7 @@ def _merge_member(merged: Raw, name: str, value: Any, schema: SchemaType, deleti
     if isinstance(current, dict) and isinstance(value, dict):
         field = _field(schema, name)
         if field.patch_strategy == "replace":
-            merged[name] = _without_nulls(value)
+            merged[name] = without_nulls(value)
         else:
             merged[name] = _merge_objects(current, value, field.type)
     elif isinstance(current, list) and isinstance(value, list):
@@ -76,9 +77,7 @@ def _merge_member(merged: Raw, name: str, value: Any, schema: SchemaType, deleti
 def _replaced_or_deleted(patch: Raw) -> Raw:
     directive = patch[_DIRECTIVE]
     if directive == "replace":
-        return {
-            name: _without_nulls(value) for name, value in patch.items() if name != _DIRECTIVE and value is not None
-        }
+        return {name: without_nulls(value) for name, value in patch.items() if name != _DIRECTIVE and value is not None}
     if directive == "delete":
         return {}
     raise _unknown_directive(directive, patch)
@@ -170,7 +169,7 @@ def _merge_lists(
     original: list[Any], patch: list[Any], field: Field, element: SchemaType, deleting: bool, ordered: bool = True
 ) -> list[Any]:
     if field.patch_strategy != "merge" and not deleting:
-        return [_without_nulls(item) for item in patch]
+        return [without_nulls(item) for item in patch]
     if not original and not patch:
         return original
     if not _are_maps(original, patch):
@@ -205,7 +204,7 @@ def _without_directives(original: list[Any], patch: list[Any], merge_key: str) -
         else:
             raise _unknown_directive(directive, item)
     if replace:
-        return [_without_nulls(item) for item in plain], []
+        return [without_nulls(item) for item in plain], []
     if gone:
         original = [item for item in original if merge_key not in item or token(item[merge_key]) not in gone]
     return original, plain
@@ -225,7 +224,7 @@ def _merge_elements(original: list[Any], patch: list[Any], merge_key: str, eleme
         found = places.get(key)
         if found is None:
             places[key] = len(merged)
-            merged.append(_without_nulls(item))
+            merged.append(without_nulls(item))
         else:
             merged[found] = _merge_objects(merged[found], item, element)
     return merged
@@ -303,9 +302,3 @@ def _new(value: Any) -> Any:
                 _take(made, name, item)
         return made
     return _new_elements(value) if isinstance(value, list) else value
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value

@@ -1,12 +1,14 @@
-"""Selectors of a request → matchers: `?fieldSelector=status.phase!=Running`, `?labelSelector=app in (a,b)`.
+"""Compile the selectors of a request: `?fieldSelector=status.phase!=Running`, `?labelSelector=app in (a,b)`.
 
-In: the texts of a query. Out: matchers that cannot fail, or an `ApiError` (400) in Kubernetes' words. Which fields can
-be selected by is data, one row for each kind that has more than name and namespace.
-Kubernetes: apimachinery's pkg/fields, the field label conversions of pkg/apis and `ToSelectableFields` of pkg/registry.
+The fields that objects can be selected by are data, one row for each kind that has more than name and namespace.
+Kubernetes: apimachinery's pkg/fields, storage.SelectionPredicate, the field label conversions of pkg/apis and
+`ToSelectableFields` of pkg/registry.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import msgspec
 
 from moorage.match.label_selector import Selector
 from moorage.match.requirement import SelectorError
@@ -211,3 +213,39 @@ def _unescaped(value: str) -> str:
     if escaped:
         raise bad_request("invalid field selector: invalid escape sequence: \\")
     return "".join(letters)
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which objects are wanted. `name` is the only name that can be, if there is only one."""
+
+    labels: Selector | None = None
+    fields: FieldMatcher | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        return self.labels is None and self.fields is None
+
+    @property
+    def name(self) -> str:
+        return self.fields.name if self.fields is not None else ""
+
+    @property
+    def is_only_name(self) -> bool:
+        return self.labels is None and self.fields is not None and self.fields.is_only_name
+
+    def wants(self, raw: Raw) -> bool:
+        if self.labels is not None and not self.labels.match(raw["metadata"].get("labels") or {}):
+            return False
+        return self.fields is None or self.fields.matches(raw)
+
+
+EVERYTHING = Selection()
+
+
+def compile_selection(kind: Kind, labels: str, fields: str) -> Selection:
+    """Raises ApiError 400 for selectors that do not parse."""
+    if not labels and not fields:
+        return EVERYTHING
+    return Selection(
+        compile_label_selector(labels) if labels else None, compile_field_selector(kind, fields) if fields else None
+    )

@@ -14,8 +14,8 @@ from moorage.model.api_error import ApiError, bad_request, expired, not_found
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api
 from moorage.serve.options import EXACT, ListOptions
-from moorage.serve.resources.object_selection import Selection, compile_selection
 from moorage.serve.resources.objects import decode, key_of, prefix_of
+from moorage.serve.resources.selector_parameters import Selection, compile_selection
 from moorage.store.protocol import Compacted, FutureRevision, Listing, Stored
 
 _CONTINUE_EXPIRED = (

@@ -14,8 +14,8 @@ from moorage.model.api_error import expired
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
-from moorage.serve.resources.object_selection import Selection, compile_selection
 from moorage.serve.resources.objects import StoredObject, decode, prefix_of
+from moorage.serve.resources.selector_parameters import Selection, compile_selection
 from moorage.serve.verbs.reading import check_not_older
 from moorage.store.protocol import Change, Compacted, Stored, StoreError, Watch
 
