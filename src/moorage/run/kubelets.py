@@ -6,7 +6,9 @@ behaves as if unplugged.
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 from moorage.client.background_calls import BackgroundCalls
@@ -19,12 +21,38 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
 from moorage.run.heartbeats import Heartbeats
-from moorage.run.kubelet_metrics import add_kubelet_metrics
 from moorage.run.kubelet_state import KubeletState, Remove, ReportEvent, WriteStatus
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.pod_writer import PodWriter
-from moorage.telemetry.metrics import Metrics
+from moorage.telemetry.metrics import Labels, Metrics
+
+_BASIC = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods"})
+_KNOWN = _BASIC | {"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported"}
+
+
+def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admission) -> None:
+    counter, gauge = metrics.counter_function, metrics.gauge_function
+    gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox.", lambda: state.running_pods)
+    gauge("kubelet_simulated_nodes", "Number of nodes that are simulated.", lambda: len(state.nodes))
+    counter("kubelet_started_pods_total", "Cumulative number of pods started.", lambda: state.started)
+    said = "Cumulative number pod admission rejections by the Kubelet."
+    counter("kubelet_admission_rejections_total", said, partial(_rejections, state), ("reason",))
+    for what in ("hits", "misses", "evictions"):
+        said = f"The cache of compiled toleration expressions: {what}."
+        counter(f"kubelet_cel_cache_{what}_total", said, partial(admission.cached, what))
+    said = "Evaluations of toleration expressions that failed."
+    counter("kubelet_cel_evaluation_errors_total", said, lambda: admission.evaluation_errors)
+
+
+def _rejections(state: KubeletState) -> Mapping[Labels, float]:
+    """Count rejections by reason; reasons not on Kubernetes' list are grouped."""
+    counted: Counter[Labels] = Counter()
+    for reason, times in state.refused.items():
+        extended = "OutOfExtendedResources" if reason.startswith("OutOf") else "Other"
+        counted[(reason if reason in _KNOWN else extended,)] += times
+    return counted
+
 
 _AT_ONCE = 64
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]

@@ -9,22 +9,20 @@ from collections.abc import Iterable, Sequence
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.deployment import status as said
-from moorage.control.deployment.annotations import (
-    REVISION,
-    copied_annotations,
-    new_annotations,
-    next_revision,
-    revision_of,
-)
 from moorage.control.deployment.rollout import (
     HASH_LABEL,
+    REVISION,
     Family,
     by_age,
+    copied_annotations,
     grow_new,
     initial_size,
     is_made_of,
     is_scaling,
+    new_annotations,
+    next_revision,
     old_pods_run,
+    revision_of,
     scale,
     shrink_old,
     size_annotations,

@@ -13,8 +13,7 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
 from moorage.control.framework.workloads import job_end, namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World, controller_of
-from moorage.control.job.accounting import Books, keep_books, tell_suspension
-from moorage.control.job.ending import Ending, completed, deadline, ending_of
+from moorage.control.job.accounting import Books, Ending, completed, deadline, ending_of, keep_books, tell_suspension
 from moorage.control.job.metrics import JobMetrics, SyncOutcome
 from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
 from moorage.control.job.situation import OWN_NAME, Situation

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from moorage.control.job.indexes import parse_indexes
+from moorage.control.job.situation import parse_indexes
 from moorage.model.types.workload import JobSpec, JobStatus
 from moorage.telemetry.metrics import Metrics
 

@@ -33,30 +33,28 @@ from moorage.control.framework.revisions import (
 )
 from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
 from moorage.control.framework.world import World
-from moorage.control.stateful_set.claims import (
-    CLAIM,
-    claim_names,
-    claims_of,
-    has_other_controller,
-    is_stale,
-    numbered_pod,
-    retention_of,
-    wanted_owners,
-)
 from moorage.control.stateful_set.members import (
+    CLAIM,
     POD_INDEX_LABEL,
     POD_NAME_LABEL,
+    claim_names,
+    claims_of,
     has_identity,
+    has_other_controller,
     is_leaving,
     is_running_and_ready,
+    is_stale,
     is_unavailable,
+    numbered_pod,
     ordinal_of,
     parent_and_ordinal,
     pod_name,
     pods_to_replace,
+    retention_of,
     revision_name,
     stateful_set_status,
     wanted_ordinals,
+    wanted_owners,
 )
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind

@@ -1,11 +1,15 @@
 """Evict pods that do not tolerate NoExecute taints, at once or after tolerationSeconds.
 
-Keys: a pod, and a node, whose taints get a `timeAdded` if a pod's deadline depends on it. What a restart needs is in
-the objects (`timers`). Kubernetes: pkg/controller/tainteviction. Differs: timers survive a restart; deadlines follow
-the current taints and tolerations, one for each taint; a pod that is being deleted is left alone.
+Keys: a pod, and a node, whose taints get a `timeAdded` if a pod's deadline depends on it. A pod's time begins with the
+taint or with the pod's binding, whichever is later; the earliest deadline of all taints counts. A taint with a new
+value is new, but a pod's timer for its key goes on, else a value that changes often would keep the pod forever. A time
+in the future is ignored. Kubernetes: pkg/controller/tainteviction. Differs: deadlines follow from objects alone and
+survive a restart, for which the controller writes `timeAdded`, rounded up to a second; each taint has its own deadline
+by the current tolerations; a pod that is being deleted is left alone.
 """
 
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from moorage.client.protocol import Object, PatchType
@@ -13,15 +17,79 @@ from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, P
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.control.framework.world import World
-from moorage.control.taint_eviction.timers import added_at, countdown, noticed_text, placed_at
 from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.go.times import time_text
+from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, Toleration
 from moorage.telemetry.metrics import Metrics
+
+#: Clocks of two machines may differ by as much, and times are whole seconds.
+TOLERATED_SKEW = 5.0
+_LONGEST = (2**63 - 1) // 10**9
+
+
+def added_at(taint: Taint, now: float) -> float | None:
+    """Return when the taint was added, if known."""
+    added = seconds_of(taint.timeAdded)
+    return added if added is not None and added <= now + TOLERATED_SKEW else None
+
+
+def placed_at(pod: Pod, now: float) -> float:
+    """Return when the pod was bound; minus infinity if unknown."""
+    placed = None
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "True":
+            placed = seconds_of(condition.lastTransitionTime)
+    if placed is None:
+        placed = seconds_of(pod.metadata.creationTimestamp)
+    return placed if placed is not None and placed <= now + TOLERATED_SKEW else -math.inf
+
+
+class Countdown(NamedTuple):
+    """The deadline, None while a timeAdded is missing; and when the timer of each taint began."""
+
+    due: float | None
+    begun: dict[str, float]
+
+
+def countdown(
+    taints: Iterable[Taint],
+    eviction: Eviction,
+    pod: Pod,
+    now: float,
+    *,
+    begun: Mapping[str, float],
+    changed: Collection[str],
+) -> Countdown:
+    """Return when the time that the pod tolerates these taints is over.
+
+    `eviction.used`: the toleration for each taint; `begun`: earlier timers of this pod by taint key; `changed`: keys
+    whose `timeAdded` belongs to an earlier value.
+    """
+    placed = placed_at(pod, now)
+    begins: dict[str, float] = {}
+    first: float | None = math.inf
+    for taint, toleration in zip(taints, eviction.used, strict=True):
+        seconds = toleration.tolerationSeconds
+        if seconds is None or seconds > _LONGEST:
+            continue
+        known = [begun.get(taint.key), added_at(taint, now) if taint.key not in changed else None]
+        since = min((time for time in known if time is not None and time <= now + TOLERATED_SKEW), default=None)
+        if since is None:
+            first = None
+            continue
+        begins[taint.key] = since
+        first = min(first, max(since, placed) + seconds) if first is not None else None
+    return Countdown(first, begins)
+
+
+def noticed_text(now: float) -> str:
+    """Format a time, rounded up, so that no pod is evicted too early."""
+    return time_text(math.ceil(now))
+
 
 _REMEMBERED = 4096
 Taints = tuple[Taint, ...]

@@ -8,8 +8,7 @@ from tests.unit.control.job.jobs import FOREVER, End, job
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.control.cron_job.controller import CRON_JOB, last_due, seconds_until_next
-from moorage.control.cron_job.history import SCHEDULED_AT
+from moorage.control.cron_job.controller import CRON_JOB, SCHEDULED_AT, last_due, seconds_until_next
 from moorage.control.job.controller import JOB
 from moorage.model.cron_schedule import ScheduleError, parse_schedule
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.control.workloads import replica_set, seen
 
-from moorage.control.deployment.annotations import (
+from moorage.control.deployment.rollout import (
     DESIRED_REPLICAS,
     REVISION,
     REVISION_HISTORY,

@@ -7,8 +7,7 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 
 from moorage.client.protocol import Object
-from moorage.control.deployment.annotations import REVISION, REVISION_HISTORY
-from moorage.control.deployment.rollout import HASH_LABEL
+from moorage.control.deployment.rollout import HASH_LABEL, REVISION, REVISION_HISTORY
 from moorage.control.framework.workloads import template_hash
 
 Raw = dict[str, Any]

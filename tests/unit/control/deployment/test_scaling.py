@@ -6,8 +6,16 @@ import pytest
 from tests.unit.control.workloads import deployment, replica_set, rolling, seen
 
 from moorage.client.protocol import Object
-from moorage.control.deployment.annotations import DESIRED_REPLICAS, MAX_REPLICAS
-from moorage.control.deployment.rollout import Family, grow_new, initial_size, is_scaling, scale, shrink_old
+from moorage.control.deployment.rollout import (
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    Family,
+    grow_new,
+    initial_size,
+    is_scaling,
+    scale,
+    shrink_old,
+)
 
 
 def _set(name: str, size: int, available: int | None = None, most: int = 0, desired: int = 0, **more: Any) -> Object:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.control.job.indexes import Indexes, parse_indexes
+from moorage.control.job.situation import Indexes, parse_indexes
 
 _SETS = st.sets(st.integers(0, 30))
 

@@ -12,8 +12,8 @@ from tests.virtual_kubelet import VirtualKubelet
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.revisions import CONTROLLER_REVISION
-from moorage.control.stateful_set.claims import CLAIM
 from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetController
+from moorage.control.stateful_set.members import CLAIM
 
 Raw = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 from tests.unit.control.stateful_set.stateful_sets import claim_template, numbered, stateful_set
 
 from moorage.client.protocol import PatchType
-from moorage.control.stateful_set.claims import CLAIM
+from moorage.control.stateful_set.members import CLAIM
 
 
 def owner(kind: str, name: str, api_version: str = "v1", *, controls: bool = True) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from tests.unit.control.workloads import pod
 
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import POD
-from moorage.control.stateful_set.claims import CLAIM
 from moorage.control.stateful_set.controller import STATEFUL_SET
-from moorage.control.stateful_set.members import parent_and_ordinal
+from moorage.control.stateful_set.members import CLAIM, parent_and_ordinal
 
 
 async def test_pods_have_names_numbers_and_a_place_in_the_service() -> None:
