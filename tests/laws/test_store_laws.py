@@ -14,9 +14,8 @@ from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, exam
 
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change, Compacted, FutureRevision, KeyExists, KeyMissing, RevisionMismatch, Stored
-from moorage.store.reading import StateReader
+from moorage.store.reading import StateReader, StateWatch
 from moorage.store.sqlite import SqliteStore
-from moorage.store.watching import StateWatch
 
 KEYS = ("/pods/a/1", "/pods/a/2", "/pods/b/1", "/pods/a", "/nodes/1", "/nodes/10", "/leases/1", "/lone")
 PREFIXES = ("", "/", "/pods/", "/pods/a", "/pods/a/", "/nodes/", "/nodes/1", "/none/", "/l")

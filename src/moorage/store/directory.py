@@ -1,7 +1,7 @@
-"""The folder that a store lives in: made for its owner alone, and held by one process at a time.
+"""Prepare and lock the data directory of a store.
 
-In: a path. Out: a `DataDirectory` that holds a lock until it is closed, or the process ends however it ends; or
-`StoreUnusable` with words for the user.
+It is made for its owner alone, and held by one process at a time: the lock lasts until it is closed or the process
+ends.
 """
 
 import fcntl
@@ -15,11 +15,11 @@ _MAX_PID_LENGTH = 20
 
 
 class StoreUnusable(StoreError):
-    """The data cannot be opened: somebody else has it, a newer release wrote it, it is broken. For the user."""
+    """The data cannot be opened: it is in use, broken, or of a newer release. The text is for the user."""
 
 
 class DataDirectory:
-    """See the module."""
+    """A directory that is locked until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class DataDirectory:
 
 
 def _sync(folder: Path) -> None:
-    """Make it durable that the files of a folder exist."""
+    """Make the existence of a folder's files durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,15 +1,14 @@
-"""The file: one table to which every write is appended, in SQLite with a write-ahead log.
+"""Append every write to one table of an SQLite file with a write-ahead log; migrate files of older releases.
 
-In: rows (revision, key, created, value; no value for a deletion) and lists of revisions nobody needs. Out: the same, in
-order, after a restart. `append` returns when the rows are on disk. Everything here blocks, and is called by one thread
-at a time. Errors are sqlite3's, but for opening: `StoreUnusable`.
-Whatever concerns many rows is one statement, because Python's interpreter lock is taken once per statement: a busy
-event loop would otherwise be waited for once per row.
-Kubernetes: etcd's bbolt file and its write-ahead log.
+A row is (revision, key, created, value); a deletion has no value. `append` returns when the rows are on disk. All
+methods block, and are called by one thread at a time. Many rows are written by one statement, because Python's
+interpreter lock is taken once per statement. Errors are sqlite3's, but for opening: `StoreUnusable`.
+The version of the file is SQLite's `user_version`; step n of `MIGRATIONS` leads from version n to n + 1, in one
+transaction, and an empty file is version 0. Kubernetes: etcd's bbolt file and its write-ahead log.
 """
 
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,53 @@ from typing import Any
 
 from moorage.store.directory import StoreUnusable
 from moorage.store.partition import Forgotten
-from moorage.store.schema import MIGRATIONS, Migration, migrate
+
+#: "moor": tells a file of ours from any other SQLite file.
+APPLICATION_ID = 0x6D6F6F72
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def _first_schema(connection: sqlite3.Connection) -> None:
+    # One row per write that is still needed. A deletion has no value. Revisions only grow, so rows are always appended.
+    connection.execute(
+        "CREATE TABLE log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB)"
+    )
+    # To which revision each part's history is let go ("all": that of all), and under "reached" the highest revision as
+    # of the last time rows were removed: the log may have forgotten it. Names of parts are empty or end in a slash.
+    connection.execute("CREATE TABLE marks (name TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_first_schema,)
+
+
+def migrate(connection: sqlite3.Connection, name: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    version = _number(connection, "user_version")
+    owner = _number(connection, "application_id")
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if (owner or tables) and owner != APPLICATION_ID:
+        raise StoreUnusable(f"{name} is not a file of Moorage's: it was written by another program")
+    if version > len(migrations):
+        raise StoreUnusable(
+            f"{name} was written by a newer release (data format {version}, this one knows up to {len(migrations)}): "
+            "use that release, or another data directory"
+        )
+    for step in range(version, len(migrations)):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            migrations[step](connection)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {step + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
 
 Row = tuple[int, str, int, bytes | None]
 
@@ -46,7 +91,7 @@ _SETTINGS = (
 
 
 class LogFile:
-    """See the module."""
+    """The file of a store."""
 
     def __init__(self, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self._path = path
@@ -70,7 +115,7 @@ class LogFile:
     # Reading, once.
 
     def marks(self) -> dict[str, int]:
-        """Up to which revision each part has been let go, and the marks that are not of one part."""
+        """The revision up to which each part is compacted, and the marks that are not of one part."""
         try:
             rows = self._connection.execute("SELECT name, revision FROM marks").fetchall()
         except sqlite3.Error as error:
@@ -80,7 +125,7 @@ class LogFile:
         return dict(rows)
 
     def rows(self) -> Generator[Row, None, None]:
-        """All of the log, in order. To be closed if it is not read to its end."""
+        """Yield the whole log, in order. Close it if it is not read to its end."""
         try:
             for row in self._connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision"):
                 revision, key, created, value = row
@@ -98,7 +143,7 @@ class LogFile:
     # Writing.
 
     def append(self, rows: Sequence[Row]) -> None:
-        """At most `MAX_ROWS` rows, all or none, on disk when this returns."""
+        """Write at most `MAX_ROWS` rows, all or none; they are on disk when this returns."""
         values: list[Any] = [column for row in rows for column in row]
         size = _power_of_two(len(rows))
         values += (None, None, None, None) * (size - len(rows))
@@ -106,9 +151,9 @@ class LogFile:
         self._unchecked += sum(len(row[3] or b"") for row in rows) + 512 * len(rows)
 
     def forget(self, forgotten: Sequence[Forgotten], reached: int) -> None:
-        """Remove rows that nobody can ask for, at most `MAX_ROWS`, and remember that history begins later.
+        """Remove superseded rows, at most `MAX_ROWS`, and write down where history begins.
 
-        The marks come first: rows that are left behind are then known to be unneeded at the next start.
+        The marks come first, so that rows left behind by a crash are removed at the next start.
         """
         marks = {REACHED: reached}
         for part, revision, _ in forgotten:
@@ -121,7 +166,7 @@ class LogFile:
         self._unchecked += 512 * len(superseded)
 
     def tidy(self) -> None:
-        """Keep the write-ahead log and the file from growing without end. Quick when there is nothing to do."""
+        """Keep the write-ahead log and the file from growing without end. Cheap if there is nothing to do."""
         if self._unchecked < CHECKPOINT_BYTES:
             return
         self._checkpoints += 1
@@ -136,7 +181,7 @@ class LogFile:
         self._connection.close()
 
     def _bring_home(self) -> None:
-        """Make file and write-ahead log as small as they can be made quickly."""
+        """Make the file and its write-ahead log small."""
         if self._much_is_free():
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -1,19 +1,16 @@
-"""A store without a file: for `--ephemeral`, and for tests.
-
-In and out: see `protocol`. A write is done when it is accepted; everything is gone with the process.
-"""
+"""Keep everything in memory: the store of `--ephemeral` and of tests."""
 
 import time
 from collections.abc import Callable
 from typing import Any
 
-from moorage.store.protocol import Change, KeyExists, KeyMissing, RevisionMismatch, Stored, StoreError
+from moorage.store.protocol import Change, KeyExists, Stored, StoreError
 from moorage.store.reading import StateReader
 from moorage.store.state import Bounds, State
 
 
 class MemoryStore(StateReader):
-    """See the module. Implements `protocol.Store`."""
+    """A store without a file. A write is done when it is accepted. Implements `protocol.Store`."""
 
     def __init__(self, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(State(bounds, clock))
@@ -48,14 +45,6 @@ class MemoryStore(StateReader):
         if self._state.ended:
             raise StoreError("the store is closed")
         return self._state.revision + 1
-
-    def _expected(self, key: str, expected: int) -> Stored:
-        found = self._values.get(key)
-        if found is None:
-            raise KeyMissing(key)
-        if found.revision != expected:
-            raise RevisionMismatch(found)
-        return found
 
     def _publish(self, change: Change) -> None:
         self._state.publish((change,))

@@ -1,10 +1,8 @@
-"""The part of a store that holds one kind of thing: its keys in order, and the changes of late.
+"""Hold one part of a store: its keys in order, and its latest changes.
 
-In: changes as they become durable. Out: the keys of a range, the changes after a revision, the values as they were at
-one. The part of `/pods/default/web-0` is `/pods/`: whatever churns (leases, events) has a history of its own and
-does not push that of pods out. Keys are put in order when somebody lists them, not when they are written: most writes
-come in crowds, and nobody looks in between.
-Kubernetes: etcd's key index and the watch cache's ring buffer, one per resource.
+The part of `/pods/default/web-0` is `/pods/`: each kind has its own history, so that leases and events do not push out
+that of pods. Keys are sorted when they are listed, not when they are written. Kubernetes: etcd's key index and the
+watch cache's ring buffer, one per resource.
 """
 
 import asyncio
@@ -18,7 +16,7 @@ from moorage.store.protocol import Change, Stored
 
 #: Up to so many keys are put in their places one by one; more are sorted in.
 FEW = 32
-#: So many changes at the end of a log keep their decoded meaning; who reads older ones decodes the value again.
+#: The newest changes of a log keep their views; for older ones, readers decode the value again.
 WARM = 4_096
 
 #: A Change begins with its revision, a Stored with its key.
@@ -26,7 +24,7 @@ _FIRST = itemgetter(0)
 
 
 class Forgotten(NamedTuple):
-    """History that was let go: changes of `partition` up to `revision`, and which values nobody can ask for."""
+    """History that was dropped: changes of `partition` up to `revision`, and the values only they referred to."""
 
     partition: str
     revision: int
@@ -34,7 +32,7 @@ class Forgotten(NamedTuple):
 
 
 class Partition:
-    """See the module. `values` is shared by all parts of a store and holds the newest ones."""
+    """The keys and changes of one part. `values` is shared by all parts and holds the newest values."""
 
     __slots__ = ("_cooled", "_keys", "_moved", "_values", "compacted", "log", "name", "superseded_bytes", "waiting")
 
@@ -50,7 +48,7 @@ class Partition:
         self._cooled = 0
 
     def append(self, key: str, change: Change) -> None:
-        """Note a change of `key` that was just made to the values."""
+        """Add a change of `key` that was just made to the values."""
         self.log.append(change)
         _, old, new = change
         if old is None or new is None:
@@ -59,7 +57,7 @@ class Partition:
             self.superseded_bytes += len(old.value)
 
     def moved(self, key: str) -> None:
-        """The key came or went, with nothing to remember about it: what a restart finds."""
+        """Mark a key as created or deleted, without a change in the log; for restarts."""
         self._moved.add(key)
 
     def wake(self) -> None:
@@ -71,7 +69,7 @@ class Partition:
     # What is there.
 
     def keys(self, prefix: str, after: str = "") -> tuple[list[str], int, int]:
-        """All keys in order, and where those begin and end that start with `prefix` and come after `after`."""
+        """All keys in order, and the range of those that start with `prefix` and come after `after`."""
         if self._moved:
             self._put_in_order()
         keys = self._keys
@@ -101,7 +99,7 @@ class Partition:
         self._moved.clear()
 
     def as_of(self, revision: int, prefix: str, limit: int, after: str) -> tuple[list[Stored], int]:
-        """The first values as they were, all if there is no limit, and how many there are: the newest, rolled back."""
+        """The first values as of a revision, all without a limit, and their total number: the newest, rolled back."""
         then: dict[str, Stored | None] = {}
         for change in self.log[self.position(revision) :]:
             key = change.key
@@ -128,7 +126,7 @@ class Partition:
         return bisect_right(log, revision, key=_FIRST)
 
     def drop(self, count: int) -> Forgotten:
-        """Let go of the `count` oldest changes, at least one, and say which values only they remembered."""
+        """Drop the `count` oldest changes, at least one; return the values that only they referred to."""
         superseded: list[int] = []
         for change in self.log[:count]:
             if change.old is not None:
@@ -142,7 +140,7 @@ class Partition:
         return Forgotten(self.name, self.compacted, superseded)
 
     def cool(self) -> None:
-        """Old changes keep their bytes but not what these mean, which takes several times the room."""
+        """Drop the views of old changes, which take several times the room of the bytes."""
         end = len(self.log) - WARM
         for place in range(self._cooled, end):
             change = self.log[place]

@@ -43,7 +43,7 @@ class Listing(NamedTuple):
 
 
 class StoreError(Exception):
-    """A store said no."""
+    """A store refused a request, or failed."""
 
 
 class KeyExists(StoreError):
@@ -55,7 +55,7 @@ class KeyMissing(StoreError):
 
 
 class RevisionMismatch(StoreError):
-    """The value was written by another revision than the caller believes. `found` is the newest one."""
+    """The value is at another revision than the caller expects. `found` is the newest one."""
 
     def __init__(self, found: Stored) -> None:
         super().__init__(f"{found.key} is at revision {found.revision}")
@@ -83,10 +83,10 @@ class StoreFailed(StoreError):
 
 
 class Watch(Protocol):
-    """Changes under a prefix, in order, in batches: whatever there is by now, at least one.
+    """Changes under a prefix, in order, in batches of all that there is, at least one.
 
-    A watcher that falls behind costs nothing and delays nobody; if what it has not read yet is compacted, it gets
-    `Compacted`. `at` is the revision up to which everything has been delivered: good for a bookmark.
+    A watcher that falls behind delays no other; if what it has not read yet is compacted, it gets `Compacted`. `at` is
+    the revision up to which everything has been delivered, for bookmarks.
     """
 
     @property
@@ -100,7 +100,7 @@ class Watch(Protocol):
 
 
 class Store(Protocol):
-    """See the module."""
+    """Keys, values and their changes, as the module says."""
 
     @property
     def revision(self) -> int:
@@ -114,7 +114,7 @@ class Store(Protocol):
 
     @property
     def complaint(self) -> str:
-        """Why the last write did not become durable; empty while all is well."""
+        """Why the last write did not become durable; empty if it did."""
         ...
 
     async def get(self, key: str) -> Stored | None:

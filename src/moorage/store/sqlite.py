@@ -1,11 +1,10 @@
-"""The embedded store: one process, one file, acknowledged means durable.
+"""Store objects in one file: acknowledged means durable.
 
-In and out: see `protocol`. A write is checked and given its revision in the event loop, sent to the writer with
-all others of the same turn of the loop, and acknowledged when it is committed; only then readers and watches see it.
-A key has at most one write on its way: the next one waits for it and is checked against what came of it, so nobody
-hears of a conflict with something that then fails. When a commit fails (a full disk), all that is on its way
-fails, revisions go on from the last durable one, and so does the store.
-Kubernetes: the API server's etcd3 storage and etcd itself. Differs: embedded; see `state` for what is forgotten when.
+A write is checked and given its revision in the event loop, sent to the writer with all others of the same turn of the
+loop, and acknowledged when it is committed; only then readers and watches see it. A key has at most one write under
+way: the next one waits, and is checked against the result, so that no client sees a conflict with a write that then
+fails. When a commit fails (a full disk), all writes under way fail, and revisions continue from the last durable one.
+Kubernetes: the API server's etcd3 storage and etcd itself. Differs: embedded; see `state` for how much history is kept.
 """
 
 import asyncio
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from moorage.store.directory import DataDirectory
-from moorage.store.log_file import ALL_PARTS, REACHED, LogFile
+from moorage.store.log_file import ALL_PARTS, MIGRATIONS, REACHED, LogFile, Migration
 from moorage.store.partition import Forgotten
-from moorage.store.protocol import Change, KeyExists, KeyMissing, RevisionMismatch, Stored, StoreError, StoreFailed
+from moorage.store.protocol import Change, KeyExists, Stored, StoreError, StoreFailed
 from moorage.store.reading import StateReader
-from moorage.store.schema import MIGRATIONS, Migration
 from moorage.store.state import Bounds, State
 from moorage.store.writer import Batch, Removal, Writer
 
@@ -28,7 +26,7 @@ FILE_NAME = "moorage.db"
 
 
 class _Pending:
-    """A write that is on its way to the disk, and the writes to the same key that wait for it."""
+    """A write that is not durable yet, and the writes to the same key that wait for it."""
 
     __slots__ = ("done", "followers")
 
@@ -38,7 +36,7 @@ class _Pending:
 
 
 class SqliteStore(StateReader):
-    """See the module. Implements `protocol.Store`. Made by `open`."""
+    """A store in a file, made by `open`. Implements `protocol.Store`."""
 
     def __init__(self, state: State, directory: DataDirectory, file: LogFile) -> None:
         super().__init__(state)
@@ -60,7 +58,7 @@ class SqliteStore(StateReader):
         clock: Callable[[], float] = time.monotonic,
         migrations: Sequence[Migration] = MIGRATIONS,
     ) -> "SqliteStore":
-        """The store in the folder `path`, which is made if there is none. Raises `directory.StoreUnusable`."""
+        """Open the store in the folder `path`, which is created if it is missing. Raises `directory.StoreUnusable`."""
         directory = DataDirectory(path)
         try:
             file = LogFile(directory.prepare(FILE_NAME), migrations)
@@ -97,6 +95,7 @@ class SqliteStore(StateReader):
     async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
         if key in self._pending:
             await self._turn(key)
+        self._refuse_if_closed()
         old = self._expected(key, expected)
         self._accepted = revision = self._accepted + 1
         stored = Stored(key, value, revision, old.created, view, template)
@@ -106,6 +105,7 @@ class SqliteStore(StateReader):
     async def delete(self, key: str, expected: int) -> Change:
         if key in self._pending:
             await self._turn(key)
+        self._refuse_if_closed()
         old = self._expected(key, expected)
         self._accepted = revision = self._accepted + 1
         change = Change(revision, old, None)
@@ -113,27 +113,18 @@ class SqliteStore(StateReader):
         return change
 
     async def _turn(self, key: str) -> None:
-        """Wait until no other write to the key is on its way."""
+        """Wait until no other write to the key is under way."""
         while (pending := self._pending.get(key)) is not None:
             follower = self._loop.create_future()
             pending.followers.append(follower)
             await follower
-
-    def _expected(self, key: str, expected: int) -> Stored:
-        self._refuse_if_closed()
-        found = self._values.get(key)
-        if found is None:
-            raise KeyMissing(key)
-        if found.revision != expected:
-            raise RevisionMismatch(found)
-        return found
 
     def _refuse_if_closed(self) -> None:
         if self._closing is not None:
             raise StoreError("the store is closed")
 
     def _accept(self, key: str, change: Change) -> "asyncio.Future[None]":
-        """Put a write on its way; the future is done when it is durable."""
+        """Send a write to the writer; the future is done when it is durable."""
         done = self._loop.create_future()
         self._pending[key] = _Pending(done)
         if not self._unsent:
@@ -147,7 +138,7 @@ class SqliteStore(StateReader):
             self._unsent = []
 
     def _settled(self, changes: Sequence[Change], error: Exception | None) -> None:
-        """The writer has spoken: changes are durable, or they and all that came after them have failed."""
+        """Publish changes that are durable, or fail them and all that came after them."""
         if error is not None:
             self.complaint = str(error)
             self._fail(error)

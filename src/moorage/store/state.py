@@ -1,12 +1,9 @@
-"""What every store of one process knows: the newest values, and what happened since they were older.
+"""Hold the newest values and the history of a store in memory.
 
-In: changes that are durable, in order of revision, a batch at a time. Out: lists as of any remembered revision, batches
-of changes for watches, and what history was let go. Watches hold a position and no buffer: they read the
-shared log, so a thousand slow ones cost what one costs.
-History is bounded by age, number of changes and bytes of superseded values. It is let go in small pieces, often, and
-from the part that has most of it.
-Kubernetes: etcd's store and compactor, the API server's watch cache. Differs: each part (see `partition`) has its own
-oldest revision, so a quiet one can be watched from long ago.
+Watches hold a position and no buffer: they read the shared log, so a thousand slow ones cost what one costs. History is
+bounded by age, number of changes and bytes of superseded values; it is dropped in small pieces, from the part that has
+most of it. Kubernetes: etcd's store and compactor, the API server's watch cache. Differs: each part (see `partition`)
+has its own oldest revision, so a quiet one can be watched from long ago.
 """
 
 import gc
@@ -34,7 +31,7 @@ class Bounds(NamedTuple):
 
 
 class State:
-    """See the module. Attributes are read by `reading`, `watching` and the stores; only methods here write them."""
+    """Values and history. `reading`, `watching` and the stores read the attributes; only methods here write them."""
 
     def __init__(self, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.values: dict[str, Stored] = {}
@@ -70,7 +67,7 @@ class State:
 
     @property
     def oldest(self) -> int:
-        """From here on everything is remembered of every part."""
+        """The revision from which on all changes of all parts are remembered."""
         return max([self.floor, *(part.compacted for part in self._partitions.values())])
 
     def oldest_of(self, prefix: str) -> int:
@@ -125,7 +122,7 @@ class State:
     # Writing.
 
     def publish(self, changes: Sequence[Change]) -> None:
-        """Make changes seen, in their order, and wake who waits for them once."""
+        """Make changes visible, in their order, and wake the watches that wait for them."""
         values = self.values
         touched: dict[str, Partition] = {}
         for change in changes:
@@ -146,7 +143,7 @@ class State:
         self.everywhere.wake()
 
     def end(self) -> None:
-        """Nothing will be published any more: whoever waits hears so."""
+        """Refuse further changes, and wake all watches."""
         self.ended = True
         for part in (*self._partitions.values(), self.everywhere):
             part.wake()
@@ -158,7 +155,7 @@ class State:
         floor: int,
         revision: int,
     ) -> list[int]:
-        """Fill an empty state with what was written before, in order; returns the revisions that nobody needs any more.
+        """Fill an empty state from the rows of a file, in order; return the revisions of superseded rows.
 
         A row without a value is a deletion. Rows up to the revision to which a part is compacted are its state then;
         those after it are its history.
@@ -202,7 +199,7 @@ class State:
     # Forgetting.
 
     def trim(self) -> list[Forgotten]:
-        """Let go of history beyond the bounds. Cheap to call after every batch: it mostly has nothing to do."""
+        """Drop history beyond the bounds. Cheap to call after every batch."""
         now = self._clock()
         bounds = self._bounds
         if self._untrimmed < PIECE and now < self._next_trim:
@@ -236,7 +233,7 @@ class State:
         return forgotten
 
     def compact(self, revision: int) -> list[Forgotten]:
-        """Let go of everything up to `revision`, and refuse to look before it."""
+        """Drop all history up to `revision`, and refuse reads before it."""
         if revision > self.revision:
             raise FutureRevision(revision, self.revision)
         self.floor = max(self.floor, revision)

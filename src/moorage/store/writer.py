@@ -1,10 +1,8 @@
-"""The thread that writes: everything that waits is committed at once, and the loop is told once.
+"""Commit changes in a thread: all that wait at once, with one call back to the event loop per commit.
 
-In: batches of changes from the event loop, put in a queue without waiting, and history that was let go. Out: one call
-in the loop per commit, with the changes that are now durable, or with why none of them is.
-When a commit fails, what was accepted after it was decided on a state that never came to be: batches of the same
-*epoch* are dropped here, and the store, which fails their writers, begins a new one.
-Kubernetes: etcd's raft loop and batched transactions.
+When a commit fails, changes accepted after it were checked against a state that never came to be: batches of the same
+*epoch* are dropped here, and the store, which fails their writers, begins a new one. Kubernetes: etcd's raft loop and
+batched transactions.
 """
 
 import asyncio
@@ -24,21 +22,21 @@ MAX_FORGOTTEN = 1_024
 
 
 class Batch(NamedTuple):
-    """Changes that were accepted while the last batch was on its way."""
+    """Changes that were accepted while the last batch was committed."""
 
     epoch: int
     changes: list[Change]
 
 
 class Removal(NamedTuple):
-    """History to remove from the file; `done` is called in the loop when it is removed, with an error if it was not."""
+    """History to remove from the file; `done` is called in the loop afterwards, with an error if it failed."""
 
     forgotten: list[Forgotten]
     done: Callable[[Exception | None], None] | None = None
 
 
 class Writer:
-    """See the module. `settled(changes, error)` is called in the loop, in the order of revisions."""
+    """The thread. `settled(changes, error)` is called in the loop, in the order of revisions."""
 
     def __init__(
         self, file: LogFile, reached: int, settled: Callable[[Sequence[Change], Exception | None], None]
@@ -77,7 +75,7 @@ class Writer:
         self._tell(self._ended.set_result, None)
 
     def _take(self) -> tuple[list[list[Change]], list[Removal], bool]:
-        """All that waits: changes in transactions of bearable size, removals, and whether more may come."""
+        """All that waits: changes in transactions of bounded size, removals, and whether more may come."""
         transactions: list[list[Change]] = []
         removals: list[Removal] = []
         message = self._queue.get()
@@ -124,7 +122,7 @@ class Writer:
             self._file.tidy()
 
     def _tell(self, callback: Callable[..., object], *arguments: object) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody is left to tell
+        with suppress(RuntimeError):  # the loop is closed: there is no caller left
             self._loop.call_soon_threadsafe(callback, *arguments)
 
 
@@ -136,7 +134,7 @@ def _row(change: Change) -> Row:
 
 
 def _pieces(forgotten: Sequence[Forgotten]) -> list[list[Forgotten]]:
-    """Transactions of at most `MAX_FORGOTTEN` rows. Should only the first be done, the next start sees the rest."""
+    """Split into transactions of at most `MAX_FORGOTTEN` rows."""
     pieces: list[list[Forgotten]] = [[]]
     room = MAX_FORGOTTEN
     for part, revision, superseded in forgotten:

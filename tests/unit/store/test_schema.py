@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from moorage.store.directory import StoreUnusable
+from moorage.store.log_file import MIGRATIONS, Migration
 from moorage.store.protocol import Listing
-from moorage.store.schema import MIGRATIONS, Migration
 from moorage.store.sqlite import FILE_NAME, SqliteStore
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from moorage.store.partition import WARM, Forgotten
 from moorage.store.protocol import Change, Compacted, Stored
+from moorage.store.reading import StateWatch
 from moorage.store.state import EVERY_SECONDS, PIECE, Bounds, State
-from moorage.store.watching import StateWatch
 
 
 class Clock:
