@@ -26,7 +26,7 @@ from moorage.plan.explain.remedies.change import Blockers, Change, Kind, with_sp
 from moorage.plan.explain.remedies.trials import Propose, Trials, passing, propose
 from moorage.plan.explain.text import ExplanationText
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.diagnosis import refusals_of
+from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask
 
@@ -110,6 +110,12 @@ def test_trials_leave_no_trace() -> None:
 
 def test_the_law_notices_a_trace() -> None:
     assert_notices(_law(_trials_leave_no_trace, LeavesNodesChanged))
+
+
+def refusals_of(candidates: Candidates, slot: int) -> tuple[Refusal, ...]:
+    asked = [item for item in candidates.filters if item.prepared.rejection is None]
+    verdicts = [(item, item.plugin.explain(item.prepared.want, candidates.cluster, slot)) for item in asked]
+    return tuple(Refusal(item.plugin.name, verdict) for item, verdict in verdicts if verdict is not None)
 
 
 @LAW_SETTINGS

@@ -1,6 +1,5 @@
 """One label key of all nodes as a column of codes; code 0 is a node without the label."""
 
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 import numpy as np
@@ -48,8 +47,3 @@ class LabelColumn:
                 if of_slot != ABSENT:
                     self._members.setdefault(of_slot, set()).add(slot)
         return self._members.get(code, set())
-
-    def spread(self, predicate: Callable[[str | None], int]) -> NDArray[np.int64]:
-        """Return the predicate's answer for every slot, evaluated once per distinct value."""
-        answers = np.fromiter((predicate(value) for value in self.values.values), np.int64, len(self.values))
-        return answers[self._codes.values]

@@ -12,24 +12,18 @@ Column = NDArray[Any]
 
 
 class SlotArray:
-    """One growing array, `values`, whose first axis is the slot."""
+    """One growing array, `values`, by slot."""
 
     __slots__ = ("_fill", "values")
 
-    def __init__(self, capacity: int, dtype: Any, fill: int, width: int | None = None) -> None:
+    def __init__(self, capacity: int, dtype: Any, fill: int) -> None:
         self._fill = fill
-        shape = capacity if width is None else (capacity, width)
-        self.values: Column = np.full(shape, fill, dtype=dtype)
+        self.values: Column = np.full(capacity, fill, dtype=dtype)
 
     def grow(self, capacity: int) -> None:
         old = self.values
-        self.values = np.full((capacity, *old.shape[1:]), self._fill, dtype=old.dtype)
+        self.values = np.full(capacity, self._fill, dtype=old.dtype)
         self.values[: len(old)] = old
-
-    def widen(self, width: int) -> None:
-        old = self.values
-        self.values = np.full((len(old), width), self._fill, dtype=old.dtype)
-        self.values[:, : old.shape[1]] = old
 
 
 class Slots:
@@ -41,8 +35,8 @@ class Slots:
         self._next = 0
         self._arrays: list[SlotArray] = []
 
-    def array(self, dtype: Any, fill: int = 0, width: int | None = None) -> SlotArray:
-        made = SlotArray(self.capacity, dtype, fill, width)
+    def array(self, dtype: Any, fill: int = 0) -> SlotArray:
+        made = SlotArray(self.capacity, dtype, fill)
         self._arrays.append(made)
         return made
 

@@ -1,7 +1,6 @@
-"""Explain why there is no node for a shape: the FailedScheduling text, the plugins that refused, and all reasons.
+"""Explain why there is no node for a shape: the FailedScheduling text, and the plugins that refused.
 
-A `Diagnosis` counts, for each node, the reasons of the first plugin that refuses it; `matrix` has the reasons of all
-plugins. Kubernetes: framework.Diagnosis and FitError, which have no matrix.
+Counts, for each node, the reasons of the first plugin that refuses it. Kubernetes: framework.Diagnosis and FitError.
 """
 
 from collections import Counter
@@ -91,61 +90,8 @@ def _not_named(plugins: tuple[str, ...]) -> str:
     return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]"
 
 
-# -- every reason -----------------------------------------------------------------------------------------------------
-
-
 class Refusal(msgspec.Struct, frozen=True):
     """One plugin's refusal."""
 
     plugin: str
     verdict: Verdict
-
-
-class NodeGroup(msgspec.Struct, frozen=True):
-    """Nodes that are refused for the same reasons; the details in `refusals` are those of the first of them."""
-
-    nodes: tuple[str, ...]
-    refusals: tuple[Refusal, ...]
-
-
-class Matrix(msgspec.Struct, frozen=True):
-    """What all plugins say about all nodes, and the rejection of the pod as a whole, if any."""
-
-    rejection: Refusal | None
-    groups: tuple[NodeGroup, ...]  # fewest refusals first, then the largest
-
-
-def matrix(candidates: Candidates) -> Matrix:
-    """Return every plugin's refusal of every node, grouped by identical reasons."""
-    nodes = candidates.cluster.nodes
-    refusals_at: dict[int, list[Refusal]] = {slot: [] for slot in nodes.slot_of.values()}
-    for item in _asked(candidates):
-        refused = nodes.alive & ~candidates.mask(item)
-        for slot in np.flatnonzero(refused).tolist():
-            verdict = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
-            if verdict is not None:
-                refusals_at[slot].append(Refusal(item.plugin.name, verdict))
-    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[int]] = {}
-    for slot, refusals in refusals_at.items():
-        groups.setdefault(tuple((r.plugin, r.verdict.reasons) for r in refusals), []).append(slot)
-    rejection = candidates.rejection
-    return Matrix(
-        Refusal(rejection[0].name, rejection[1]) if rejection is not None else None,
-        tuple(
-            NodeGroup(tuple(nodes.node(slot).metadata.name for slot in slots), tuple(refusals_at[slots[0]]))
-            for reasons, slots in sorted(groups.items(), key=lambda group: (len(group[0]), -len(group[1])))
-        ),
-    )
-
-
-def refusals_of(candidates: Candidates, slot: int) -> tuple[Refusal, ...]:
-    """Return every plugin's refusal of one node."""
-    return tuple(
-        Refusal(item.plugin.name, verdict)
-        for item in _asked(candidates)
-        if (verdict := item.plugin.explain(item.prepared.want, candidates.cluster, slot)) is not None
-    )
-
-
-def _asked(candidates: Candidates) -> Iterator[Filter]:
-    return (item for item in candidates.filters if item.prepared.rejection is None)

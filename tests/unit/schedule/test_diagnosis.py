@@ -1,4 +1,4 @@
-"""Why there is no node: the event's sentence, whom to ask again, and the whole matrix."""
+"""Why there is no node: the event's sentence, and the plugins to ask again."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tests.unit.schedule.clusters import candidates_of, cluster_of, node, place,
 
 from moorage.columns.cluster import Cluster
 from moorage.schedule import diagnosis as module
-from moorage.schedule.diagnosis import Diagnoses, Diagnosis, diagnose, event_note, matrix, refusals_of
+from moorage.schedule.diagnosis import Diagnoses, Diagnosis, diagnose, event_note
 
 TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
 
@@ -74,10 +74,8 @@ def test_a_rejection_beforehand_is_the_whole_story() -> None:
     found = diagnose(asked)
     assert found.text() == "0/6 nodes are available: pod affinity terms conflict."
     assert found.rejected_by == {"NodeAffinity"}
-    everything = matrix(asked)
-    assert everything.rejection is not None
-    assert everything.rejection.plugin == "NodeAffinity"
-    assert {name for group in everything.groups for name in group.nodes} == set("abcdef")
+    assert asked.rejection is not None
+    assert asked.rejection[0].name == "NodeAffinity"
 
 
 def test_a_diagnosis_is_kept_until_something_changes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,26 +94,6 @@ def test_a_diagnosis_is_kept_until_something_changes(monkeypatch: pytest.MonkeyP
     place(cluster, pod("other"), "c")
     assert diagnoses.of(asked) == first
     assert len(made) == 2
-
-
-def test_the_matrix_has_every_reason_and_groups_equal_ones() -> None:
-    asked = candidates_of(crowded(), pod(**big()))
-    groups = matrix(asked).groups
-    assert [(group.nodes, [refusal.plugin for refusal in group.refusals]) for group in groups] == [
-        (("c", "d"), ["NodeResourcesFit"]),
-        (("e",), ["TaintToleration", "NodeResourcesFit"]),
-        (("f",), ["NodeAffinity", "NodeResourcesFit"]),
-        (("a",), ["NodeUnschedulable", "NodeAffinity", "NodeResourcesFit"]),
-        (("b",), ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]),
-    ]
-    assert groups[0].refusals[0].verdict.reasons == ("Insufficient cpu", "Insufficient memory")
-    for group in groups:
-        assert refusals_of(asked, asked.cluster.nodes.slot_of[group.nodes[0]]) == group.refusals
-
-
-def test_nodes_that_nobody_refuses_are_a_group_without_reasons() -> None:
-    groups = matrix(candidates_of(crowded(), pod())).groups
-    assert (groups[0].nodes, groups[0].refusals) == (("c", "d", "f"), ())
 
 
 @pytest.mark.parametrize("text", ["short", "x" * 1024, "ü" * 512])

@@ -53,10 +53,7 @@ class NodeUnschedulable(Plugin[TolerationSet]):
     def filter(self, want: TolerationSet, cluster: Cluster) -> Mask:
         return ~cluster.nodes.unschedulable
 
-    def filter_slot(self, want: TolerationSet, cluster: Cluster, slot: int) -> bool:
-        return not cluster.nodes.unschedulable[slot]
-
     def explain(self, want: TolerationSet, cluster: Cluster, slot: int) -> Verdict | None:
-        if self.filter_slot(want, cluster, slot):
+        if not cluster.nodes.unschedulable[slot]:
             return None
         return unresolvable(REASON, f"spec.unschedulable is true, and {want.explain(UNSCHEDULABLE)}")

@@ -7,7 +7,6 @@ from moorage.model.types.pod import PodSpec
 from moorage.schedule.framework.verdict import Verdict, unresolvable
 
 CONDITION_REASON = "SchedulingGated"
-CONDITION_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
 
 
 class SchedulingGates:

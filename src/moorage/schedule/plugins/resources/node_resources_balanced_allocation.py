@@ -50,14 +50,15 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
         return Prepared(_Want(amounts, cluster), filters=False)
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
-        nodes = cluster.nodes
+        if len(want.amounts) != 2:  # not the default
+            return super().score(want, cluster, feasible)
         before, after = [], []
         for resource, value in want.amounts:
-            capacity = nodes.allocatable(resource)
-            used = capacity - nodes.free(resource)
+            capacity = cluster.nodes.allocatable(resource)
+            used = capacity - cluster.nodes.free(resource)
             before.append(_fractions(used, capacity))
             after.append(_fractions(used + value, capacity))
-        return _HALF + (_HALF + _balances(after) - _balances(before)) // 2
+        return _HALF + (_HALF + _balances(*after) - _balances(*before)) // 2
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
         state = want.scores.state(slot)
@@ -77,7 +78,7 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
 def _balance(fractions: list[float]) -> int:
     """Return 100 less the standard deviation of the fractions in percent.
 
-    Plain additions as in `_deviations`, because `sum` rounds otherwise since Python 3.12.
+    Plain additions, because `sum` rounds otherwise since Python 3.12.
     """
     deviation = 0.0
     if len(fractions) == 2:
@@ -100,31 +101,8 @@ def _fractions(used: Scores, capacity: Scores) -> NDArray[np.float64]:
     return np.minimum(fractions, 1.0)
 
 
-def _balances(fractions: list[NDArray[np.float64]]) -> Scores:
-    present = [~np.isnan(fraction) for fraction in fractions]
-    filled = [np.where(there, fraction, 0.0) for fraction, there in zip(fractions, present, strict=True)]
-    count: Scores = np.sum(present, axis=0, dtype=np.int64)
-    if len(fractions) == 2:
-        deviation = np.where(count == 2, np.abs((filled[0] - filled[1]) / 2), 0.0)
-    else:
-        deviation = _deviations(filled, present, count)
+def _balances(first: NDArray[np.float64], second: NDArray[np.float64]) -> Scores:
+    """Return `_balance` of two resources for all slots; a resource that a node does not have does not count."""
+    deviation = np.nan_to_num(np.abs((first - second) / 2))
     scores: Scores = ((1 - deviation) * MAX_SCORE).astype(np.int64)
     return scores
-
-
-def _deviations(
-    fractions: list[NDArray[np.float64]], present: list[NDArray[np.bool_]], count: Scores
-) -> NDArray[np.float64]:
-    """Return standard deviations, summed in the order of the resources as `_balance` does."""
-    mean = np.zeros_like(fractions[0])
-    for fraction in fractions:
-        mean = mean + fraction
-    mean = mean / np.maximum(count, 1)
-    squares = np.zeros_like(mean)
-    for fraction, there in zip(fractions, present, strict=True):
-        squares = squares + np.where(there, (fraction - mean) * (fraction - mean), 0.0)
-    deviation: NDArray[np.float64] = np.sqrt(squares / np.maximum(count, 1))
-    for slot in np.flatnonzero(count == 2).tolist():
-        first, second = (f[slot] for f, there in zip(fractions, present, strict=True) if there[slot])
-        deviation[slot] = abs((first - second) / 2)
-    return np.where(count < 2, 0.0, deviation)

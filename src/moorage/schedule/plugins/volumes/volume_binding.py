@@ -213,14 +213,6 @@ class VolumeBinding(Plugin[_Want]):
             mask[slot] = not want.find(cluster, slot).reason
         return mask
 
-    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        want.catch_up(cluster)
-        return (
-            want.missing is None
-            and all(volume.at(cluster, slot) for volume in want.bound)
-            and not want.find(cluster, slot).reason
-        )
-
     def sole_slot(self, want: _Want, cluster: Cluster) -> int | None:
         soles = (volume.sole_slot(cluster) for volume in want.bound)
         return next((slot for slot in soles if slot is not None), None)

@@ -54,10 +54,6 @@ class BoundVolume:
             return near
         return np.where(cluster.storage.attachments.moved(self._plugin) > 0, self._moved.mask(), near)
 
-    def at(self, cluster: Cluster, slot: int) -> bool:
-        predicate = self._moved if self._is_moved(cluster, slot) else self._predicate
-        return predicate is None or predicate.at(slot)
-
     def sole_slot(self, cluster: Cluster) -> int | None:
         """Return the only slot within reach, as of a local disk; -1 if there is none, None if several may be."""
         nodes = cluster.nodes
