@@ -138,7 +138,6 @@ class PreferredTerms(msgspec.Struct, frozen=True):
     errors: tuple[FieldError, ...]
 
     def score(self, labels: Labels, name: str) -> int:
-        """Return the sum of the weights of the terms that match."""
         return sum(weight for weight, term in self.terms if term.match(labels, name))
 
     def explain(self, labels: Labels, name: str) -> list[str]:

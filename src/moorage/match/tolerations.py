@@ -162,7 +162,6 @@ def compile_tolerations(
     programs: "Programs | None" = None,
     on_evaluation_failed: "EvaluationFailed | None" = None,
 ) -> TolerationSet:
-    """Compile all tolerations of a pod."""
     return TolerationSet(compile_toleration(one, gates, programs, on_evaluation_failed) for one in tolerations)
 
 

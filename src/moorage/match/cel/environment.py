@@ -1,7 +1,7 @@
 """What an expression may refer to: variables, object types, type names and functions. All of it is data.
 
-In come declarations; out comes an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries
-are one explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in. Kubernetes:
+In: declarations. Out: an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries are one
+explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in. Kubernetes:
 apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
 Differs: the functions of the authorizer library are not offered, there being no authorizer variable to call them on.
 """
@@ -78,7 +78,6 @@ class Environment:
 
     @cached_property
     def type_names(self) -> dict[str, types.Type]:
-        """Names that stand for types."""
         return STANDARD_TYPE_NAMES | {name: types.struct(name) for name in self.objects}
 
     def candidates(self, name: str) -> list[str]:
@@ -94,7 +93,6 @@ class Environment:
         return found
 
     def function(self, name: str) -> Function | None:
-        """Return the function of that name, if any."""
         if not self.container and not name.startswith("."):
             return self.functions.get(name)
         for candidate in self.candidates(name):

@@ -70,7 +70,6 @@ class Interval(NamedTuple):
 
 
 def fixed(size: int) -> Interval:
-    """[size, size]."""
     return Interval(size, size)
 
 

@@ -1,8 +1,7 @@
 r"""Regular expressions as Go understands them, by way of RE2.
 
-In comes a pattern; out comes a compiled one that searches UTF-8 bytes in linear time, or a `CelError` with Go's text.
-Compiled patterns are kept, so an expression that is evaluated often compiles its pattern once. Kubernetes: Go's package
-regexp.
+In: a pattern. Out: a compiled one that searches UTF-8 bytes in linear time, or a `CelError` with Go's text. Compiled
+patterns are kept, so an expression that is evaluated often compiles its pattern once. Kubernetes: Go's package regexp.
 Differs: RE2 also knows `\C`, which is refused here as Go refuses it.
 """
 

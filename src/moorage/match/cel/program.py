@@ -1,6 +1,6 @@
 """An expression, compiled: the front door of CEL.
 
-In come a source text and an environment; out comes a `Program`, or the issues that keep it from being one. A program is
+In: a source text and an environment. Out: a `Program`, or the issues that keep it from being one. A program is
 immutable and may be shared between threads. `evaluate` answers for a taint, `run` for any bindings. Kubernetes:
 cel.Env.Compile, EstimateCost and Program, as dynamic-resource-allocation/cel/compile.go calls them.
 Differs: evaluation is also limited in time and in the size of results, and Python's stack is never exhausted.
@@ -183,7 +183,6 @@ class ProgramCache:
         return len(self._programs)
 
     def get(self, source: str) -> Program | list[Issue]:
-        """Return the program of a text, compiled now if it is new."""
         with self._lock:
             found = self._programs.get(source)
             if found is not None:

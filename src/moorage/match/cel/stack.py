@@ -1,6 +1,6 @@
 """Room on Python's stack for expressions that are nested as deeply as the grammar allows.
 
-In comes a number of levels; afterwards so many fit. Most expressions need nothing. For the few that do, Python's
+Most expressions need nothing. For the few that do, Python's
 recursion limit is raised, and never lowered again, since a program may be run at any time; by no more than the limits
 of the grammar demand, and without using the machine's stack, on which Python's own frames do not live. Kubernetes: Go's
 stacks grow by themselves.

@@ -1,8 +1,8 @@
 """The types of CEL: what an expression is known to be before it runs.
 
-In comes nothing; out come the `Type` algebra and the constants that declarations are written with. A `Type` is also a
-run-time value (`type(1) == int`), compared by name alone as cel-go does. Kubernetes: cel-go common/types/types.go; the
-named types are those of apiserver/pkg/cel.
+Out: the `Type` algebra and the constants that declarations are written with. A `Type` is also a run-time value
+(`type(1) == int`), compared by name alone as cel-go does. Kubernetes: cel-go common/types/types.go; the named types are
+those of apiserver/pkg/cel.
 Differs: no protobuf messages and no wrapper types.
 """
 
@@ -116,22 +116,18 @@ UINT = Type(Kind.UINT, "uint")
 
 
 def list_of(element: Type) -> Type:
-    """list(element)."""
     return Type(Kind.LIST, "list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """map(key, value)."""
     return Type(Kind.MAP, "map", (key, value))
 
 
 def optional_of(value: Type) -> Type:
-    """optional_type(value)."""
     return Type(Kind.OPAQUE, "optional_type", (value,))
 
 
 def type_of(value: Type) -> Type:
-    """type(value): the type of a type, as `type(1)` has it."""
     return Type(Kind.TYPE, "type", (value,))
 
 

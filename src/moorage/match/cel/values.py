@@ -133,7 +133,6 @@ class CelMap:
 
     @staticmethod
     def of_strings(entries: dict[str, Any]) -> CelMap:
-        """Return a map from a Python dict whose keys are strings."""
         return CelMap(entries.items())
 
     def __len__(self) -> int:
@@ -146,7 +145,6 @@ class CelMap:
         return list(self._slots.values())
 
     def find(self, key: Any, default: Any = None) -> Any:
-        """Return the value of a key, or the default."""
         entry = self._slots.get(_slot(key)) if type(key) is not str else self._slots.get(key)
         if entry is not None:
             return entry[1]
@@ -160,7 +158,6 @@ class CelMap:
         return self.find(key, _MISSING) is not _MISSING
 
     def with_entry(self, key: Any, value: Any) -> CelMap:
-        """Return a copy with one entry more."""
         copy = CelMap()
         copy._slots = {**self._slots, _slot(key): (key, value)}
         return copy
@@ -207,7 +204,6 @@ def _equal_numbers(key: Any) -> tuple[Any, ...]:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether the value is an int, a uint or a double."""
     kind = type(value)
     return kind is int or kind is float or kind is UInt
 

@@ -1,7 +1,7 @@
 """Tree → checked tree: every node gets its type, every call the overloads that fit.
 
-In come a parsed tree and an environment; out come issues, with cel-go's texts and places, or none, and the tree is
-filled in. Kubernetes: cel-go checker/checker.go, checker/env.go.
+In: a parsed tree and an environment. Out: issues, with cel-go's texts and places, or none, and the tree is filled in.
+Kubernetes: cel-go checker/checker.go, checker/env.go.
 Differs: no messages can be built, so a message literal ends in an issue.
 """
 

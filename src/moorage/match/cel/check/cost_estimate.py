@@ -1,8 +1,8 @@
 """Checked tree → what evaluating it costs at least and at most.
 
-In come a checked tree and its environment (which knows how large the fields of objects may be); out comes an
-`Interval`. Admission compares its upper end with the limit before an expression is ever run. Kubernetes: cel-go
-checker/cost.go with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes has it.
+In: a checked tree and its environment (which knows how large the fields of objects may be). Out: an `Interval`.
+Admission compares its upper end with the limit before an expression is ever run. Kubernetes: cel-go checker/cost.go
+with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes has it.
 """
 
 from __future__ import annotations
@@ -94,13 +94,11 @@ class _Estimator:
     # -- what rows ask
 
     def size(self, node: rows.Node) -> Interval:
-        """Size of an argument."""
         if node.size is not None:
             return node.size
         return self.declared_size(node.path) or UNKNOWN_SIZE
 
     def element(self, node: rows.Node) -> rows.Node | None:
-        """Element of a list argument."""
         if not node.type.parameters:
             return None
         return rows.Node(node.type.parameters[0], path=None if node.path is None else (*node.path, "@items"))

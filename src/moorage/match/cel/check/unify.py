@@ -1,6 +1,6 @@
 """May a value of one type stand where another is wanted? Type variables are bound on the way.
 
-In come two types (or two lists of them) and the bindings known so far; out comes a new set of bindings, or None.
+In: two types (or two lists of them) and the bindings known so far. Out: a new set of bindings, or None.
 Kubernetes: cel-go checker/types.go.
 Differs: no wrapper types.
 """

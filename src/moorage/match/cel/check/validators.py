@@ -1,7 +1,7 @@
 """Checks on literals that types alone do not catch: durations, timestamps, patterns, and mixed lists and maps.
 
-In comes a checked tree; out come (offset, message) pairs with cel-go's texts. Kubernetes: cel-go cel/validator.go, the
-four validators of apiserver/pkg/cel/environment/base.go.
+In: a checked tree. Out: (offset, message) pairs with cel-go's texts. Kubernetes: cel-go cel/validator.go, the four
+validators of apiserver/pkg/cel/environment/base.go.
 """
 
 from __future__ import annotations

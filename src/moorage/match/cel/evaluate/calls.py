@@ -1,10 +1,11 @@
-"""Calls: evaluate the arguments, charge, call the implementation.
+"""Calls: evaluate the arguments, charge, choose the overload if need be, call the implementation.
 
 Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn,
 the overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the
 call from being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first
-failure. Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs),
-interpreter/runtimecost.go.
+failure.
+Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs), interpreter/runtimecost.go,
+common/decls/decls.go.
 """
 
 from __future__ import annotations
@@ -15,17 +16,92 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.evaluate.attributes import FieldStep
-from moorage.match.cel.evaluate.dispatch import accepts, choose, is_singleton, no_such_overload
 from moorage.match.cel.evaluate.steps import COST_LIMIT, EvaluationStep, Run, State, charge, charge_in_turn, kept
 from moorage.match.cel.functions import STRING_FACTOR
-from moorage.match.cel.types import Kind
-from moorage.match.cel.values import CelError, CelMap, OptionalValue, require_modest_nesting
+from moorage.match.cel.standard.operators import NEGATE_DURATION
+from moorage.match.cel.types import Kind, Type
+from moorage.match.cel.values import CelError, CelMap, OpaqueValue, OptionalValue, require_modest_nesting, type_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from moorage.match.cel.functions import Overload
     from moorage.match.cel.types import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moorage.match.cel.functions import Overload
+
+_ANYTHING = frozenset((Kind.TYPE_PARAM, Kind.DYN, Kind.ANY))
+_NUMBERS = frozenset((Kind.INT, Kind.UINT, Kind.DOUBLE))
+_COMPARABLE = _NUMBERS | {Kind.BOOL, Kind.BYTES, Kind.DURATION, Kind.STRING, Kind.TIMESTAMP}
+# Functions cel-go implements once for all their overloads, with the types that know the operation.
+_SINGLETONS: dict[str, frozenset[Kind] | None] = {
+    "_+_": _NUMBERS | {Kind.BYTES, Kind.DURATION, Kind.LIST, Kind.STRING, Kind.TIMESTAMP},
+    "_-_": _NUMBERS | {Kind.DURATION, Kind.TIMESTAMP},
+    "_*_": _NUMBERS,
+    "_/_": _NUMBERS,
+    "_%_": frozenset((Kind.INT, Kind.UINT)),
+    "-_": frozenset((Kind.BOOL, Kind.DOUBLE, Kind.DURATION, Kind.INT)),
+    "_<_": _COMPARABLE,
+    "_<=_": _COMPARABLE,
+    "_>_": _COMPARABLE,
+    "_>=_": _COMPARABLE,
+    "size": frozenset((Kind.BYTES, Kind.LIST, Kind.MAP, Kind.STRING)),
+    "matches": frozenset((Kind.STRING,)),
+    "!_": None,
+    "@in": None,
+    "type": None,
+    "dyn": None,
+    "_==_": None,
+    "_!=_": None,
+    # Their only overload trusts the checker.
+    "contains": None,
+    "startsWith": None,
+    "endsWith": None,
+}
+# Types whose methods cel-go asks when the operator itself is of no help.
+_RECEIVERS = frozenset((Kind.STRING, Kind.DURATION, Kind.TIMESTAMP))
+
+
+def is_singleton(function: str) -> bool:
+    """Whether cel-go has one implementation for all overloads, which changes how failed arguments are treated."""
+    return function in _SINGLETONS
+
+
+def accepts(type_: Type, value: Any) -> bool:
+    """Return whether a value may be passed for a parameter of this type, looking no deeper than the value itself."""
+    kind = type_.kind
+    if kind in _ANYTHING:
+        return True
+    if kind is Kind.OPAQUE and type_.name == "optional_type":
+        return isinstance(value, OptionalValue)
+    if kind is Kind.OPAQUE or kind is Kind.STRUCT:
+        return isinstance(value, OpaqueValue) and value.cel_type.name == type_.name
+    return type_of_value(value).kind is kind
+
+
+def choose(function: str, overloads: Sequence[Overload], args: Sequence[Any]) -> Overload:
+    """Return the first overload that accepts the values."""
+    for overload in overloads:
+        if len(overload.params) == len(args) and all(map(accepts, overload.params, args)):
+            return overload
+    if function == "-_" and accepts(NEGATE_DURATION.params[0], args[0]):
+        return NEGATE_DURATION
+    raise no_such_overload(function, args)
+
+
+def no_such_overload(function: str, args: Sequence[Any]) -> CelError:
+    if function not in _SINGLETONS:
+        names = ", ".join(type_of_value(arg).name for arg in args)
+        return CelError(f"no such overload: {function}({names})")
+    knows = _SINGLETONS[function]
+    first = type_of_value(args[0]).kind
+    if knows is None or first in knows or first in _RECEIVERS:
+        return CelError("no such overload")
+    return CelError(f"no such overload: {function}")
+
 
 # Functions Kubernetes charges by name, whichever overload the values turn out to need.
 _CHARGED_BY_NAME = frozenset(
@@ -39,7 +115,6 @@ _CHARGED_BY_NAME = frozenset(
 # Of two arguments, but implemented by cel-go as functions of any number.
 _STOPS_EARLY = frozenset(("string_format",))
 _PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
-_ANYTHING = frozenset((Kind.TYPE_PARAM, Kind.DYN, Kind.ANY))
 _NESTABLE = _ANYTHING | {Kind.LIST, Kind.MAP, Kind.OPAQUE}
 # Kinds of the values that are made from text, and one bounded memory for each function that makes them.
 _PARSED = frozenset((Kind.STRUCT, Kind.OPAQUE))

@@ -1,6 +1,6 @@
 """Checked tree → closures.
 
-In come a tree (checked, or only parsed) and its environment; out comes the step that evaluates the whole, and where its
+In: a tree (checked, or only parsed) and its environment. Out: the step that evaluates the whole, and where its
 variables go. Constants are folded exactly where cel-go folds them, because what is folded is not charged for.
 Kubernetes: cel-go interpreter/planner.go and decorators.go.
 """

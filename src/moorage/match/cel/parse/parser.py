@@ -1,7 +1,7 @@
 """Tokens → syntax tree, macros expanded.
 
-In comes a `Source`; out comes the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which
-counts the nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
+In: a `Source`. Out: the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which counts the
+nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
 Kubernetes: cel-go parser/parser.go.
 Differs: syntax errors are worded more briefly; see tokens.py for the rest.
 """

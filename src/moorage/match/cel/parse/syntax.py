@@ -1,6 +1,6 @@
 """The syntax tree of an expression, and the source it came from.
 
-In comes text; parser.py makes nodes of it; checker.py writes each node's `type` and each call's `overloads` into the
+parser.py makes nodes of a text; checker.py writes each node's `type` and each call's `overloads` into the
 tree. A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first
 token, whichever cel-go reports errors at. Kubernetes: cel-go common/ast and common/source.go.
 """
@@ -40,7 +40,6 @@ class Source:
         self.lines = text.split("\n")
 
     def issue(self, position: int, message: str) -> Issue:
-        """Return an issue at an offset."""
         if position < 0:
             return Issue(-1, 0, message)
         line = self.text.count("\n", 0, position)

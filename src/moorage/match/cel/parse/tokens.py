@@ -154,7 +154,6 @@ class TokenStream:
         return Literal(position, None)
 
     def advance(self) -> Token:
-        """Take the present token."""
         token = self.token
         self.recovering = False
         self.skip()
@@ -166,11 +165,9 @@ class TokenStream:
             self.token = self.tokens[self.index]
 
     def following(self) -> str:
-        """Return the kind of the token after the present one."""
         return self.tokens[min(self.index + 1, len(self.tokens) - 1)].kind
 
     def accept(self, kind: str) -> bool:
-        """Take the present token if it is of this kind."""
         if self.token.kind == kind:
             self.advance()
             return True
@@ -238,7 +235,6 @@ def _code(match: re.Match[str]) -> tuple[int, bool]:
 
 
 def unescape_string(literal: str) -> str:
-    """Return the value of a string literal."""
     body, raw = _body(literal)
     if raw or "\\" not in body:
         return body

@@ -222,7 +222,6 @@ _UNIT_COST_TYPES = frozenset(
 
 
 def equality_cost(args: Sequence[Any]) -> int:
-    """Return what `==` charges."""
     return 1 if isinstance(args[0], OpaqueValue) else smaller_size_cost(args)
 
 

@@ -1,8 +1,8 @@
 """IP addresses and networks with the grammar, texts and tests of Go's `net/netip`.
 
-Comes in: text. Goes out: `Address` and `Prefix` values, or `AddressError` with Go's own words. Python's `ipaddress` is
-not used: it accepts and refuses other texts, and says so in other words. Kubernetes: the CEL functions `ip()` and
-`cidr()` rest on netip.
+In: text. Out: `Address` and `Prefix` values, or `AddressError` with Go's own words. Python's `ipaddress` is not used:
+it accepts and refuses other texts, and says so in other words. Kubernetes: the CEL functions `ip()` and `cidr()` rest
+on netip.
 """
 
 from __future__ import annotations

@@ -65,7 +65,6 @@ class Verb(NamedTuple):
 
 
 def format_string(text: str, arguments: list[Any]) -> str:
-    """Return the CEL function."""
 
     def render(index: int, clause: Clause) -> str:
         return render_clause(clause, arguments[index])
