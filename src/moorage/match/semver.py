@@ -16,7 +16,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
 
 #: Unicode's White_Space, which Go's TrimSpace trims; Python's `strip()` would take four control characters more.
-_GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _DIGITS = frozenset("0123456789")
 # Nearly all versions there are: three numbers that surely fit, told in one step.
 _plain_release = re.compile(r"(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\Z").match
@@ -64,16 +64,21 @@ class Version(msgspec.Struct, frozen=True):
 
 def parse_tolerant(text: str) -> Version:
     """Parse as tolerations and node affinity do: spaces, one leading `v`, short forms, leading zeros are forgiven."""
-    trimmed = text.strip(_GO_SPACE).removeprefix("v")
+    trimmed = text.strip(GO_SPACE).removeprefix("v")
     if _plain_release(trimmed) is not None:
         return parse(trimmed)
-    parts = trimmed.split(".", 2)
+    return parse(normalized(trimmed, "Short"))
+
+
+def normalized(text: str, short: str) -> str:
+    """Forgive leading zeros and missing parts; `short` starts the message that refuses `1.2-rc`."""
+    parts = text.split(".", 2)
     parts = [_without_leading_zeros(part) if byte_length(part) > 1 else part for part in parts]
     if len(parts) < 3:
         if "+" in parts[-1] or "-" in parts[-1]:
-            raise SemverError("Short version cannot contain PreRelease/Build meta data")
+            raise SemverError(f"{short} version cannot contain PreRelease/Build meta data")
         parts += ["0"] * (3 - len(parts))
-    return parse(".".join(parts))
+    return ".".join(parts)
 
 
 def parse(text: str) -> Version:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
-from moorage.match.volumes.claims import claim_class
-from moorage.match.volumes.default_class import default_class
+from moorage.match.volumes.claims import claim_class, default_class
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.storage import PersistentVolumeClaim, StorageClass
 

@@ -24,8 +24,7 @@ from moorage.control.volumes.written import (
     changed,
     claim_status,
 )
-from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE, claim_class
-from moorage.match.volumes.default_class import default_class
+from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE, claim_class, default_class
 from moorage.match.volumes.volume_matching import is_reserved_for, why_not_requested
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.storage import PersistentVolumeClaim

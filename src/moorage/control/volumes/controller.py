@@ -17,8 +17,7 @@ from moorage.control.volumes.provisioning import NODE, STORAGE_CLASS, Provisione
 from moorage.control.volumes.volume_index import VolumeIndex, claim_of
 from moorage.control.volumes.volumes import VolumeSync
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
-from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, volume_class
-from moorage.match.volumes.default_class import is_default
+from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, is_default, volume_class
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.storage import PersistentVolume, StorageClass

@@ -7,6 +7,7 @@ or if a message would name it. Kubernetes: volumebinding's podHasPVCs and GetPod
 itself.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -25,6 +26,10 @@ TOPOLOGY_LABELS = (OLD_ZONE, OLD_REGION, ZONE, REGION)
 
 ClaimKey = tuple[str, str]  # namespace and name
 Key = tuple[Any, ...]
+_DEFAULT_ANNOTATIONS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 
 
 class ClaimUse(NamedTuple):
@@ -171,3 +176,18 @@ def _encode_quantity(value: Any) -> Any:
 
 
 _encode = msgspec.msgpack.Encoder(enc_hook=_encode_quantity).encode
+
+
+def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
+    """Return the class that claims without one get: of those marked the newest, then the first by name.
+
+    Kubernetes: pkg/volume/util, GetDefaultClass.
+    """
+    marked = sorted((one for one in classes if is_default(one)), key=lambda one: one.metadata.name)
+    marked.sort(key=lambda one: one.metadata.creationTimestamp or "", reverse=True)
+    return marked[0] if marked else None
+
+
+def is_default(one: StorageClass) -> bool:
+    """Return whether it is marked as default; several classes may be."""
+    return any(one.metadata.annotations.get(key) == "true" for key in _DEFAULT_ANNOTATIONS)

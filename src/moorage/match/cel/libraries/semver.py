@@ -13,8 +13,7 @@ from moorage.match.cel.costs import READS_TEXT
 from moorage.match.cel.functions import row, succeeds
 from moorage.match.cel.types import SEMVER, Type
 from moorage.match.cel.values import CelError, OpaqueValue
-from moorage.match.semver import SemverError, Version, parse
-from moorage.model.names import byte_length
+from moorage.match.semver import SemverError, Version, normalized, parse
 
 if TYPE_CHECKING:
     pass
@@ -36,22 +35,9 @@ class SemverValue(OpaqueValue):
         return hash(self.version.order_key)
 
 
-def _normalize(text: str) -> str:
-    parts = text.removeprefix("v").split(".", 2)
-    for index, part in enumerate(parts):
-        if byte_length(part) > 1:
-            stripped = part.lstrip("0")
-            parts[index] = stripped if stripped[:1] in tuple("0123456789") else f"0{stripped}"
-    if len(parts) < 3:
-        if "+" in parts[-1] or "-" in parts[-1]:
-            raise SemverError("short version cannot contain PreRelease/Build meta data")
-        parts += ["0"] * (3 - len(parts))
-    return ".".join(parts)
-
-
 def _semver(text: str, normalize: bool = False) -> SemverValue:
     try:
-        return SemverValue(parse(_normalize(text) if normalize else text))
+        return SemverValue(parse(normalized(text.removeprefix("v"), "short") if normalize else text))
     except SemverError as error:
         raise CelError(str(error)) from None
 

@@ -23,14 +23,13 @@ from moorage.match.cel.functions import (
 )
 from moorage.match.cel.libraries.text.string_format import format_string
 from moorage.match.cel.values import CelError, require_result_size
+from moorage.match.semver import GO_SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moorage.match.cel.functions import EstimateContext, Node
 
-# Unicode's White_Space, which Go's TrimSpace trims; Python's strip() would take four control characters more.
-_WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 _QUOTED = str.maketrans(
@@ -225,7 +224,7 @@ FUNCTIONS = (
     row("string.split(string, int) -> list(string)", "string_split_string_int", _split, _split_estimate, _TWICE),
     row("string.substring(int) -> string", "string_substring_int", _substring, _KEEPS, _ONCE),
     row("string.substring(int, int) -> string", "string_substring_int_int", _substring_range, _KEEPS, _ONCE),
-    row("string.trim() -> string", "string_trim", lambda s: s.strip(_WHITE_SPACE), _KEEPS, _ONCE),
+    row("string.trim() -> string", "string_trim", lambda s: s.strip(GO_SPACE), _KEEPS, _ONCE),
     row("string.upperAscii() -> string", "string_upper_ascii", lambda s: s.translate(_TO_UPPER), _KEEPS, _ONCE),
     row("string.format(list(dyn)) -> string", "string_format", format_string, receiver_estimate(STRING_FACTOR), _ONCE),
     row("strings.quote(string) -> string", "strings_quote", _quote, _quote_estimate, _ONCE),
