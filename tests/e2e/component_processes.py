@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-STOP_SECONDS = 20
-WAIT_SECONDS = 60.0
+STOP_SECONDS = 120
+WAIT_SECONDS = 240.0
 Process = subprocess.Popen[str]
 T = TypeVar("T")
 

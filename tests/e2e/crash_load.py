@@ -216,7 +216,7 @@ class Watcher:
         page = (await client.ask("GET", "/api/v1/pods")).json
         there = {pod["metadata"]["name"]: pod["metadata"]["resourceVersion"] for pod in page["items"]}
         upto = int(page["metadata"]["resourceVersion"])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             events = client.watch(f"/api/v1/pods?watch=1&resourceVersion={self.last}&timeoutSeconds=1")
             async for event in events:
                 if int(event["object"]["metadata"]["resourceVersion"]) <= upto:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 240
 
 
 def kubectl_program() -> str:

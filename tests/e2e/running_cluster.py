@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 READY = "The cluster is ready at "
-STOP_SECONDS = 20
+STOP_SECONDS = 120
 
 
 class Cluster(NamedTuple):

@@ -26,7 +26,7 @@ class _Cluster:
 
     def run(self, name: str) -> None:
         self._kubectl("create -f -", json.dumps({**_POD, "metadata": {"name": name}}))
-        self._kubectl(f"wait --for=jsonpath={{.status.phase}}=Running pod/{name} --timeout=50s")
+        self._kubectl(f"wait --for=jsonpath={{.status.phase}}=Running pod/{name} --timeout=120s")
 
     def phase(self, name: str) -> str:
         return str(self.get(f"pod {name}").get("status", {}).get("phase", ""))

@@ -26,7 +26,7 @@ from tests.e2e.wire_client import Access, WireClient
 Raw = dict[str, Any]
 
 _NODES = [f"node-{number}" for number in range(1, 5)]
-_PATIENCE = 60.0  # seconds: for a test that fails instead of hanging
+_PATIENCE = 240.0  # seconds: for a test that fails instead of hanging
 _ELECTION = (
     *("--leader-elect-lease-duration", "6s"),
     *("--leader-elect-renew-deadline", "5s"),

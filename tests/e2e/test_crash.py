@@ -10,7 +10,7 @@ from tests.e2e.crash_load import Watcher, Writer
 from tests.e2e.up_process import UpProcess
 from tests.e2e.wire_client import Access, WireClient
 
-_PATIENCE = 120.0  # seconds: for a test that fails instead of hanging
+_PATIENCE = 240.0  # seconds: for a test that fails instead of hanging
 
 
 class _Load:

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/first-session.md", "docs/up.md", "docs/scheduler.md", "docs/kubelet.md", "docs/controllers.md")
 HOME = "/home/me"
 LAST_LINE = "Ctrl-C stops it."
-STOP_SECONDS = 20
+STOP_SECONDS = 120
 _MASKS = (
     (re.compile(r"https://127\.0\.0\.1:\d+"), "https://127.0.0.1:6443"),
     (re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "-xxxxx"),

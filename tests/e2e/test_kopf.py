@@ -17,7 +17,7 @@ from tests.e2e.stories.stage import Stage
 OPERATOR = Path(__file__).with_name("operators") / "caretaker.py"
 ANNOTATION = r"{.metadata.annotations.caretaker\.example\.com/%s}"
 FINALIZER = "caretaker.example.com/finalizer"
-WAIT = "--timeout=60s"
+WAIT = "--timeout=120s"
 _NUMBERS = count(1)
 
 

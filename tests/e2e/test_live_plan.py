@@ -28,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         kubectl("create namespace shop")
         kubectl("create -f -", json.dumps(_BIG))
         kubectl("create deployment web --image=nginx --replicas=2 -n shop")
-        kubectl("rollout status deployment web -n shop --timeout=60s")
+        kubectl("rollout status deployment web -n shop --timeout=120s")
         until(lambda: _failed_scheduling(kubectl))
         yield running
 

@@ -22,7 +22,7 @@ def test_pods_get_nodes(moorage_cluster, number):
         "containers": [{"name": "c", "image": "i"}],
         "tolerations": [{"key": "sla", "operator": "Gt", "value": "900"}]}}"""
     moorage_cluster.kubectl("create -f -", stdin=pod)
-    moorage_cluster.kubectl("wait --for=condition=Ready pod/web --timeout=60s")
+    moorage_cluster.kubectl("wait --for=condition=Ready pod/web --timeout=120s")
     assert len(moorage_cluster.kubectl("get nodes -o json").json["items"]) == 2
     assert moorage_cluster.url not in SEEN
     SEEN.append(moorage_cluster.url)

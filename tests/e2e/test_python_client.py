@@ -340,7 +340,7 @@ def test_the_dynamic_client(api: Any, core: Any, namespace: str) -> None:
     )
     assert patched.metadata.labels.seen == "yes"
     assert [item.metadata.name for item in pods.get(namespace=namespace, label_selector="seen=yes").items] == ["one"]
-    for event in pods.watch(namespace=namespace, timeout=5):
+    for event in pods.watch(namespace=namespace, timeout=60):
         assert event["object"].metadata.name == "one"
         break
     pods.delete(name="one", namespace=namespace)

@@ -11,7 +11,7 @@ from tests.e2e.stories.stage import Stage
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "pv-by-kernel-version"
 GATE = "--feature-gates=TaintTolerationNodeAffinitySemverComparisonOperators=true"
-WAIT = "--timeout=60s"
+WAIT = "--timeout=120s"
 DATABASE = """\
 apiVersion: storage.k8s.io/v1
 kind: StorageClass

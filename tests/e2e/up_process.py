@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 READY = re.compile(r"The cluster is ready at (https://\S+:(\d+)),")
-STOP_SECONDS = 30
+STOP_SECONDS = 120
 
 
 class UpProcess:

@@ -68,7 +68,7 @@ class StoreMachine(RuleBasedStateMachine):
         return await SqliteStore.open(Path(self.folder.name)) if self.durable else MemoryStore()
 
     def run(self, work: Any) -> Any:
-        return self.loop.run_until_complete(asyncio.wait_for(work, 30))
+        return self.loop.run_until_complete(asyncio.wait_for(work, 240))
 
     def teardown(self) -> None:
         self.run(self.store.close())

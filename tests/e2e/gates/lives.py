@@ -17,7 +17,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import moorage_up
 from tests.e2e.stories.stage import Raw, Stage
 
-WAIT = "--timeout=40s"
+WAIT = "--timeout=120s"
 #: The delay after a first failure, doubled after each: `moorage.control.framework.work_queue`.
 FIRST_DELAY = 0.005
 #: Other reasons to try again: the workload's status is written, its pods change.

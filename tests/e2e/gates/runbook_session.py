@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tests.e2e.kubectl import kubectl_program
 
 READY = "The cluster is ready at "
-STOP_SECONDS, COMMAND_SECONDS = 20, 90
+STOP_SECONDS, COMMAND_SECONDS = 120, 240
 _FILES = re.compile(r"^```yaml (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SESSIONS = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _COMMANDS = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)

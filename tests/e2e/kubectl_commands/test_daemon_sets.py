@@ -25,7 +25,7 @@ def _daemon_set(name: str = "agent", **pod_spec: Any) -> str:
 
 
 def _rolled(kubectl: Kubectl, name: str = "agent") -> None:
-    lines = kubectl(f"rollout status daemonset/{name} --timeout=50s").lines
+    lines = kubectl(f"rollout status daemonset/{name} --timeout=120s").lines
     assert lines[-1] == f'daemon set "{name}" successfully rolled out'
 
 
@@ -40,7 +40,7 @@ def _all_nodes(kubectl: Kubectl) -> list[str]:
 
 
 def _wait(kubectl: Kubectl, field: str, value: int, name: str = "agent") -> None:
-    kubectl(f"wait --for=jsonpath={{.status.{field}}}={value} daemonset/{name} --timeout=50s")
+    kubectl(f"wait --for=jsonpath={{.status.{field}}}={value} daemonset/{name} --timeout=120s")
 
 
 def test_one_on_each_node_restart_and_undo(kubectl: Kubectl) -> None:
@@ -75,7 +75,7 @@ def test_a_taint_and_its_end(kubectl: Kubectl) -> None:
     kubectl(f"taint nodes {node} example.com/away=1:NoExecute")
     try:
         _wait(kubectl, "currentNumberScheduled", 2)
-        kubectl(f"wait --for=delete pods -l app=agent --field-selector spec.nodeName={node} --timeout=50s")
+        kubectl(f"wait --for=delete pods -l app=agent --field-selector spec.nodeName={node} --timeout=120s")
         assert _nodes(kubectl) == _all_nodes(kubectl)[1:]
     finally:
         kubectl(f"taint nodes {node} example.com/away-")

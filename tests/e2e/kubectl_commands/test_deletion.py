@@ -38,7 +38,7 @@ def maps(kubectl: Kubectl) -> list[str]:
 
 def run_deployment(kubectl: Kubectl) -> None:
     kubectl("apply -f -", DEPLOYMENT)
-    kubectl("rollout status deployment/web --timeout=60s")
+    kubectl("rollout status deployment/web --timeout=120s")
 
 
 def test_a_namespace_goes_with_everything_in_it(kubectl: Kubectl) -> None:
@@ -46,9 +46,9 @@ def test_a_namespace_goes_with_everything_in_it(kubectl: Kubectl) -> None:
     kubectl("apply -f -", SETTINGS)
     kubectl("apply -f -", pod("alone"))
     kubectl("create poddisruptionbudget keep --selector=app=web --min-available=3")
-    kubectl("wait --for=condition=Ready pod --all --timeout=30s")
+    kubectl("wait --for=condition=Ready pod --all --timeout=120s")
     assert kubectl("get serviceaccounts -o name").lines == ["serviceaccount/default"]
-    said = kubectl(f"delete namespace {kubectl.namespace} --timeout=60s").out
+    said = kubectl(f"delete namespace {kubectl.namespace} --timeout=120s").out
     assert said == f'namespace "{kubectl.namespace}" deleted\n'
     assert "not found" in kubectl.fails(f"get namespace {kubectl.namespace}")
     kinds = "pods,deployments,replicasets,configmaps,events,poddisruptionbudgets,serviceaccounts"
@@ -62,7 +62,7 @@ def test_background(kubectl: Kubectl) -> None:
     make_dependent(kubectl, "middle")
     make_dependent(kubectl, "leaf", "middle")
     kubectl("delete configmap top --cascade=background")
-    kubectl("wait configmap/leaf --for=delete --timeout=30s")
+    kubectl("wait configmap/leaf --for=delete --timeout=120s")
     assert maps(kubectl) == []
 
 
@@ -71,11 +71,11 @@ def test_foreground(kubectl: Kubectl) -> None:
     make_dependent(kubectl, "quick")
     make_dependent(kubectl, "slow", finalizers="[example.com/hold]")
     kubectl("delete configmap top --cascade=foreground --wait=false")
-    kubectl("wait configmap/quick --for=delete --timeout=30s")
+    kubectl("wait configmap/quick --for=delete --timeout=120s")
     assert maps(kubectl) == ["configmap/slow", "configmap/top"]
     assert json.loads(kubectl("get configmap top -o jsonpath={.metadata.finalizers}").out) == ["foregroundDeletion"]
     release(kubectl, "slow")
-    kubectl("wait configmap/top --for=delete --timeout=30s")
+    kubectl("wait configmap/top --for=delete --timeout=120s")
     assert maps(kubectl) == []
 
 
@@ -83,18 +83,18 @@ def test_orphan(kubectl: Kubectl) -> None:
     make_owner(kubectl)
     make_dependent(kubectl, "one")
     make_dependent(kubectl, "two")
-    kubectl("delete configmap top --cascade=orphan --timeout=30s")
+    kubectl("delete configmap top --cascade=orphan --timeout=120s")
     assert maps(kubectl) == ["configmap/one", "configmap/two"]
     assert kubectl("get configmaps -o jsonpath={.items[*].metadata.ownerReferences[*].name}").out == ""
 
 
 def test_a_deployment_goes_in_the_foreground_and_leaves_orphans_behind(kubectl: Kubectl) -> None:
     run_deployment(kubectl)
-    kubectl("delete deployment web --cascade=orphan --timeout=30s")
-    kubectl("delete replicaset --all --cascade=orphan --timeout=30s")
+    kubectl("delete deployment web --cascade=orphan --timeout=120s")
+    kubectl("delete replicaset --all --cascade=orphan --timeout=120s")
     assert len(kubectl("get pods -l app=web -o name").lines) == 3
     run_deployment(kubectl)
-    kubectl("delete deployment web --cascade=foreground --timeout=60s")
+    kubectl("delete deployment web --cascade=foreground --timeout=120s")
     assert kubectl("get deployments,replicasets,pods -o name").out == ""
 
 
@@ -106,14 +106,14 @@ def test_an_owner_in_another_namespace(kubectl: Kubectl) -> None:
     stray = DEPENDENT.format(name="stray", owner="top", uid=uid, finalizers="[]")
     elsewhere = Kubectl(kubectl.kubeconfig, kubectl.home, there)
     elsewhere("create -f -", stray)
-    elsewhere("wait configmap/stray --for=delete --timeout=30s")
+    elsewhere("wait configmap/stray --for=delete --timeout=120s")
     assert maps(kubectl) == ["configmap/top"]
 
 
 def test_drain_with_a_budget(kubectl: Kubectl) -> None:
     run_deployment(kubectl)
     kubectl("create poddisruptionbudget keep --selector=app=web --max-unavailable=0")
-    kubectl("wait pdb/keep --for=jsonpath={.status.expectedPods}=3 --timeout=30s")
+    kubectl("wait pdb/keep --for=jsonpath={.status.expectedPods}=3 --timeout=120s")
     row = kubectl("get pdb keep --no-headers").out.split()
     assert row[:4] == ["keep", "N/A", "0", "0"]
     node = kubectl("get pods -o jsonpath={.items[0].spec.nodeName}").out
@@ -121,9 +121,9 @@ def test_drain_with_a_budget(kubectl: Kubectl) -> None:
     assert "Cannot evict pod as it would violate the pod's disruption budget." in said
     assert len(kubectl("get pods -o name").lines) == 3
     kubectl("""patch pdb keep -p '{"spec":{"maxUnavailable":1}}'""")
-    kubectl("wait pdb/keep --for=condition=DisruptionAllowed --timeout=30s")
-    assert f"node/{node} drained" in kubectl(f"drain {node} --pod-selector=app=web --timeout=50s").out
-    kubectl("rollout status deployment/web --timeout=60s")
+    kubectl("wait pdb/keep --for=condition=DisruptionAllowed --timeout=120s")
+    assert f"node/{node} drained" in kubectl(f"drain {node} --pod-selector=app=web --timeout=120s").out
+    kubectl("rollout status deployment/web --timeout=120s")
     assert node not in kubectl("get pods -o jsonpath={.items[*].spec.nodeName}").out
     assert re.search(r"Allowed disruptions: +1", kubectl("describe pdb keep").out)
     kubectl(f"uncordon {node}")

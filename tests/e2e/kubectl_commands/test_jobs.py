@@ -34,7 +34,7 @@ spec:
 
 def test_a_job_completes_and_takes_its_pods_along(kubectl: Kubectl) -> None:
     kubectl("apply -f -", _INDEXED)
-    kubectl("wait --for=condition=Complete job/pi --timeout=60s")
+    kubectl("wait --for=condition=Complete job/pi --timeout=120s")
     assert kubectl("get job pi --no-headers").out.split()[:3] == ["pi", "Complete", "3/3"]
     assert kubectl("get job pi -o jsonpath={.status.completedIndexes}").out == "0-2"
     assert len(kubectl("get pods -l batch.kubernetes.io/job-name=pi -o name").lines) == 3
@@ -47,7 +47,7 @@ def test_a_job_completes_and_takes_its_pods_along(kubectl: Kubectl) -> None:
 
 def test_a_job_fails(kubectl: Kubectl) -> None:
     kubectl("apply -f -", _FAILING)
-    kubectl("wait --for=condition=Failed job/fails --timeout=60s")
+    kubectl("wait --for=condition=Failed job/fails --timeout=120s")
     assert kubectl("get job fails -o jsonpath={.status.failed}").out == "1"
     assert "Job has reached the specified backoff limit" in kubectl("describe job fails").out
 
@@ -55,6 +55,6 @@ def test_a_job_fails(kubectl: Kubectl) -> None:
 def test_a_job_is_made_of_a_cron_job(kubectl: Kubectl) -> None:
     kubectl("create cronjob yearly --image=i --schedule='0 0 1 1 *' -- true")
     assert kubectl("create job by-hand --from=cronjob/yearly").out == "job.batch/by-hand created\n"
-    kubectl("wait --for=condition=Complete job/by-hand --timeout=60s")
+    kubectl("wait --for=condition=Complete job/by-hand --timeout=120s")
     kubectl("delete cronjob yearly")
-    kubectl("wait --for=delete job/by-hand --timeout=60s")
+    kubectl("wait --for=delete job/by-hand --timeout=120s")

@@ -28,7 +28,7 @@ def new_node(kubectl: Kubectl) -> str:
     """A node for this test alone, ready."""
     name = f"node-of-{kubectl.namespace}"
     kubectl("create -f -", NODE.format(name=name))
-    kubectl(f"wait --for=condition=Ready node/{name} --timeout=30s")
+    kubectl(f"wait --for=condition=Ready node/{name} --timeout=120s")
     return name
 
 
@@ -38,12 +38,12 @@ def test_taint(kubectl: Kubectl) -> None:
     taints = json.loads(kubectl(f"get node {node} -o jsonpath={{.spec.taints}}").out)
     assert taints == [{"effect": "NoSchedule", "key": "disk-iops", "value": "5000"}]
     kubectl("apply -f -", on_node("one", node))
-    kubectl("wait --for=condition=PodScheduled=False pod/one --timeout=30s")
+    kubectl("wait --for=condition=PodScheduled=False pod/one --timeout=120s")
     assert kubectl("get pod one --no-headers").out.split()[2] == "Pending"
     said = kubectl("describe pod one").out
     assert re.search(r"Warning +FailedScheduling .*0/3 nodes are available: 1 node\(s\) had untolerated taint", said)
     assert kubectl(f"taint nodes {node} disk-iops-").out == f"node/{node} untainted\n"
-    kubectl("wait --for=condition=Ready pod/one --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
     kubectl(f"delete node {node}")
 
 
@@ -53,9 +53,9 @@ def test_cordon_and_uncordon(kubectl: Kubectl) -> None:
     assert kubectl(f"get node {node} --no-headers").out.split()[1] == "Ready,SchedulingDisabled"
     assert kubectl("get nodes --field-selector spec.unschedulable=true -o name").lines == [f"node/{node}"]
     kubectl("apply -f -", on_node("one", node))
-    kubectl("wait --for=condition=PodScheduled=False pod/one --timeout=30s")
+    kubectl("wait --for=condition=PodScheduled=False pod/one --timeout=120s")
     assert kubectl(f"uncordon {node}").out == f"node/{node} uncordoned\n"
-    kubectl("wait --for=condition=Ready pod/one --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
     kubectl(f"delete node {node}")
 
 
@@ -67,10 +67,10 @@ def test_drain(kubectl: Kubectl) -> None:
     owned = on_node("one", node).replace("  labels:", f"  ownerReferences: [{owner}]\n  labels:")
     kubectl("create -f -", owned)
     kubectl("create -f -", on_node("two", node))
-    kubectl("wait --for=condition=Ready pod --all --timeout=30s")
+    kubectl("wait --for=condition=Ready pod --all --timeout=120s")
     said = kubectl.fails(f"drain {node} --timeout=20s")
     assert "cannot delete Pods that declare no controller" in said
-    said = kubectl(f"drain {node} --force --timeout=30s").out
+    said = kubectl(f"drain {node} --force --timeout=120s").out
     assert f"node/{node} drained" in said
     assert kubectl("get pods -o name").out == ""
     kubectl(f"delete node {node}")
@@ -79,11 +79,11 @@ def test_drain(kubectl: Kubectl) -> None:
 def test_drain_keeps_to_a_budget(kubectl: Kubectl) -> None:
     node = new_node(kubectl)
     kubectl("create -f -", on_node("one", node))
-    kubectl("wait --for=condition=Ready pod/one --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
     kubectl("create poddisruptionbudget keep --selector=app=one --min-available=1")
-    kubectl("wait pdb/keep --for=condition=DisruptionAllowed=False --timeout=30s")
+    kubectl("wait pdb/keep --for=condition=DisruptionAllowed=False --timeout=120s")
     said = kubectl.fails(f"drain {node} --force --timeout=3s")
     assert "Cannot evict pod as it would violate the pod's disruption budget." in said
     kubectl("delete pdb keep")
-    kubectl(f"drain {node} --force --timeout=30s")
+    kubectl(f"drain {node} --force --timeout=120s")
     kubectl(f"delete node {node}")

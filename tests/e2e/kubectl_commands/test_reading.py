@@ -11,7 +11,7 @@ UP_OPTIONS = ("--nodes", "2")
 
 def test_get_looks_as_people_know_it(kubectl: Kubectl) -> None:
     kubectl("apply -f -", pod("one"))
-    kubectl("wait --for=condition=Ready pod/one --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
     ran = kubectl("get pods")
     assert ran.lines[0].split() == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
     assert re.fullmatch(r"one +1/1 +Running +0 +\d+s", ran.lines[1])
@@ -53,7 +53,7 @@ def test_get_all_and_several(kubectl: Kubectl) -> None:
 def test_selectors(kubectl: Kubectl) -> None:
     for name in ("one", "two"):
         kubectl("apply -f -", pod(name))
-    kubectl("wait --for=condition=Ready pod --all --timeout=30s")
+    kubectl("wait --for=condition=Ready pod --all --timeout=120s")
     assert kubectl("get pods -l app=one -o name").lines == ["pod/one"]
     assert kubectl("get pods -l 'app notin (one),tier' -o name").lines == ["pod/two"]
     assert kubectl("get pods --field-selector metadata.name!=one -o name").lines == ["pod/two"]
@@ -94,7 +94,7 @@ def test_other_outputs(kubectl: Kubectl) -> None:
 
 def test_describe(kubectl: Kubectl) -> None:
     kubectl("apply -f -", pod("one"))
-    kubectl("wait --for=condition=Ready pod/one --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
     said = kubectl("describe pod one").out
     assert re.search(r"^Name: +one$", said, re.MULTILINE)
     assert re.search(r"^Status: +Running$", said, re.MULTILINE)
@@ -112,7 +112,7 @@ def test_describe(kubectl: Kubectl) -> None:
 
 def test_events(kubectl: Kubectl) -> None:
     kubectl("apply -f -", pod("one"))
-    kubectl("wait --for=condition=Ready pod/one --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
     said = kubectl("events --for pod/one").out
     assert re.search(r"Normal +Scheduled +Pod/one +Successfully assigned", said)
     ran = kubectl("get events --field-selector involvedObject.name=one,reason=Scheduled")
@@ -157,7 +157,7 @@ def test_who_one_is_and_what_one_may(kubectl: Kubectl) -> None:
 
 def test_logs_say_honestly_that_there_are_none(kubectl: Kubectl) -> None:
     kubectl("apply -f -", pod("one"))
-    kubectl("wait --for=condition=Ready pod/one --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
     ran = kubectl.run("logs one")
     assert "log" in (ran.out + ran.err).lower()
     assert "not found" in kubectl.fails("logs nobody")
@@ -173,7 +173,7 @@ def test_debug_says_honestly_that_there_are_no_ephemeral_containers(kubectl: Kub
 
 def test_scale_as_a_table(kubectl: Kubectl) -> None:
     kubectl("apply -f -", DEPLOYMENT)
-    kubectl("rollout status deployment web --timeout=30s")
+    kubectl("rollout status deployment web --timeout=120s")
     ran = kubectl("get deployment web --subresource=scale")
     assert ran.lines[0].split() == ["NAME", "DESIRED", "AVAILABLE", "AGE"]
     assert ran.lines[1].split()[:3] == ["web", "3", "3"]

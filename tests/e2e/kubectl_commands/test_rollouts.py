@@ -13,7 +13,7 @@ def _deploy(kubectl: Kubectl, name: str = "web", replicas: int = 3) -> None:
 
 
 def _rolled(kubectl: Kubectl, name: str = "web") -> list[str]:
-    lines = kubectl(f"rollout status deployment/{name} --timeout=30s").lines
+    lines = kubectl(f"rollout status deployment/{name} --timeout=120s").lines
     assert lines[-1] == f'deployment "{name}" successfully rolled out'
     return lines
 
@@ -31,7 +31,7 @@ def test_create_scale_and_set_image(kubectl: Kubectl) -> None:
     assert kubectl("get replicasets --no-headers").out.split()[1:4] == ["5", "5", "5"]
     assert kubectl("set image deployment/web nginx=nginx:2").out == "deployment.apps/web image updated\n"
     _rolled(kubectl)
-    kubectl("wait --for=jsonpath={.status.terminatingReplicas}=0 deployment/web --timeout=60s")
+    kubectl("wait --for=jsonpath={.status.terminatingReplicas}=0 deployment/web --timeout=120s")
     assert _images(kubectl) == ["nginx:2"] * 5
     said = kubectl("describe deployment web").out
     assert re.search(r"Progressing +True +NewReplicaSetAvailable", said)
@@ -60,7 +60,7 @@ def test_pause_and_resume(kubectl: Kubectl) -> None:
     _deploy(kubectl)
     assert kubectl("rollout pause deployment/web").out == "deployment.apps/web paused\n"
     kubectl("set image deployment/web nginx=nginx:2")
-    kubectl("wait --for=jsonpath={.status.observedGeneration}=3 deployment/web --timeout=30s")
+    kubectl("wait --for=jsonpath={.status.observedGeneration}=3 deployment/web --timeout=120s")
     assert len(kubectl("get replicasets -o name").lines) == 1
     assert "cannot rollback a paused deployment" in kubectl.fails("rollout undo deployment/web --to-revision=1")
     assert kubectl("rollout resume deployment/web").out == "deployment.apps/web resumed\n"
@@ -73,7 +73,7 @@ def test_restart(kubectl: Kubectl) -> None:
     before = set(kubectl("get pods -o name").lines)
     assert kubectl("rollout restart deployment/web").out == "deployment.apps/web restarted\n"
     _rolled(kubectl)
-    kubectl("wait --for=jsonpath={.status.terminatingReplicas}=0 deployment/web --timeout=60s")
+    kubectl("wait --for=jsonpath={.status.terminatingReplicas}=0 deployment/web --timeout=120s")
     assert not before & set(kubectl("get pods -o name").lines)
 
 
@@ -91,7 +91,7 @@ def test_a_template_that_is_refused(kubectl: Kubectl) -> None:
     kubectl("create deployment web --image=nginx --replicas=0")
     patch = '{"spec":{"replicas":2,"template":{"spec":{"priorityClassName":"missing"}}}}'
     kubectl(f"patch deployment web -p '{patch}'")
-    kubectl("wait --for=condition=ReplicaFailure deployment/web --timeout=30s")
+    kubectl("wait --for=condition=ReplicaFailure deployment/web --timeout=120s")
     text = "Error creating: .* is forbidden: no PriorityClass with name missing was found"
     failed = "get events --field-selector reason=FailedCreate -o jsonpath={..message}"
     assert re.search(text, kubectl(failed).out)

@@ -8,11 +8,11 @@ UP_OPTIONS = ("--nodes", "2")
 
 def test_wait(kubectl: Kubectl) -> None:
     kubectl("apply -f -", pod("one"))
-    assert kubectl("wait --for=condition=Ready pod/one --timeout=30s").out == "pod/one condition met\n"
-    kubectl("wait --for=jsonpath='{.status.phase}'=Running pod/one --timeout=30s")
+    assert kubectl("wait --for=condition=Ready pod/one --timeout=120s").out == "pod/one condition met\n"
+    kubectl("wait --for=jsonpath='{.status.phase}'=Running pod/one --timeout=120s")
     assert "timed out waiting for the condition" in kubectl.fails("wait --for=delete pod/one --timeout=1s")
     kubectl("delete pod one --wait=false")
-    kubectl("wait --for=delete pod/one --timeout=30s")
+    kubectl("wait --for=delete pod/one --timeout=120s")
 
 
 def test_watch(kubectl: Kubectl) -> None:
@@ -31,7 +31,7 @@ def test_watch(kubectl: Kubectl) -> None:
 def test_watch_a_table_from_nothing_to_running_and_gone(kubectl: Kubectl) -> None:
     # Its line says that the watch has begun.
     kubectl("apply -f -", pod("before"))
-    kubectl("wait --for=condition=Ready pod/before --timeout=30s")
+    kubectl("wait --for=condition=Ready pod/before --timeout=120s")
     watching = kubectl.start("get pods -w --output-watch-events")
     assert watching.stdout is not None
     try:
@@ -65,6 +65,6 @@ def test_rollout_status(kubectl: Kubectl) -> None:
     assert "timed out" in kubectl.fails("rollout status deployment web --timeout=1s")
     assert kubectl("get deployment web --no-headers").out.split()[:4] == ["web", "0/3", "3", "0"]
     kubectl("apply -f -", DEPLOYMENT)
-    said = kubectl("rollout status deployment web --timeout=30s").out
+    said = kubectl("rollout status deployment web --timeout=120s").out
     assert 'deployment "web" successfully rolled out' in said
     assert kubectl("get deployment web --no-headers").out.split()[:4] == ["web", "3/3", "3", "3"]

@@ -247,11 +247,11 @@ def test_a_namespace_that_is_going_takes_nothing_new(kubectl: Kubectl) -> None:
     kubectl("apply -f -", SETTINGS.replace("  name: settings", "  name: held\n  finalizers: [example.com/hold]"))
     said = kubectl(f"delete namespace {kubectl.namespace} --wait=false").out
     assert said == f'namespace "{kubectl.namespace}" deleted\n'
-    kubectl(f"wait namespace {kubectl.namespace} --for=condition=NamespaceFinalizersRemaining --timeout=30s")
+    kubectl(f"wait namespace {kubectl.namespace} --for=condition=NamespaceFinalizersRemaining --timeout=120s")
     said = kubectl.fails("create -f -", pod("one"))
     assert "because it is being terminated" in said or "not found" in said
     assert kubectl("get configmaps -o name").lines == ["configmap/held"]
     kubectl("""patch cm held --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'""")
-    kubectl(f"wait namespace {kubectl.namespace} --for=delete --timeout=30s")
+    kubectl(f"wait namespace {kubectl.namespace} --for=delete --timeout=120s")
     assert "not found" in kubectl.fails(f"get namespace {kubectl.namespace}")
     assert 'namespaces "default" is forbidden: this namespace may not be deleted' in kubectl.fails("delete ns default")

@@ -16,7 +16,7 @@ from tests.e2e.kubectl import Kubectl
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 NOT_HELPFUL = "preemption: 0/{0} nodes are available: {0} Preemption is not helpful for scheduling."
-WAIT = "--timeout=30s"
+WAIT = "--timeout=120s"
 Raw = dict[str, Any]
 
 
@@ -80,7 +80,7 @@ class Stage:
 
     def first_line(self, arguments: str) -> str:
         """What a command that goes on for ever prints first; nothing, if that takes too long."""
-        watching = self.kubectl.start(f"{arguments} --request-timeout=30s")
+        watching = self.kubectl.start(f"{arguments} --request-timeout=120s")
         try:
             assert watching.stdout is not None
             return watching.stdout.readline().strip()

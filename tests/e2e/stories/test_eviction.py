@@ -6,7 +6,7 @@ from tests.e2e.stories.stage import Raw, Stage, node, pod
 
 UP_OPTIONS = ("--feature-gates=AllAlpha=true",)
 SLA = "node.kubernetes.io/sla"
-WAIT = "--timeout=60s"
+WAIT = "--timeout=120s"
 
 
 def tolerates(operator: str, value: str = "", key: str = SLA, **more: object) -> Raw:

@@ -17,7 +17,7 @@ def refusal(stage: Stage, name: str, reason: str) -> str:
 
 def fate(stage: Stage, name: str) -> str:
     """Phase, reason and message of a pod, once the kubelet has turned it away."""
-    stage.kubectl(f"wait --for=jsonpath={{.status.phase}}=Failed pod/{name} --timeout=30s")
+    stage.kubectl(f"wait --for=jsonpath={{.status.phase}}=Failed pod/{name} --timeout=120s")
     return stage.read(f"pod {name}", "{.status.phase} {.status.reason}: {.status.message}")
 
 

@@ -63,7 +63,7 @@ def test_how_many_nodes_have_an_sla(stage: Stage) -> None:
 def test_pending_pods_and_failed_ones_by_field(stage: Stage) -> None:
     stage.create(node("a", f"{SLA}=900:NoSchedule"))
     stage.create(pod("waits"), pod("turned-away", nodeName="a", nodeSelector={"size": "big"}))
-    stage.kubectl("wait --for=jsonpath={.status.phase}=Failed pod/turned-away --timeout=30s")
+    stage.kubectl("wait --for=jsonpath={.status.phase}=Failed pod/turned-away --timeout=120s")
     assert stage.kubectl("get pods --field-selector status.phase=Pending -o name").lines == ["pod/waits"]
     assert stage.kubectl("get pods --field-selector spec.nodeName=a -o name").lines == ["pod/turned-away"]
     assert "had untolerated taint {node.kubernetes.io/sla: 900}" in stage.why_pending("waits")

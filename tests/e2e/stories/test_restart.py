@@ -56,7 +56,7 @@ def test_gates_off_after_use_and_on_again(tmp_path: Path) -> None:
         why = "0/1 nodes are available: 1 node(s) had untolerated taint {version: 5}. " + NOT_HELPFUL.format(1)
         message = "jsonpath='{.status.conditions[?(@.type==\"PodScheduled\")].message}'"
         waiting = " ".join(f"pod/waits-{name}" for name in OPERATORS)
-        stage.kubectl(f'wait --for={message}="{why}" {waiting} --timeout=30s')
+        stage.kubectl(f'wait --for={message}="{why}" {waiting} --timeout=120s')
         stage.create(pod("late", {"operator": "Exists"}, nodeSelector={"size": "big"}))
         assert stage.lands("late") == ["six"]
         assert stage.read("pods --field-selector spec.nodeName=", "{.items[*].metadata.name}").split() == [
@@ -73,7 +73,7 @@ def test_pods_that_an_api_server_would_refuse_today_are_still_scheduled(tmp_path
     with life(tmp_path, "AllAlpha=true") as stage:
         stage.create(*[pod(f"waits-{name}", toleration) for name, toleration in OPERATORS.items()])
         for name in OPERATORS:
-            stage.kubectl(f"wait --for=condition=PodScheduled=False pod/waits-{name} --timeout=30s")
+            stage.kubectl(f"wait --for=condition=PodScheduled=False pod/waits-{name} --timeout=120s")
     with life(tmp_path, "AllAlpha=true", "--apiserver-feature-gates=AllAlpha=false") as stage:
         assert "is invalid" in stage.refused(pod("new", OPERATORS["expression"]))
         stage.create(node("five", "version=5:NoSchedule"))

@@ -63,7 +63,7 @@ def test_placed_by_the_scheduler_and_turned_away_by_the_kubelet(skewed: Stage) -
     skewed.create(node("five", TAINT, version="5"))
     skewed.create(*users())
     names = " ".join(f"pod/{name}" for name in (*GATES, "affine"))
-    skewed.kubectl(f"wait --for=jsonpath={{.status.phase}}=Failed {names} --timeout=30s")
+    skewed.kubectl(f"wait --for=jsonpath={{.status.phase}}=Failed {names} --timeout=120s")
     path = '{range .items[*]}{.metadata.name} {.spec.nodeName} {.status.reason}{"\\n"}{end}'
     assert skewed.read("pods", path).splitlines() == [
         "affine five NodeAffinity",

@@ -71,7 +71,7 @@ def test_a_volume_is_chosen_with_the_node_that_can_mount_it(stage: Stage) -> Non
     stage.create(storage_class, volume, claim)
     stage.play(folder, "database.yaml")
     assert stage.lands("database") == ["kernel-6-1"]
-    stage.kubectl(f"wait --for={bound} pv/chosen-pv pvc/database-files --timeout=30s")
+    stage.kubectl(f"wait --for={bound} pv/chosen-pv pvc/database-files --timeout=120s")
     assert stage.read("pvc database-files", "{.spec.volumeName}") == "chosen-pv"
     assert stage.read("pv chosen-pv", "{.spec.claimRef.name}") == "database-files"
 

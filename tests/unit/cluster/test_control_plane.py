@@ -123,7 +123,7 @@ async def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> 
     try:
         client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
         for expected in ({"900", "950", "970"}, {"900", "950"}):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 while await waiting(client) != expected:
                     await asyncio.sleep(0.05)
             await client.patch(NODE, node, "", patch, patch_type=PatchType.MERGE)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bench.e2e.figures import Figures
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 def played(

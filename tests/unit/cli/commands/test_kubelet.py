@@ -29,7 +29,7 @@ def _kubelet(server: ApiServer, directory: Path, metrics_port: int | None = None
 
 
 async def _phase(client: Client, name: str, wanted: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while (await client.get(POD, name, "default")).raw["status"]["phase"] != wanted:
             await asyncio.sleep(0.01)
 
@@ -93,7 +93,7 @@ async def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path: Path, caplo
     await first.stop()
     process = KubeletProcess(Process("kubelet", access), default_gates(), nodes=1)
     starting = asyncio.create_task(process.start())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while "Nodes cannot be registered yet" not in log_text(caplog):
             await asyncio.sleep(0.01)
     assert not starting.done()

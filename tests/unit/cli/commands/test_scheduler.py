@@ -37,7 +37,7 @@ def _pod(name: str) -> dict[str, Any]:
 
 
 async def _until(holds: Callable[[], Any]) -> Any:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not (found := await holds()):
             await asyncio.sleep(0.01)
     return found
