@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report, Update
+from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD, ready_condition
-from moorage.control.framework.workloads import scaled
+from moorage.control.framework.workloads import scaled, set_condition, status_update
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
@@ -169,20 +169,10 @@ def failed_status(budget: Object, why: str, now: float) -> Raw:
 
 
 def _with_condition(before: Raw, allowed: bool, reason: str, message: str, observed: int, now: float) -> list[Raw]:
-    conditions = list(before.get("conditions") or ())
-    index = next((index for index, one in enumerate(conditions) if one.get("type") == _ALLOWED), None)
-    state = "True" if allowed else "False"
-    old = conditions[index] if index is not None else {}
-    since = old.get("lastTransitionTime") if old.get("status") == state else time_text(now)
-    condition: Raw = {"type": _ALLOWED, "status": state, "reason": reason, "message": message}
-    condition["lastTransitionTime"] = since or time_text(now)
+    condition: Raw = {"type": _ALLOWED, "status": str(allowed), "reason": reason, "message": message}
     if observed:
         condition["observedGeneration"] = observed
-    if index is None:
-        conditions.append(condition)
-    else:
-        conditions[index] = condition
-    return conditions
+    return set_condition(before.get("conditions") or (), condition, now)
 
 
 BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
@@ -233,14 +223,14 @@ class DisruptionController(Controller):
         except CannotExpect as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             actions.append(Report(reference_to(budget), WARNING, "CalculateExpectedPodCountFailed", text))
-            return Plan((*actions, *_write(budget, failed_status(budget, str(error), now))))
+            return Plan((*actions, *status_update(budget, failed_status(budget, str(error), now))))
         if expected.unmanaged:
             text = _UNMANAGED.replace("{selector}", _selector_text(budget.view.spec.selector))
             actions.append(Report(reference_to(budget), WARNING, "UnmanagedPods", text))
         disrupted = disrupted_pods(budget, pods, now)
         actions += [_not_deleted(pod, budget) for pod in disrupted.not_deleted]
         healthy = healthy_pods(pods, disrupted, now)
-        written = list(_write(budget, budget_status(budget, expected, healthy, disrupted, now)))
+        written = status_update(budget, budget_status(budget, expected, healthy, disrupted, now))
         if written:
             actions += _shared(budget, pods, world)
         return Plan((*actions, *written), again_after=disrupted.again_after)
@@ -270,11 +260,6 @@ def _is_same(old: Object | None, new: Object | None) -> bool:
         and before.ownerReferences == after.ownerReferences
         and (ready_condition(old.view) is None) == (ready_condition(new.view) is None)
     )
-
-
-def _write(budget: Object, status: dict[str, object]) -> Iterator[Update]:
-    if status != (budget.raw.get("status") or {}):
-        yield Update(BUDGET, {**budget.raw, "status": status}, "status")
 
 
 def _not_deleted(pod: Object, budget: Object) -> Report:

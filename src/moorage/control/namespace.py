@@ -12,9 +12,10 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Update
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import set_condition, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.go.times import seconds_of, time_text
+from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
@@ -76,35 +77,16 @@ def _longest_grace(pods: Iterable[Object]) -> int:
     )
 
 
-def status_of(namespace: Object, remaining: Remaining, now: float) -> Raw | None:
-    """Return the namespace's new status; None if unchanged."""
-    status = namespace.raw.get("status") or {}
-    conditions = _conditions(status.get("conditions") or [], remaining, now)
-    if conditions is None and status.get("phase") == "Terminating":
-        return None
-    return {**status, "phase": "Terminating", "conditions": conditions or status.get("conditions") or []}
-
-
-def _conditions(current: Sequence[Raw], remaining: Remaining, now: float) -> list[Raw] | None:
-    wrong = _wrong(remaining)
-    conditions, changed = list(current), False
+def status_of(namespace: Object, remaining: Remaining, now: float) -> Raw:
+    status, wrong = namespace.raw.get("status") or {}, _wrong(remaining)
+    conditions: list[Raw] = status.get("conditions") or []
     for kind, fine in _FINE.items():
-        is_wrong = kind in wrong
         reason, message = wrong.get(kind, fine)
-        wanted = {"type": kind, "status": "True" if is_wrong else "False", "reason": reason, "message": message}
-        index = next((index for index, one in enumerate(conditions) if one.get("type") == kind), None)
-        if index is None:
-            conditions.append({**wanted, "lastTransitionTime": time_text(now)})
-            changed = True
-            continue
-        before = conditions[index]
-        if any(before.get(name) != value for name, value in wanted.items()):
-            since = before.get("lastTransitionTime")
-            if before.get("status") != wanted["status"]:
-                since = time_text(now)
-            conditions[index] = {**wanted, "lastTransitionTime": since}
-            changed = True
-    return conditions if changed else None
+        holds = "True" if kind in wrong else "False"
+        conditions = set_condition(
+            conditions, {"type": kind, "status": holds, "reason": reason, "message": message}, now
+        )
+    return {**status, "phase": "Terminating", "conditions": conditions}
 
 
 def _wrong(remaining: Remaining) -> dict[str, tuple[str, str]]:
@@ -177,31 +159,26 @@ class NamespaceController(Controller):
         if deletes:
             return Plan(tuple(deletes), again_after=0.0)
         remaining = what_remains(key, found, namespace.view.metadata.deletionTimestamp, now)
-        update = _status(namespace, remaining, now)
+        update = status_update(namespace, status_of(namespace, remaining, now))
         if remaining.failures:
-            return Plan((update,) if update is not None else (), retries=True)
+            return Plan(update, retries=True)
         if remaining.kinds:
-            return Plan((update,) if update is not None else (), again_after=remaining.estimate // 2 + 1)
-        if update is not None:
-            return Plan((update,), again_after=0.0)
+            return Plan(update, again_after=remaining.estimate // 2 + 1)
+        if update:
+            return Plan(update, again_after=0.0)
         return Plan((_finalize(namespace),))
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         namespace = world.get(NAMESPACE, key)
         if namespace is None or not isinstance(action, Delete) or error.reason == "Conflict":
             return ()
-        update = _status(namespace, Remaining({action.kind: 1}, {}, 0, [error.message]), self._now)
-        return (update,) if update is not None else ()
+        remaining = Remaining({action.kind: 1}, {}, 0, [error.message])
+        return status_update(namespace, status_of(namespace, remaining, self._now))
 
 
 def _is_going(namespace: Object) -> bool:
     view = namespace.view
     return view.metadata.deletionTimestamp is not None and FINALIZER in view.spec.finalizers
-
-
-def _status(namespace: Object, remaining: Remaining, now: float) -> Update | None:
-    status = status_of(namespace, remaining, now)
-    return None if status is None else Update(NAMESPACE, {**namespace.raw, "status": status}, "status")
 
 
 def _finalize(namespace: Object) -> Update:

@@ -6,18 +6,14 @@ Differs: the status is written when no pod is being created or deleted, since an
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import (
-    NORMAL,
     NOTHING,
-    WARNING,
     Action,
     Create,
     Delete,
     Plan,
     Raw,
-    Report,
 )
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
@@ -31,7 +27,14 @@ from moorage.control.framework.pods_of import (
     ready_condition,
     selects,
 )
-from moorage.control.framework.workloads import desired_replicas, namespace_is_terminating, update_of_status
+from moorage.control.framework.workloads import (
+    delete_pod,
+    desired_replicas,
+    namespace_is_terminating,
+    new_pod_report,
+    refusal_report,
+    status_update,
+)
 from moorage.control.framework.world import World, controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
@@ -150,29 +153,22 @@ class ReplicaSetController(Controller):
         if actions:
             return Plan(tuple(actions))
         status, again_after = replica_set_status(replica_set, pods, _terminating(replica_set, world), now)
-        update = update_of_status(replica_set, status)
-        return Plan((update,) if update is not None else (), again_after)
+        return Plan(status_update(replica_set, status), again_after)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         replica_set = world.get(REPLICA_SET, key)
         if replica_set is None or not isinstance(action, Create | Delete) or namespace_is_terminating(error):
             return ()
-        if isinstance(action, Create):
-            report = Report(reference_to(replica_set), WARNING, "FailedCreate", f"Error creating: {error.message}")
-            failure = Failure("FailedCreate", error.message)
-        else:
-            report = Report(reference_to(replica_set), WARNING, "FailedDelete", f"Error deleting: {error.message}")
-            failure = Failure("FailedDelete", f"unable to delete pods: {error.message}")
+        report = refusal_report(replica_set, action, error)
+        message = error.message if isinstance(action, Create) else f"unable to delete pods: {error.message}"
         pods = claim(replica_set, replica_set.view.spec.selector, POD, world, only_active_pods=True).objects
         terminating = _terminating(replica_set, world)
-        status = replica_set_status(replica_set, pods, terminating, self._now, failure).status
-        update = update_of_status(replica_set, status)
-        return (report,) if update is None else (report, update)
+        status = replica_set_status(replica_set, pods, terminating, self._now, Failure(report.reason, message)).status
+        return (report, *status_update(replica_set, status))
 
     def _creates(self, replica_set: Object, count: int) -> list[Action]:
         pod = pod_from_template(replica_set, replica_set.raw["spec"].get("template") or {})
-        report = Report(reference_to(replica_set), NORMAL, "SuccessfulCreate", "Created pod: {name}")
-        return [Create(POD, pod, replica_set.namespace, report)] * count
+        return [Create(POD, pod, replica_set.namespace, new_pod_report(replica_set))] * count
 
     def _deletes(
         self, replica_set: Object, pods: Sequence[Object], count: int, world: World, now: float
@@ -181,17 +177,7 @@ class ReplicaSetController(Controller):
         chosen = pods_to_delete(pods, related, count, replica_set.view.spec.minReadySeconds, now)
         if count < len(pods):
             self._observe_ages(pods, chosen, now)
-        about = reference_to(replica_set)
-        return [
-            Delete(
-                POD,
-                pod.namespace,
-                pod.name,
-                pod.uid,
-                report=Report(about, NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}"),
-            )
-            for pod in chosen
-        ]
+        return [delete_pod(replica_set, pod.name, pod.uid) for pod in chosen]
 
     def _observe_ages(self, pods: Sequence[Object], chosen: Sequence[Object], now: float) -> None:
         ages = {pod.uid: now - created for pod in pods if (created := _created_if_ready(pod)) is not None}

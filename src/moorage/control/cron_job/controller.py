@@ -15,7 +15,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import controller_reference, owner_key
-from moorage.control.framework.workloads import job_end, namespace_is_terminating, update_of_status
+from moorage.control.framework.workloads import job_end, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
@@ -219,8 +219,7 @@ class CronJobController(Controller):
         memory.created_for = None
         history = review(cron_job, jobs, memory.deleted)
         memory.deleted &= {job.uid for job in jobs} | {reference["uid"] for reference in _active(cron_job)}
-        update = update_of_status(cron_job, history.status)
-        actions: list[Action] = [] if update is None else [update]
+        actions: list[Action] = [*status_update(cron_job, history.status)]
         actions += self._news(cron_job, history)
         actions += [self._delete(cron_job, job) for job in history.outdated]
         if cron_job.view.metadata.deletionTimestamp is not None:

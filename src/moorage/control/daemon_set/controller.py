@@ -28,14 +28,20 @@ from moorage.control.framework.pods_of import POD, claim, concerned_owners, owne
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     RevisionHistory,
-    collided,
+    collision_update,
     hash_of,
     history_of,
-    is_collision,
     surplus_history,
 )
 from moorage.control.framework.toleration_reader import TolerationReader
-from moorage.control.framework.workloads import ROLLING_UPDATE, namespace_is_terminating, update_of_status
+from moorage.control.framework.workloads import (
+    ROLLING_UPDATE,
+    delete_pod,
+    namespace_is_terminating,
+    new_pod_report,
+    refusal_report,
+    status_update,
+)
 from moorage.control.framework.world import World, controller_of
 from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity
 from moorage.model.api_error import ApiError
@@ -238,10 +244,7 @@ class DaemonSetController(Controller):
         if first:
             return Plan(tuple(first), again_after=0.0)
         tracker.refresh(now)
-        actions: list[Action] = []
-        update = update_of_status(daemon_set, daemon_set_status(daemon_set, tracker.counts))
-        if update is not None:
-            actions.append(update)
+        actions: list[Action] = [*status_update(daemon_set, daemon_set_status(daemon_set, tracker.counts))]
         steps, wait = self._steps(daemon_set, tracker, hash_of(history.current), now)
         actions += steps
         if len(history.old) > (daemon_set.view.spec.revisionHistoryLimit or 0):
@@ -255,15 +258,9 @@ class DaemonSetController(Controller):
         if daemon_set is None or namespace_is_terminating(error):
             return ()
         if isinstance(action, Create) and action.kind is CONTROLLER_REVISION:
-            if error.reason != "AlreadyExists" or not is_collision(action, world):
-                return ()
-            update = update_of_status(daemon_set, collided(daemon_set))
-            return () if update is None else (update,)
-        about = reference_to(daemon_set)
-        if isinstance(action, Create):
-            return (Report(about, WARNING, "FailedCreate", f"Error creating: {error.message}"),)
-        if isinstance(action, Delete) and action.kind is POD:
-            return (Report(about, WARNING, "FailedDelete", f"Error deleting: {error.message}"),)
+            return collision_update(daemon_set, action, error, world)
+        if isinstance(action, Create | Delete) and action.kind is POD:
+            return (refusal_report(daemon_set, action, error),)
         return ()
 
     def _tracker(self, daemon_set: Object, hash_: str, world: World) -> Tracker:
@@ -295,11 +292,11 @@ class DaemonSetController(Controller):
         if not delete and not create_on and strategy.type == ROLLING_UPDATE:
             step = next_step(tracker, limits_of(strategy, tracker.counts.desired))
             delete, create_on = step.delete[:BURST], step.create_on[:BURST]
-        actions: list[Action] = [*reports, *(_delete(daemon_set, pod) for pod in delete)]
+        actions: list[Action] = [*reports, *(delete_pod(daemon_set, pod.name, pod.uid) for pod in delete)]
         if create_on:
-            said = Report(reference_to(daemon_set), NORMAL, "SuccessfulCreate", "Created pod: {name}")
+            report = new_pod_report(daemon_set)
             pods = daemon_pods(daemon_set, hash_, create_on)
-            actions += [Create(POD, pod, daemon_set.namespace, said) for pod in pods]
+            actions += [Create(POD, pod, daemon_set.namespace, report) for pod in pods]
         return actions, waits
 
     def _surplus(
@@ -337,11 +334,6 @@ class DaemonSetController(Controller):
         if found is None or found.generation != generation:
             found = self._failed[daemon_set.key] = FailedPods(generation)
         return found
-
-
-def _delete(daemon_set: Object, pod: DaemonPod) -> Delete:
-    said = Report(reference_to(daemon_set), NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
-    return Delete(POD, daemon_set.namespace, pod.name, pod.uid, report=said)
 
 
 def _adoptions(daemon_set: Object, tracker: Tracker, world: World) -> list[Action]:

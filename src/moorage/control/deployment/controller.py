@@ -53,8 +53,8 @@ from moorage.control.framework.workloads import (
     ROLLING_UPDATE,
     desired_replicas,
     namespace_is_terminating,
+    status_update,
     template_hash,
-    update_of_status,
 )
 from moorage.control.framework.world import World, controller_of
 from moorage.model.api_error import ApiError
@@ -101,14 +101,14 @@ class DeploymentController(Controller):
             if not _is_collision(deployment, action, world):
                 return ()
             status["collisionCount"] = (deployment.view.status.collisionCount or 0) + 1
-            return _some(update_of_status(deployment, status))
+            return status_update(deployment, status)
         message = f'Failed to create new replica set "{action.document["metadata"]["name"]}": {error.message}'
         report = Report(reference_to(deployment), WARNING, said.REPLICA_SET_CREATE_ERROR, message)
         if not has_deadline(deployment.view):
             return (report,)
         failure = said.condition(said.PROGRESSING, "False", said.REPLICA_SET_CREATE_ERROR, message, self._now)
         status["conditions"] = said.with_condition(list(status.get("conditions") or ()), failure)
-        return (report, *_some(update_of_status(deployment, status)))
+        return (report, *status_update(deployment, status))
 
 
 class _Round:
@@ -263,7 +263,7 @@ class _Round:
         for found in sorted(family.all, key=lambda found: family.size(found) - desired_replicas(found)):
             self._write(found)
         revision = {REVISION: self.revision} if self.revision else {}
-        self.actions += _some(update_of_status(self.deployment, status, revision))
+        self.actions += status_update(self.deployment, status, revision)
         return Plan(tuple(self.actions), again_after)
 
     def _write(self, found: Object) -> None:
@@ -283,10 +283,6 @@ class _Round:
         self.actions.append(Update(REPLICA_SET, {**raw, "metadata": metadata, "spec": spec}))
         if before != after:
             self.actions.append(self._scaled(found.name, before, after))
-
-
-def _some(update: Update | None) -> tuple[Update, ...]:
-    return (update,) if update is not None else ()
 
 
 def _is_collision(deployment: Object, action: Create, world: World) -> bool:

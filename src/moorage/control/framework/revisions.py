@@ -8,10 +8,11 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Action, Create, Delete, Patch, Raw
+from moorage.control.framework.actions import Action, Create, Delete, Patch, Raw, Update
 from moorage.control.framework.pods_of import claim, controller_reference
-from moorage.control.framework.workloads import template_hash
+from moorage.control.framework.workloads import status_update, template_hash
 from moorage.control.framework.world import World
+from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import PodTemplateSpec
@@ -87,20 +88,6 @@ def surplus_history(old: Sequence[Object], limit: int | None, in_use: Collection
     return [Delete(CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in unused[: max(0, surplus)]]
 
 
-def is_collision(action: Create, world: World) -> bool:
-    """Return whether another revision of that name exists. One not seen yet may be the same."""
-    metadata = action.document["metadata"]
-    found = world.get(CONTROLLER_REVISION, f"{action.namespace}/{metadata['name']}")
-    return found is not None and found.raw.get("data") != action.document["data"]
-
-
-def collided(owner: Object) -> Raw:
-    """Return the owner's status with collisionCount + 1."""
-    status = dict(owner.raw.get("status") or {})
-    status["collisionCount"] = (owner.view.status.collisionCount or 0) + 1
-    return status
-
-
 def _means(revision: Object, template: PodTemplateSpec) -> bool:
     try:
         return convert_view(template_of(revision), PodTemplateSpec) == template
@@ -133,3 +120,12 @@ def _new_revision(owner: Object, data: Raw, number: int, hash_label: str, collis
 def _labelled(revision: Object, hash_label: str) -> Patch:
     labels = {hash_label: revision.name}
     return Patch(CONTROLLER_REVISION, revision.namespace, revision.name, {"metadata": {"labels": labels}})
+
+
+def collision_update(owner: Object, action: Create, error: ApiError, world: World) -> tuple[Update, ...]:
+    """Return an update of collisionCount, if another revision of that name exists. One not seen yet may be the same."""
+    found = world.get(CONTROLLER_REVISION, f"{action.namespace}/{action.document['metadata']['name']}")
+    if error.reason != "AlreadyExists" or found is None or found.raw.get("data") == action.document["data"]:
+        return ()
+    collisions = (owner.view.status.collisionCount or 0) + 1
+    return status_update(owner, {**(owner.raw.get("status") or {}), "collisionCount": collisions})

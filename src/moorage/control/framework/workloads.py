@@ -3,10 +3,14 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 
+from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Raw, Update
+from moorage.control.framework.actions import NORMAL, WARNING, Create, Delete, Raw, Report, Update
+from moorage.control.framework.pods_of import POD
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import time_text
 from moorage.model.template_identity import telling_part
 from moorage.model.types.workload import JobStatus
 
@@ -29,20 +33,6 @@ def scaled(value: int | str | None, total: int, *, up: bool) -> int:
         return 0
     share = int(value[:-1]) * total
     return -(-share // 100) if up else share // 100
-
-
-def update_of_status(found: Object, status: Raw, annotations: Raw | None = None) -> Update | None:
-    """Return the status update, with additional annotations; None if nothing changes."""
-    raw = found.raw
-    metadata = raw["metadata"]
-    present = metadata.get("annotations") or {}
-    wanted = {**present, **(annotations or {})}
-    if wanted == present and (raw.get("status") or {}) == status:
-        return None
-    document = {**raw, "status": status}
-    if wanted != present:
-        document["metadata"] = {**metadata, "annotations": wanted}
-    return Update(found.kind, document, "status")
 
 
 def namespace_is_terminating(error: ApiError) -> bool:
@@ -69,3 +59,40 @@ def job_end(status: JobStatus) -> str:
         if condition.type in ("Complete", "Failed") and condition.status == "True":
             return condition.type
     return ""
+
+
+def status_update(found: Object, status: Raw, annotations: Raw | None = None) -> tuple[Update, ...]:
+    """Return the status update, with additional annotations; empty if nothing changes."""
+    raw = found.raw
+    metadata = raw["metadata"]
+    present = metadata.get("annotations") or {}
+    wanted = {**present, **(annotations or {})}
+    if wanted == present and (raw.get("status") or {}) == status:
+        return ()
+    document = {**raw, "status": status}
+    if wanted != present:
+        document["metadata"] = {**metadata, "annotations": wanted}
+    return (Update(found.kind, document, "status"),)
+
+
+def new_pod_report(owner: Object) -> Report:
+    return Report(reference_to(owner), NORMAL, "SuccessfulCreate", "Created pod: {name}")
+
+
+def delete_pod(owner: Object, name: str, uid: str) -> Delete:
+    """Delete a pod of a workload, and report it."""
+    report = Report(reference_to(owner), NORMAL, "SuccessfulDelete", f"Deleted pod: {name}")
+    return Delete(POD, owner.namespace, name, uid, report=report)
+
+
+def refusal_report(owner: Object, action: Create | Delete, error: ApiError) -> Report:
+    reason, doing = ("FailedCreate", "creating") if isinstance(action, Create) else ("FailedDelete", "deleting")
+    return Report(reference_to(owner), WARNING, reason, f"Error {doing}: {error.message}")
+
+
+def set_condition(conditions: Sequence[Raw], new: Raw, now: float) -> list[Raw]:
+    """Set a condition by its type. Its lastTransitionTime stays while the status does."""
+    index = next((index for index, one in enumerate(conditions) if one.get("type") == new["type"]), len(conditions))
+    old = conditions[index] if index < len(conditions) else {}
+    since = old.get("lastTransitionTime") if old.get("status") == new["status"] else None
+    return [*conditions[:index], {**new, "lastTransitionTime": since or time_text(now)}, *conditions[index + 1 :]]

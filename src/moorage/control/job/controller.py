@@ -11,7 +11,14 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
-from moorage.control.framework.workloads import job_end, namespace_is_terminating, update_of_status
+from moorage.control.framework.workloads import (
+    delete_pod,
+    job_end,
+    namespace_is_terminating,
+    new_pod_report,
+    refusal_report,
+    status_update,
+)
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, Ending, completed, deadline, ending_of, keep_books, tell_suspension
 from moorage.control.job.metrics import JobMetrics, SyncOutcome
@@ -80,10 +87,9 @@ class JobController(Controller):
         self._metrics.synced(mode, "error", outcome.action if outcome is not None else "reconciling")
         if not isinstance(action, Create | Delete) or namespace_is_terminating(error):
             return ()
-        if isinstance(action, Delete):
-            return (Report(reference_to(job), WARNING, "FailedDelete", f"Error deleting: {error.message}"),)
-        self._metrics.creation_refused(outcome.reason_to_create if outcome is not None else "new")
-        return (Report(reference_to(job), WARNING, "FailedCreate", f"Error creating: {error.message}"),)
+        if isinstance(action, Create):
+            self._metrics.creation_refused(outcome.reason_to_create if outcome is not None else "new")
+        return (refusal_report(job, action, error),)
 
     def done(self, key: str, plan: Plan, now: float) -> None:
         outcome = self._outcomes.pop(key, None)
@@ -127,8 +133,7 @@ class JobController(Controller):
     ) -> list[Action]:
         """Return the actions, the status first: it names finished pods before they lose their finalizer."""
         job, about = seen.job, reference_to(seen.job)
-        update = update_of_status(job, books.status)
-        actions: list[Action] = [] if update is None else [update]
+        actions: list[Action] = [*status_update(job, books.status)]
         if tells_suspension:
             if seen.is_suspended:
                 actions.append(Report(about, NORMAL, "Suspended", "Job suspended"))
@@ -138,13 +143,13 @@ class JobController(Controller):
             actions += _farewell(seen, books.status, ending)
         releases = list(books.releases)
         if ending is not None:
-            actions += [_delete(pod, about) for pod in seen.active]
+            actions += [delete_pod(job, pod.name, pod.uid) for pod in seen.active]
             return actions + [release(pod) for pod in releases]
         # Surplus pods have not failed: their finalizer is removed before they are deleted.
         actions += [release(pod) for pod in releases]
         actions += [release(pod) for pod in sizing.surplus if is_tracked(pod.view)]
-        actions += [_delete(pod, about) for pod in sizing.surplus]
-        report = Report(about, NORMAL, "SuccessfulCreate", "Created pod: {name}")
+        actions += [delete_pod(job, pod.name, pod.uid) for pod in sizing.surplus]
+        report = new_pod_report(job)
         for index in sizing.indexes:
             last = None if index is None else seen.last_failed.get(index)
             actions.append(Create(POD, new_pod(job, index, last), job.namespace, report))
@@ -164,11 +169,6 @@ def _farewell(seen: Situation, status: Raw, ending: Ending) -> list[Action]:
         message = "Too many succeeded pods running after completion count reached"
         said.append(Report(about, WARNING, "TooManySucceededPods", message))
     return [*said, Report(about, NORMAL, "Completed", "Job completed")]
-
-
-def _delete(pod: Object, about: Raw) -> Delete:
-    report = Report(about, NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
-    return Delete(POD, pod.namespace, pod.name, pod.uid, report=report)
 
 
 def _outcome(seen: Situation, books: Books, ending: Ending | None, sizing: Sizing) -> SyncOutcome:

@@ -25,13 +25,12 @@ from moorage.control.framework.pods_of import POD, claim
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     RevisionHistory,
-    collided,
+    collision_update,
     history_of,
-    is_collision,
     surplus_history,
     template_of,
 )
-from moorage.control.framework.workloads import namespace_is_terminating, update_of_status
+from moorage.control.framework.workloads import namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.control.stateful_set.members import (
     CLAIM,
@@ -107,10 +106,8 @@ class StatefulSetController(Controller):
             text = f"Delete Pod {action.name} in StatefulSet {found.name} failed error: {error.message}"
             return (Report(about, WARNING, "FailedDelete", text),)
         if error.reason == "AlreadyExists":
-            if action.kind is not CONTROLLER_REVISION or not is_collision(action, world):
-                return ()
-            update = update_of_status(found, collided(found))
-            return () if update is None else (update,)
+            is_revision = action.kind is CONTROLLER_REVISION
+            return collision_update(found, action, error, world) if is_revision else ()
         name = action.document["metadata"]["name"]
         if action.kind is POD:
             text = f"Create Pod {name} in StatefulSet {found.name} failed error: {error.message}"
@@ -149,14 +146,13 @@ class _Round:
 
     def plan(self) -> Plan:
         status, again_after = stateful_set_status(self.found, self.pods, self.current.name, self.update.name, self.now)
-        update = update_of_status(self.found, status)
+        updates = status_update(self.found, status)
         if self.view.metadata.deletionTimestamp is None:
             self._work()
             self._forget_history()
-        actions = self.actions if update is None else [update, *self.actions]
         if self.makes_claims and not self.retries:
             again_after = 0.0
-        return Plan(tuple(actions), again_after, self.retries)
+        return Plan((*updates, *self.actions), again_after, self.retries)
 
     def _work(self) -> None:
         for ordinal, pod in self.replicas.items():

@@ -6,6 +6,7 @@ kubelet. Differs: reconciles what a change concerns, not everything every 15 sec
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
@@ -30,6 +31,7 @@ _PLUGINS = {
     "iscsi": "kubernetes.io/iscsi",
     "fc": "kubernetes.io/fc",
 }
+_NUMBER = "number of persistent volume"
 _Counts = Mapping[tuple[str, ...], float]
 
 
@@ -48,26 +50,22 @@ class PersistentVolumeBinder(Controller):
         self._volumes = VolumeSync(provisioner)
         self._world: World | None = None
         metrics = context.metrics
+        claim_labels = ("namespace", "storage_class", "volume_attributes_class")
         for name, count, labels, what in (
             ("total_pv_count", self._all_volumes, ("plugin_name", "volume_mode"), "total number of persistent volumes"),
-            ("bound_pv_count", self._bound_volumes, ("storage_class",), "number of persistent volume currently bound"),
+            ("bound_pv_count", partial(self._volumes_by_class, True), ("storage_class",), f"{_NUMBER} currently bound"),
             (
                 "unbound_pv_count",
-                self._unbound_volumes,
+                partial(self._volumes_by_class, False),
                 ("storage_class",),
-                "number of persistent volume currently unbound",
+                f"{_NUMBER} currently unbound",
             ),
-            (
-                "bound_pvc_count",
-                self._bound_claims,
-                ("namespace", "storage_class", "volume_attributes_class"),
-                "number of persistent volume claim currently bound",
-            ),
+            ("bound_pvc_count", partial(self._claims_by_class, True), claim_labels, f"{_NUMBER} claim currently bound"),
             (
                 "unbound_pvc_count",
-                self._unbound_claims,
-                ("namespace", "storage_class", "volume_attributes_class"),
-                "number of persistent volume claim currently unbound",
+                partial(self._claims_by_class, False),
+                claim_labels,
+                f"{_NUMBER} claim currently unbound",
             ),
         ):
             metrics.gauge_function(f"pv_collector_{name}", f"Gauge measuring {what}", count, labels)
@@ -161,23 +159,11 @@ class PersistentVolumeBinder(Controller):
         views = [found.view for found in self._world.all(VOLUME)] if self._world is not None else []
         return Counter((_plugin(view), view.spec.volumeMode or "Filesystem") for view in views)
 
-    def _bound_volumes(self) -> _Counts:
-        return self._count_volumes(True)
-
-    def _unbound_volumes(self) -> _Counts:
-        return self._count_volumes(False)
-
-    def _count_volumes(self, bound: bool) -> _Counts:
+    def _volumes_by_class(self, bound: bool) -> _Counts:
         views = [found.view for found in self._world.all(VOLUME)] if self._world is not None else []
         return Counter((volume_class(view),) for view in views if (view.status.phase == BOUND) == bound)
 
-    def _bound_claims(self) -> _Counts:
-        return self._count_claims(True)
-
-    def _unbound_claims(self) -> _Counts:
-        return self._count_claims(False)
-
-    def _count_claims(self, bound: bool) -> _Counts:
+    def _claims_by_class(self, bound: bool) -> _Counts:
         views = [found.view for found in self._world.all(CLAIM)] if self._world is not None else []
         return Counter(
             (view.metadata.namespace, claim_class(view), view.spec.volumeAttributesClassName or "")
