@@ -27,7 +27,7 @@ API_PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(e
 PUBLISHED = published_numbers()
 
 
-def _structs(view: type[View]) -> Iterator[StructShape]:
+def structs_of(view: type[View]) -> Iterator[StructShape]:
     """Every struct that a document of this type is made of."""
     waiting, seen = [struct_shape(view)], set()
     while waiting:
@@ -46,7 +46,7 @@ def _structs(view: type[View]) -> Iterator[StructShape]:
 def unpublished_numbers(view: type[View]) -> list[str]:
     """Fields whose protobuf number is not the published one; apiVersion and kind are not part of the message."""
     wrong = []
-    for struct in _structs(view):
+    for struct in structs_of(view):
         message = "events.Event" if struct.view is REPORTED_EVENT.view else struct.go_name
         ours = dict(_numbers(struct.view, message))
         names = {name: number for name, number in ours.items() if not name.startswith("^")}

@@ -11,8 +11,9 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length
-from moorage.model.types.event import Event, EventSeries, Lease, LeaseSpec
+from moorage.model.types.event import Event, Lease, LeaseSpec
 from moorage.model.types.reported_event import Event as ReportedEvent
+from moorage.model.types.reported_event import EventSeries as ReportedSeries
 
 OTHER_NAMESPACE = "does not match event.namespace"
 MUST_BE_UNSET = "needs to be unset"
@@ -42,7 +43,7 @@ def as_reported(event: Event) -> ReportedEvent:
     return ReportedEvent(
         metadata=event.metadata,
         eventTime=event.eventTime,
-        series=event.series,
+        series=None if event.series is None else ReportedSeries(event.series.count, event.series.lastObservedTime),
         reportingController=event.reportingComponent,
         reportingInstance=event.reportingInstance,
         action=event.action,
@@ -104,7 +105,7 @@ def validate_reported_event_update(
     return errors
 
 
-def _validate_series(series: EventSeries | None) -> list[FieldError]:
+def _validate_series(series: ReportedSeries | None) -> list[FieldError]:
     if series is None:
         return []
     errors = [] if series.count >= 2 else [invalid("series.count", "", "should be at least 2")]

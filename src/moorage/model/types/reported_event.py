@@ -4,9 +4,14 @@ Kubernetes: k8s.io/api/events/v1.
 """
 
 from moorage.model.schema.named_types import MicroTime, Time
-from moorage.model.types.event import EventSeries, EventSource
+from moorage.model.types.event import EventSource
 from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
-from moorage.model.types.view import Int32
+from moorage.model.types.view import EventsView, Int32
+
+
+class EventSeries(EventsView, frozen=True, gc=False):
+    count: Int32 = 0
+    lastObservedTime: MicroTime | None = None
 
 
 class Event(TypeMeta, frozen=True, gc=False):

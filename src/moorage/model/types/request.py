@@ -4,7 +4,7 @@ Kubernetes: k8s.io/api/core/v1, policy/v1, autoscaling/v1, authentication/v1, au
 """
 
 from moorage.model.schema.named_types import UID, DeletionPropagation
-from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.meta import LabelSelectorRequirement, ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.types.view import (
     ABSENT_LIST,
     ABSENT_MAP,
@@ -74,6 +74,22 @@ class SelfSubjectReview(TypeMeta, frozen=True, gc=False):
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
 
 
+class FieldSelectorRequirement(MetaView, frozen=True, gc=False):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ABSENT_LIST
+
+
+class FieldSelectorAttributes(AuthorizationView, frozen=True, gc=False):
+    rawSelector: str = ""
+    requirements: tuple[FieldSelectorRequirement, ...] = ABSENT_LIST
+
+
+class LabelSelectorAttributes(AuthorizationView, frozen=True, gc=False):
+    rawSelector: str = ""
+    requirements: tuple[LabelSelectorRequirement, ...] = ABSENT_LIST
+
+
 class ResourceAttributes(AuthorizationView, frozen=True, gc=False):
     namespace: str = ""
     verb: str = ""
@@ -82,6 +98,8 @@ class ResourceAttributes(AuthorizationView, frozen=True, gc=False):
     resource: str = ""
     subresource: str = ""
     name: str = ""
+    fieldSelector: FieldSelectorAttributes | None = None
+    labelSelector: LabelSelectorAttributes | None = None
 
 
 class NonResourceAttributes(AuthorizationView, frozen=True, gc=False):

@@ -88,7 +88,6 @@ class Definitions:
                 "description": f"The objects of kind {kind.name}.",
                 "items": {"$ref": self.reference(definition_name(kind.view))},
                 "type": "array",
-                "x-kubernetes-list-type": "atomic",
             },
             "kind": {"description": describe_field("TypeMeta", "kind"), "type": "string"},
             "metadata": self._with_text(self.reference(LIST_META), "What is true of the list as a whole."),

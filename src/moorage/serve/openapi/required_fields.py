@@ -23,6 +23,7 @@ conditionType: PodReadinessGate
 containerName requestName resourceName: ContainerExtendedResourceRequest
 containerPort: ContainerPort
 containers: PodSpec
+count lastObservedTime: io.k8s.api.events.v1.EventSeries
 currentNumberScheduled desiredNumberScheduled numberMisscheduled numberReady: DaemonSetStatus
 devicePath name: AttachedVolume VolumeDevice
 diskName diskURI: AzureDiskVolumeSource
@@ -45,7 +46,7 @@ ip: HostAlias HostIP PodIP
 iqn lun targetPortal: ISCSIPersistentVolumeSource ISCSIVolumeSource
 jobTemplate schedule: CronJobSpec
 key: ConfigMapKeySelector SecretKeySelector
-key operator: LabelSelectorRequirement NodeSelectorRequirement
+key operator: FieldSelectorRequirement LabelSelectorRequirement NodeSelectorRequirement
 key path: KeyToPath
 key path volumeName: FileKeySelector
 key values: TopologySelectorLabelRequirement
