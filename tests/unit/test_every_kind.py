@@ -8,7 +8,6 @@ import pytest
 from tests.unit.serve.protobuf.published import published_numbers
 
 from moorage.admit.registry import REGISTRY
-from moorage.admit.subresources.status_update import STATUS_RULES
 from moorage.model.kinds import KINDS, STANDARD_VERBS, VIRTUAL_KINDS, Kind, Subresource
 from moorage.model.schema.merge_schema import struct_type
 from moorage.model.schema.shapes import ListShape, MapShape, StructShape, struct_shape
@@ -17,7 +16,7 @@ from moorage.model.types.view import Int32, View
 from moorage.serve.openapi.definition_names import definition_name
 from moorage.serve.openapi.descriptions import describe_type
 from moorage.serve.protobuf.field_numbers import UNNUMBERED, field_numbers
-from moorage.serve.resources.discovery_table import GROUP_ORDER, RESOURCES
+from moorage.serve.resources.discovery_table import RESOURCES
 from moorage.serve.resources.event_versions import REPORTED_EVENT
 from moorage.serve.resources.subresources import SUBRESOURCES
 from moorage.serve.tables.registry import TABLES
@@ -75,9 +74,9 @@ def _group(view: type[View], message: str, wrong: list[str]) -> set[str]:
 def missing_rows(kind: Kind) -> list[str]:
     """Name the tables that lack a kind."""
     found = {
-        "admission (admit/registry.py)": kind.view in REGISTRY,
-        "status rules (admit/subresources/status_update.py)": not kind.has_status or kind.view in STATUS_RULES,
-        "discovery order (serve/resources/discovery_table.py)": kind.group in GROUP_ORDER,
+        "admission (ROWS in admit/kinds)": kind.view in REGISTRY,
+        "status rule (validate_status in ROWS)": kind.has_status
+        is (kind.view in REGISTRY and REGISTRY[kind.view].validate_status is not None),
         "discovery": RESOURCES.get((kind.group, kind.version, kind.plural)) is kind,
         "subresource handlers (serve/resources/subresources.py)": all(
             sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
@@ -95,7 +94,8 @@ def missing_rows(kind: Kind) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: f"{kind.api_version} {kind.name}")
 def test_every_kind_has_its_rows(kind: Kind) -> None:
-    assert missing_rows(kind) == []
+    missing = missing_rows(kind)
+    assert not missing, f"{kind.name} has no row in: {', '.join(missing)}"
 
 
 class BoatSpec(View, frozen=True, gc=False):
@@ -115,8 +115,7 @@ def test_a_kind_without_rows_is_found() -> None:
     row = Kind("example.com/v1", "boats", Boat, subresources=(Subresource("status", ()), Subresource("sail", ())))
     assert [table.split(" (")[0] for table in missing_rows(row)] == [
         "admission",
-        "status rules",
-        "discovery order",
+        "status rule",
         "discovery",
         "subresource handlers",
         "table",
@@ -131,7 +130,6 @@ def test_a_kind_without_rows_is_found() -> None:
 def test_no_table_has_a_row_without_a_kind() -> None:
     views = {kind.view for kind in KINDS.values()}
     assert set(REGISTRY) == views
-    assert set(STATUS_RULES) == {kind.view for kind in KINDS.values() if kind.has_status}
     assert set(RESOURCES.values()) == {*KINDS.values(), *VIRTUAL_KINDS}
     assert set(TABLES) - set(KINDS) == {("autoscaling/v1", "Scale")}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.kinds.row import KindRow
 from moorage.admit.messages.rejection_status import bad_request_status, forbidden_status, invalid_status
 from moorage.admit.messages.warnings import name_warnings, pod_warnings
 from moorage.admit.options import with_privileged
@@ -18,7 +19,7 @@ from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document, part
-from moorage.admit.registry import KindRow, row_of
+from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
 from moorage.model.api_error import ApiError
 from moorage.model.field_error import FieldError

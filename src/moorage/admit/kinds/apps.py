@@ -20,6 +20,7 @@ from moorage.admit.kinds.fields import (
     validate_selected,
     validate_selector_not_empty,
 )
+from moorage.admit.kinds.row import KindRow, Rows, selector_options, workload
 from moorage.admit.metadata import (
     validate_annotations,
     validate_dns_label,
@@ -29,7 +30,10 @@ from moorage.admit.metadata import (
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.pod.pod import validate_pod_annotations, validate_pod_template
 from moorage.admit.pod.volumes import validate_claim_spec
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
+from moorage.admit.subresources import statuses
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
@@ -350,3 +354,35 @@ def validate_controller_revision_update(
 def _validate_revision(revision: ControllerRevision) -> list[FieldError]:
     errors = validate_object_meta(revision.metadata, "metadata")
     return errors + validate_not_negative(revision.revision, "revision")
+
+
+ROWS: Rows = {
+    Deployment: workload(
+        validate_deployment,
+        validate_deployment_update,
+        defaults.default_deployment,
+        statuses.validate_deployment_status,
+    ),
+    ReplicaSet: workload(
+        validate_replica_set,
+        validate_replica_set_update,
+        defaults.default_replica_set,
+        statuses.validate_replica_set_status,
+    ),
+    StatefulSet: workload(
+        validate_stateful_set,
+        validate_stateful_set_update,
+        defaults.default_stateful_set,
+        statuses.validate_stateful_set_status,
+        strategies.prepare_stateful_set,
+    ),
+    DaemonSet: workload(
+        validate_daemon_set,
+        validate_daemon_set_update,
+        defaults.default_daemon_set,
+        statuses.validate_daemon_set_status,
+        strategies.prepare_daemon_set,
+        selector_options,
+    ),
+    ControllerRevision: KindRow(validate_controller_revision, validate_controller_revision_update),
+}

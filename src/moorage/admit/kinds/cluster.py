@@ -15,11 +15,14 @@ from moorage.admit.kinds.fields import (
     validate_immutable,
     validate_int_or_percent,
 )
+from moorage.admit.kinds.row import KindRow, Rows, ungated
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
-from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.options import STRICT, ValidationOptions, options_for_create
 from moorage.admit.plugins.priority import SYSTEM_CLASSES
 from moorage.admit.pod.ip_addresses import cidr_family, parse_cidr, validate_cidr
 from moorage.admit.pod.resources import resource_rules, validate_quantity
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import (
     has_invalid_label_value,
     validate_label_name,
@@ -27,6 +30,7 @@ from moorage.admit.scheduling.label_selectors import (
 )
 from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
 from moorage.admit.scheduling.tolerations import validate_taints
+from moorage.admit.subresources import statuses
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
@@ -38,6 +42,7 @@ from moorage.model.field_error import (
     required,
     too_long,
 )
+from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, label_key_errors
 from moorage.model.types.core import Namespace
@@ -311,3 +316,34 @@ def _shown(spec: PodDisruptionBudgetSpec) -> GoStruct:
         MaxUnavailable=spec.maxUnavailable,
         UnhealthyPodEvictionPolicy=spec.unhealthyPodEvictionPolicy,
     )
+
+
+def _validate_node_status(new: Node, old: Node, gates: GateSet) -> list[FieldError]:
+    return validate_node_update(new, old, options_for_create(gates))
+
+
+ROWS: Rows = {
+    Node: KindRow(
+        validate_node,
+        validate_node_update,
+        defaults.default_node,
+        strategies.prepare_node,
+        validate_status=_validate_node_status,
+    ),
+    StorageClass: KindRow(validate_storage_class, validate_storage_class_update, defaults.default_storage_class),
+    Namespace: KindRow(
+        validate_namespace,
+        validate_namespace_update,
+        defaults.default_namespace,
+        strategies.prepare_namespace,
+        validate_status=ungated(statuses.validate_namespace_status),
+    ),
+    PriorityClass: KindRow(validate_priority_class, validate_priority_class_update, defaults.default_priority_class),
+    PodDisruptionBudget: KindRow(
+        validate_disruption_budget,
+        validate_disruption_budget_update,
+        prepare=strategies.prepare_disruption_budget,
+        validate_status=ungated(statuses.validate_budget_status),
+        has_generation=True,
+    ),
+}

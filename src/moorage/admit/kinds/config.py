@@ -7,8 +7,11 @@ Differs: what is wrong with a docker configuration that is no JSON is said in fe
 import msgspec
 
 from moorage.admit.kinds.fields import validate_immutable
+from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies
 from moorage.model.field_error import FieldError, forbidden, invalid, required, too_long
 from moorage.model.go.base64_text import decode_base64
 from moorage.model.names import byte_length, config_key_errors
@@ -116,3 +119,12 @@ def validate_service_account_update(
 ) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     return errors + validate_service_account(new, options)
+
+
+ROWS: Rows = {
+    ConfigMap: KindRow(validate_config_map, validate_config_map_update),
+    Secret: KindRow(validate_secret, validate_secret_update, defaults.default_secret, strategies.prepare_secret),
+    ServiceAccount: KindRow(
+        validate_service_account, validate_service_account_update, prepare=strategies.prepare_service_account
+    ),
+}

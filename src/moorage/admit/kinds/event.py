@@ -5,9 +5,11 @@ Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/e
 """
 
 from moorage.admit.kinds.fields import validate_immutable
+from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.rejection_status import as_manifest
 from moorage.admit.metadata import subdomain_errors, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length
@@ -161,3 +163,10 @@ def _validate_lease_spec(spec: LeaseSpec) -> list[FieldError]:
     if spec.preferredHolder and not spec.strategy:
         errors.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
     return errors
+
+
+ROWS: Rows = {
+    Lease: KindRow(validate_lease, validate_lease_update, prepare=strategies.prepare_lease),
+    Event: KindRow(validate_event, validate_event_update),
+    ReportedEvent: KindRow(validate_reported_event, validate_reported_event_update),
+}

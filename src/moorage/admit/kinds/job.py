@@ -23,20 +23,24 @@ from moorage.admit.kinds.job_policies import (
     validate_replacement_policy,
     validate_success_policy,
 )
+from moorage.admit.kinds.row import Rows, selector_options, validate_only_metadata, workload
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.pod import validate_pod_template
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies
+from moorage.admit.prepare.strategies import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
+from moorage.admit.ratcheting import options_for_template_update
 from moorage.admit.scheduling.label_selectors import validate_label_selector
+from moorage.admit.subresources import statuses
 from moorage.model.cron_schedule import schedule_error
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
+from moorage.model.gates import GateSet
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.types.container import Container
 from moorage.model.types.pod import Affinity, PodSpec, PodTemplateSpec
 from moorage.model.types.workload import CronJob, CronJobSpec, Job, JobSpec
-
-CONTROLLER_UID, LEGACY_CONTROLLER_UID = "batch.kubernetes.io/controller-uid", "controller-uid"
-JOB_NAME, LEGACY_JOB_NAME = "batch.kubernetes.io/job-name", "job-name"
 
 _PARALLELISM_LIMIT = _FAILED_INDEXES_LIMIT = _MANY_COMPLETIONS = 100_000
 _LIMIT_WITH_MANY_COMPLETIONS = 10_000
@@ -336,3 +340,27 @@ def _is_known_zone(zone: str) -> bool:
     except (LookupError, ValueError, OSError):
         return zone == "UTC" or not any(Path(directory).is_dir() for directory in TZPATH)
     return True
+
+
+def _cron_job_options(gates: GateSet, old: CronJob | None) -> ValidationOptions:
+    return options_for_template_update(gates, None if old is None else old.spec.jobTemplate.spec.template)
+
+
+ROWS: Rows = {
+    Job: workload(
+        validate_job,
+        validate_job_update,
+        defaults.default_job,
+        statuses.validate_job_status,
+        strategies.prepare_job,
+        selector_options,
+    ),
+    CronJob: workload(
+        validate_cron_job,
+        validate_cron_job_update,
+        defaults.default_cron_job,
+        validate_only_metadata,
+        strategies.prepare_cron_job,
+        _cron_job_options,
+    ),
+}

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.kinds.fields import validate_immutable
+from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.messages.rejection_status import difference
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_dns_label, validate_dns_subdomain, validate_object_meta
@@ -18,6 +19,9 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import volume_backends as backends
 from moorage.admit.pod.projections import validate_host_path
 from moorage.admit.pod.shared import validate_no_backsteps
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies
+from moorage.admit.ratcheting import options_for_volume_update
 from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
@@ -330,3 +334,15 @@ def _same(new: tuple[NodeSelectorRequirement, ...], old: tuple[NodeSelectorRequi
         )
         for after, before in zip(new, old, strict=True)
     )
+
+
+ROWS: Rows = {
+    PersistentVolume: KindRow(
+        validate_persistent_volume,
+        validate_persistent_volume_update,
+        defaults.default_persistent_volume,
+        strategies.prepare_volume,
+        options_for_volume_update,
+        ungated(validate_only_metadata),
+    ),
+}

@@ -5,6 +5,7 @@ that a server allocates (`prepare.service_addresses`) are not demanded: offline 
 rules beyond the form of each address are the allocator's.
 """
 
+from moorage.admit.kinds.row import KindRow, Rows, validate_only_metadata
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     label_errors,
@@ -16,8 +17,11 @@ from moorage.admit.metadata import (
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.handlers import validate_port_number, validate_port_number_or_name
 from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
+from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct
 from moorage.model.types.core import LoadBalancerStatus, Service, ServicePort, ServiceSpec
 
@@ -257,3 +261,18 @@ def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> l
                 detail = "must be a DNS name, not an IP address"
                 errors.append(invalid(f"{at}.hostname", ingress.hostname, detail))
     return errors
+
+
+def _validate_service_status(new: Service, old: Service, gates: GateSet) -> list[FieldError]:
+    return validate_only_metadata(new, old) + validate_balancer_status(new.status.loadBalancer, new.spec)
+
+
+ROWS: Rows = {
+    Service: KindRow(
+        validate_service,
+        validate_service_update,
+        defaults.default_service,
+        strategies.prepare_service,
+        validate_status=_validate_service_status,
+    ),
+}

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.kinds.fields import shown_label_selector, validate_immutable, validate_not_negative
+from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
 from moorage.admit.messages.rejection_status import as_manifest, difference
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
@@ -20,7 +21,10 @@ from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.pod.volume_backends import validate_csi_driver_name
 from moorage.admit.pod.volumes import validate_claim_spec
+from moorage.admit.prepare import kind_defaults as defaults
+from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
+from moorage.admit.subresources import statuses
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
@@ -31,6 +35,7 @@ from moorage.model.field_error import (
     required,
     too_long,
 )
+from moorage.model.gates import GateSet
 from moorage.model.names import byte_length
 from moorage.model.quantity import ZERO
 from moorage.model.types.storage import (
@@ -281,3 +286,33 @@ def validate_volume_attachment_update(
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += validate_volume_attachment(new, options)
     return errors + validate_immutable(new.spec, old.spec, "spec", as_manifest(new.spec))
+
+
+def _validate_attachment_status(new: VolumeAttachment, old: VolumeAttachment, gates: GateSet) -> list[FieldError]:
+    return validate_only_metadata(new, old) + validate_attachment_status(new.status)
+
+
+ROWS: Rows = {
+    PersistentVolumeClaim: KindRow(
+        validate_claim,
+        validate_claim_update,
+        defaults.default_claim,
+        strategies.prepare_claim,
+        validate_status=ungated(statuses.validate_claim_status),
+    ),
+    CSIDriver: KindRow(
+        validate_csi_driver,
+        validate_csi_driver_update,
+        defaults.default_csi_driver,
+        strategies.prepare_csi_driver,
+        has_generation=True,
+    ),
+    CSINode: KindRow(validate_csi_node, validate_csi_node_update),
+    CSIStorageCapacity: KindRow(validate_storage_capacity, validate_storage_capacity_update),
+    VolumeAttachment: KindRow(
+        validate_volume_attachment,
+        validate_volume_attachment_update,
+        prepare=strategies.prepare_volume_attachment,
+        validate_status=_validate_attachment_status,
+    ),
+}

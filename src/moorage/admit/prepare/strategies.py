@@ -6,7 +6,6 @@ and PrepareForUpdate of the strategies in pkg/registry. Differs: CrossNamespaceV
 
 from base64 import b64encode
 
-from moorage.admit.kinds.job import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from moorage.admit.prepare.mutate import drop_disabled_fields
 from moorage.admit.prepare.service_addresses import drop_what_the_type_has_not, keep_allocated
 from moorage.admit.raw import Raw, items, part
@@ -15,6 +14,8 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodTemplateSpec
 
 NAMESPACE_FINALIZER = "kubernetes"
+CONTROLLER_UID, LEGACY_CONTROLLER_UID = "batch.kubernetes.io/controller-uid", "controller-uid"
+JOB_NAME, LEGACY_JOB_NAME = "batch.kubernetes.io/job-name", "job-name"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 #: What a status says from the beginning, also where it is zero: the fields that clients may rely on.
 _COUNTS = {

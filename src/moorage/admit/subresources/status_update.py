@@ -6,32 +6,19 @@ Kubernetes: the status strategies of pkg/registry. What of the metadata a report
 there.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected
-from moorage.admit.kinds import cluster, service, storage
-from moorage.admit.options import options_for_create
-from moorage.admit.ratcheting import options_for_update
+from moorage.admit.kinds import cluster
+from moorage.admit.kinds.row import validate_only_metadata
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, complete_metadata
-from moorage.admit.subresources import statuses
-from moorage.admit.subresources.statuses import complete_pod_status, validate_pod_status_update
-from moorage.model.field_error import FieldError
+from moorage.admit.subresources.statuses import complete_pod_status
 from moorage.model.gates import GateSet
 from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
-from moorage.model.types.core import Namespace, Service
-from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.policy import PodDisruptionBudget
-from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, VolumeAttachment
-from moorage.model.types.view import View
-from moorage.model.types.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
-
-_Validate = Callable[[Any, Any, GateSet], list[FieldError]]
 
 #: What a status update leaves alone where a kind's row says all metadata.
 _ALL_METADATA = ("selfLink", "labels", "annotations", "finalizers", "ownerReferences")
@@ -46,7 +33,8 @@ def _kept_metadata(kind: Kind) -> list[str]:
 def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view: Any = None) -> Admitted | Rejected:
     """Admit a report. `old_view` spares reading the old object; `now` is when a volume changed its phase."""
     kind = kind_of(new)
-    if kind is None or kind.view not in STATUS_RULES:
+    row = None if kind is None else row_of(kind)
+    if kind is None or row is None or row.validate_status is None:
         raise ValueError(f"{new.get('apiVersion')} {new.get('kind')} has no status subresource")
     try:
         read = view_of({name: part for name, part in new.items() if name != "spec"})
@@ -58,7 +46,7 @@ def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view:
         view = _view(raw, new, old, read, old_view)
     except ConversionError as error:
         return Rejected(kind, _name(old), problems=error.problems)
-    errors = STATUS_RULES[kind.view](view, old_view, gates)
+    errors = row.validate_status(view, old_view, gates)
     if errors:
         return Rejected(kind, _name(old), tuple(errors), object=raw, view=view)
     return Admitted(raw, view)
@@ -124,7 +112,7 @@ def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejecte
     except ConversionError as error:
         return Rejected(kind, _name(old), problems=error.problems)
     errors = cluster.validate_namespace_finalizers(view)  # type: ignore[arg-type]
-    errors = statuses.validate_only_metadata(view, old_view) + errors
+    errors = validate_only_metadata(view, old_view) + errors
     if errors:
         return Rejected(kind, _name(old), tuple(errors), object=raw, view=view)
     return Admitted(raw, view)
@@ -132,44 +120,3 @@ def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejecte
 
 def _name(raw: Raw) -> str:
     return str((raw.get("metadata") or {}).get("name") or "")
-
-
-def _pod(new: Pod, old: Pod, gates: GateSet) -> list[FieldError]:
-    options = options_for_update(gates, old.spec, old.metadata, resource_is_pod=True)
-    return validate_pod_status_update(new, old, options)
-
-
-def _node(new: Any, old: Any, gates: GateSet) -> list[FieldError]:
-    return cluster.validate_node_update(new, old, options_for_create(gates))
-
-
-def _service(new: Service, old: Service, gates: GateSet) -> list[FieldError]:
-    errors = statuses.validate_only_metadata(new, old)
-    return errors + service.validate_balancer_status(new.status.loadBalancer, new.spec)
-
-
-def _attachment(new: Any, old: Any, gates: GateSet) -> list[FieldError]:
-    return statuses.validate_only_metadata(new, old) + storage.validate_attachment_status(new.status)
-
-
-def _ungated(validate: Callable[[Any, Any], list[FieldError]]) -> _Validate:
-    return lambda new, old, gates: validate(new, old)
-
-
-#: By the kind's view: what is checked of a status.
-STATUS_RULES: dict[type[View], _Validate] = {
-    Pod: _pod,
-    Node: _node,
-    Namespace: _ungated(statuses.validate_namespace_status),
-    PersistentVolume: _ungated(statuses.validate_only_metadata),
-    PersistentVolumeClaim: _ungated(statuses.validate_claim_status),
-    Service: _service,
-    VolumeAttachment: _attachment,
-    Deployment: _ungated(statuses.validate_deployment_status),
-    ReplicaSet: _ungated(statuses.validate_replica_set_status),
-    StatefulSet: _ungated(statuses.validate_stateful_set_status),
-    DaemonSet: _ungated(statuses.validate_daemon_set_status),
-    Job: _ungated(statuses.validate_job_status),
-    CronJob: _ungated(statuses.validate_only_metadata),
-    PodDisruptionBudget: _ungated(statuses.validate_budget_status),
-}

@@ -123,11 +123,6 @@ def validate_claim_status(new: PersistentVolumeClaim, old: PersistentVolumeClaim
     return errors
 
 
-def validate_only_metadata(new: Any, old: Any) -> list[FieldError]:
-    """For kinds whose status nobody checks."""
-    return validate_object_meta_update(new.metadata, old.metadata, "metadata")
-
-
 def _validate_counts(status: Any, names: tuple[str, ...]) -> list[FieldError]:
     errors: list[FieldError] = []
     for name in names:

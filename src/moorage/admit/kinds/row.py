@@ -1,0 +1,78 @@
+"""The row of a kind: what admission does to its objects. Each module of this package ends with its `ROWS`, by view.
+
+Kubernetes: the strategies of pkg/registry with what they call.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from moorage.admit.metadata import validate_object_meta_update
+from moorage.admit.options import ValidationOptions, options_for_create
+from moorage.admit.prepare import strategies
+from moorage.admit.ratcheting import options_for_selector_update, options_for_template_update
+from moorage.admit.raw import Raw
+from moorage.model.field_error import FieldError
+from moorage.model.gates import GateSet
+from moorage.model.types.view import View
+
+# Each function takes the view of its own kind, which the row cannot tell a type checker.
+Validate: TypeAlias = Callable[[Any, ValidationOptions], list[FieldError]]
+ValidateUpdate: TypeAlias = Callable[[Any, Any, ValidationOptions], list[FieldError]]
+ValidateStatus: TypeAlias = Callable[[Any, Any, GateSet], list[FieldError]]
+Default: TypeAlias = Callable[[Raw], None]
+Prepare: TypeAlias = Callable[[Raw, Raw | None, GateSet], None]
+Options: TypeAlias = Callable[[GateSet, Any], ValidationOptions]
+
+
+class KindRow(msgspec.Struct, frozen=True):
+    """What admission does to objects of one kind: `default`, `prepare`, then `validate` or `validate_update`.
+
+    `validate_status` is for writes to the status subresource, of kinds that have one.
+    """
+
+    validate: Validate
+    validate_update: ValidateUpdate
+    default: Default = lambda raw: None
+    prepare: Prepare = strategies.prepare_nothing
+    options: Options = lambda gates, old: options_for_create(gates)
+    validate_status: ValidateStatus | None = None
+    has_generation: bool = False
+
+
+Rows: TypeAlias = dict[type[View], KindRow]
+
+
+def template_options(gates: GateSet, old: Any) -> ValidationOptions:
+    """Return the options of a kind with a pod template."""
+    return options_for_template_update(gates, None if old is None else old.spec.template)
+
+
+def selector_options(gates: GateSet, old: Any) -> ValidationOptions:
+    """Return the options of a kind whose selector is checked with its pod template."""
+    if old is None:
+        return options_for_create(gates)
+    return options_for_selector_update(gates, old.spec.template, old.spec.selector)
+
+
+def workload(
+    validate: Validate,
+    validate_update: ValidateUpdate,
+    default: Default,
+    validate_status: Callable[[Any, Any], list[FieldError]],
+    prepare: Prepare = strategies.prepare_workload,
+    options: Options = template_options,
+) -> KindRow:
+    """Return the row of a kind with a pod template."""
+    status = ungated(validate_status)
+    return KindRow(validate, validate_update, default, prepare, options, status, has_generation=True)
+
+
+def ungated(validate: Callable[[Any, Any], list[FieldError]]) -> ValidateStatus:
+    return lambda new, old, gates: validate(new, old)
+
+
+def validate_only_metadata(new: Any, old: Any) -> list[FieldError]:
+    """Check a write to a status of which nothing is checked."""
+    return validate_object_meta_update(new.metadata, old.metadata, "metadata")
