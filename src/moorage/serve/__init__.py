@@ -1,5 +1,5 @@
-"""Revisions ↔ HTTP: the Kubernetes API as kubectl, client libraries and our own components know it.
+"""The API server: the Kubernetes API over HTTP, and in the same process.
 
-In: requests. Out: objects, lists, tables and watch streams. `http` turns bytes into requests, `routes` says what is
-meant, `verbs` do it on the store with `moorage.admit` in between. Kubernetes: apiserver and pkg/registry.
+`http` turns bytes into requests, `resources` finds what a path means, `verbs` act on the store with `moorage.admit` in
+between. Kubernetes: apiserver and pkg/registry.
 """

@@ -1,6 +1,5 @@
-"""The API server without its wires: the store, admission, the clock, and what admission looks up.
+"""Hold what every verb needs: the store, admission and its lookups, the clock, the pod templates.
 
-In: what every verb needs. Out: documents admitted for creation and change, with the fields' owners written down.
 Kubernetes: the generic registry's Store with its strategies.
 """
 
@@ -30,7 +29,7 @@ _SUFFIX_LENGTH = 5
 
 
 class Outcome(NamedTuple):
-    """What a write led to. `stored` is the object as it is now, or was last if it is `deleted`."""
+    """The result of a write. `stored` is the object as it is now, or was last if it is `deleted`."""
 
     stored: Stored
     warnings: Sequence[str] = ()
@@ -39,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class Api:
-    """What verbs work on. Time and randomness are the caller's, so that a run can be repeated."""
+    """The API server without HTTP. Time and randomness are the caller's, so that a run can be repeated."""
 
     def __init__(
         self,
@@ -53,10 +52,11 @@ class Api:
         taints_new_nodes: bool = False,
         protects_storage: bool = False,
     ) -> None:
-        """`collects_garbage` says whether somebody takes away the finalizers that wait for dependents.
+        """Create an API on a store.
 
-        `taints_new_nodes` says whether somebody takes away the taint with which nodes then begin, `protects_storage`
-        whether somebody takes away the finalizers with which volumes and claims do.
+        `collects_garbage` means that a garbage collector removes the finalizers that wait for dependents;
+        `taints_new_nodes`, that a controller removes the not-ready taint of new nodes; `protects_storage`, that a
+        controller removes the finalizers of volumes and claims.
         """
         self.store = store
         self.gates = gates
@@ -69,7 +69,7 @@ class Api:
         self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
 
     async def start(self) -> None:
-        """Learn what admission looks up, and make what every cluster has."""
+        """Load the objects that admission looks up."""
         await self.directory.load(self.store)
 
     @property
@@ -77,7 +77,7 @@ class Api:
         return self.directory.plugins
 
     def now_text(self) -> str:
-        """The time as objects carry it: RFC 3339 in seconds."""
+        """The time in RFC 3339 with seconds, as in objects."""
         second = int(self.clock())
         if second != self._second:
             self._second, self._second_text = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
@@ -111,9 +111,9 @@ class Api:
     def admit_changed(
         self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
     ) -> Admitted:
-        """The same for an object that replaces another, or its status. Raises ApiError.
+        """Admit an object that replaces another, or its status. Raises ApiError.
 
-        `old_view` is the view of the old one, if somebody has it.
+        `old_view` is the view of the old one, if there is one in memory.
         """
         if subresource == "status":
             return self._admit_status(kind, new, old, manager, old_view)
@@ -127,7 +127,7 @@ class Api:
         )
 
     def _admit_status(self, kind: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
-        """Reports are the most frequent of all changes, and leave the spec alone: nobody looks at it."""
+        """Admit a status update, the most frequent of all changes. The spec stays as it is, and is not read."""
         if kind.view is not type(old_view):
             old_view = None
         check_types({name: value for name, value in new.items() if name != "spec"}, kind)
@@ -137,7 +137,7 @@ class Api:
 
 
 def check_types(raw: Raw, kind: Kind) -> None:
-    """Defaults are written into documents whose fields have the types of their kind; others are refused here."""
+    """Raise ApiError if a field is not of the type that its kind has: defaulting relies on the types."""
     try:
         convert_view(raw, kind.view)
     except ConversionError as error:
@@ -146,7 +146,7 @@ def check_types(raw: Raw, kind: Kind) -> None:
 
 
 def admitted(result: Admitted | Rejected) -> Admitted:
-    """What was admitted. Raises ApiError for what was not."""
+    """Return what was admitted; raise ApiError for a rejection."""
     if isinstance(result, Admitted):
         return result
     raise ApiError(result.status)
@@ -157,7 +157,7 @@ _random = Random(secrets.randbits(256))
 
 
 def _random_uid() -> str:
-    """A random UUID, version 4, without the detour over an object."""
+    """A random UUID, version 4."""
     digits = f"{_random.getrandbits(128):032x}"
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

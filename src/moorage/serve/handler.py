@@ -1,7 +1,6 @@
-"""A request → an answer: what is meant, the verb, the form of the answer. Who asks is known already.
+"""Answer requests to the API: route them to a verb, and render the result in the form the client asked for.
 
-In: `http.Request`s. Out: `Response`s and `Stream`s, or ApiError, which the connection renders. Kubernetes: the handler
-chain and the installer of API groups.
+Kubernetes: the handler chain and the installer of API groups.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -49,7 +48,7 @@ _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
 
 class Handler:
-    """Answers requests. `paths` are those outside of the API: health, version, metrics, discovery."""
+    """The handler of all requests. `paths` answers those outside of the API: health, version, metrics, discovery."""
 
     def __init__(self, api: Api, paths: WebPaths, metrics: ApiServerMetrics) -> None:
         self._api, self._paths, self._metrics = api, paths, metrics
@@ -68,7 +67,7 @@ class Handler:
     async def __call__(self, request: Request) -> Answer:
         user = request.user
         if user is None:
-            raise unauthorized()  # it came past the gate: nobody is anybody by default
+            raise unauthorized()  # a request without a user that came past the gate
         meant = self._meant.get((request.method, request.target))
         if meant is None:
             target = target_of(request.method, request.path)
@@ -88,7 +87,7 @@ class Handler:
             self._metrics.observe(asked, code, perf_counter() - started)
 
     def _remember(self, target: Target, request: Request) -> tuple[Target, Asked]:
-        """Clients that make many requests make many alike: what a target means is found out once."""
+        """Find out what a target means, and keep it for the next request like this."""
         asked = _asked(target, request)
         is_patch = request.method == "PATCH"  # whose body's type matters, too
         if not target.name and not is_patch and len(request.target) <= _MAX_REMEMBERED_LENGTH:
@@ -138,7 +137,7 @@ class Handler:
         return Stream(self._lines(batches, renderer, _asked(target, request)))
 
     async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
-        """Each batch in one chunk; an error is the last line."""
+        """Yield each batch in one chunk; an error is the last line."""
         told = self._metrics.watch_events(asked.group, asked.version, asked.resource)
         running = self._metrics.long_running(asked)
         running.inc()
@@ -219,7 +218,7 @@ class Handler:
 
 
 def _asked(target: Target, request: Request) -> Asked:
-    """The request as metrics tell of it."""
+    """The request as metrics show it."""
     kind = target.kind
     verb = _METRIC_VERBS[target.verb]
     if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):
@@ -239,7 +238,7 @@ def _delete_body(request: Request) -> Raw | None:
 
 
 def _manager(request: Request) -> str:
-    """Who owns the fields if the request does not say: the first word of its user agent."""
+    """The field manager of a request that names none: the first word of its user agent."""
     agent = request.headers.get("user-agent", "")
     name = agent.partition("/")[0][:128]
     return name if name and name.isprintable() else "unknown"

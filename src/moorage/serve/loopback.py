@@ -1,10 +1,8 @@
-"""The client's protocol without a network: the verbs of an API server in the same process, called directly.
+"""Implement the client's protocol by calling the verbs of an API server in the same process.
 
-In: an `Api`. Out: a `Client`. Nothing is serialised: objects share the store's bytes and the typed view that admission
-made of them, and are decoded only if somebody asks for the document. A view that comes from admission does not know
-its resourceVersion, which only the store can give: `Object.revision` does. What is refused is refused in the same
-words as over HTTP.
-Kubernetes: the loopback client.
+Objects share the store's bytes and the view that admission made, and are decoded only when `raw` is read. Such a view
+has no resourceVersion; `Object.revision` has it. Errors have the same texts as over HTTP. Kubernetes: the loopback
+client.
 """
 
 from collections.abc import AsyncGenerator, Coroutine
@@ -45,7 +43,7 @@ Result = TypeVar("Result")
 
 
 class LoopbackClient:
-    """See the module. `component` is what the server calls the manager of the fields that this client sets."""
+    """A `Client` without a network. `component` names the manager of the fields that this client sets."""
 
     def __init__(self, api: Api, component: str = "client") -> None:
         self.manager = f"moorage-{component}"
@@ -156,7 +154,7 @@ class LoopbackClient:
         await _kept(pods.evict(self._api, namespace, name, render_eviction(namespace, name, uid)))
 
     async def close(self) -> None:
-        """Nothing more goes through; the server is its owner's to stop."""
+        """Refuse further calls; the server goes on."""
         self._closed = True
 
     def _check_open(self) -> None:
@@ -165,7 +163,7 @@ class LoopbackClient:
 
 
 async def _kept(verb: Coroutine[Any, Any, Result]) -> Result:
-    """What the verb gives. A store that fails is an error of the server, as over HTTP."""
+    """Await a verb; a failure of the store is an internal error, as over HTTP."""
     try:
         return await verb
     except StoreError as error:
@@ -177,7 +175,7 @@ def _namespace(kind: Kind, namespace: str) -> str:
 
 
 def _own_copy(kind: Kind, document: Raw) -> Raw:
-    """Admission writes into what it is given, and callers may want to keep what they gave. Raises ApiError."""
+    """Copy a document, because admission modifies what it is given, and check its kind. Raises ApiError."""
     raw = copy_document(document)
     check_kind(raw, kind)
     return raw
@@ -195,7 +193,7 @@ def _object(kind: Kind, stored: Stored) -> Object:
 
 
 def _plain(kind: Kind, name: str, raw: Raw) -> Object:
-    """What a subresource shows that is no object of the kind."""
+    """The object of a subresource, which is not of the kind itself."""
     namespace = metadata_text(raw, "namespace")
     revision = metadata_text(raw, "resourceVersion")
     return Object(kind, f"{namespace}/{name}" if namespace else name, int(revision or 0), raw=raw)

@@ -1,8 +1,7 @@
-"""The Accept header → in which form the client wants its answer.
+"""Choose the form of an answer by the Accept header.
 
-In: the header. Out: a `Form`: the object itself, a table for people, or metadata only; as JSON or YAML; or ApiError
-406. Of several the dearest that Moorage has is taken: clients that would rather have protobuf get JSON. Kubernetes:
-content negotiation with its `as=` parameters.
+The client's most preferred type that Moorage has is taken; JSON stands in for protobuf. Kubernetes: content negotiation
+with its `as=` parameters.
 """
 
 import re
@@ -14,7 +13,7 @@ from moorage.model.api_error import not_acceptable
 
 
 class As(Enum):
-    """What is shown of objects."""
+    """What is shown of objects: all, a table, metadata only."""
 
     OBJECT = ""
     TABLE = "Table"
@@ -38,7 +37,7 @@ _OFFERED = "application/json, application/yaml"
 
 @lru_cache(maxsize=512)
 def negotiate(accept: str) -> Form:
-    """Raises ApiError 406 if nothing of what the client takes can be had."""
+    """Choose a form. Raises ApiError 406 if the client accepts none."""
     if not accept.strip():
         return JSON_OBJECT
     for media_type, named in _offers(accept):
@@ -55,7 +54,7 @@ def negotiate(accept: str) -> Form:
 
 
 def _offers(accept: str) -> list[tuple[str, dict[str, str]]]:
-    """What the client takes, dearest first; what it refuses (`q=0`) is left out."""
+    """The types that the client accepts, most preferred first, without those it refuses (`q=0`)."""
     offers = []
     for offer in accept.split(","):
         media_type, *parameters = (part.strip() for part in offer.split(";"))

@@ -1,7 +1,6 @@
-"""What a request asks for besides its object: selectors, pages, dry runs, field managers, preconditions.
+"""Read the options of a request from its query or its body: selectors, pages, dry runs, field managers, preconditions.
 
-In: the query of a URL, or the body of a DELETE. Out: typed options, checked. Kubernetes: metav1's ListOptions,
-CreateOptions, PatchOptions and DeleteOptions with their validation.
+Kubernetes: metav1's ListOptions, CreateOptions, PatchOptions and DeleteOptions with their validation.
 """
 
 import re
@@ -24,13 +23,13 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _MAX_MANAGER_LENGTH = 128
 _FALSE = {"0", "f", "F", "false", "FALSE", "False"}
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
-#: For components in this process, which misspell nothing and leave nothing null: nobody looks.
+#: For components in this process, whose fields are not checked.
 TRUST = "Trust"
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
 
 
 class ListOptions(msgspec.Struct, frozen=True):
-    """Which objects, as of when, how many at once. `resource_version` is None if it was not given."""
+    """Which objects, at which revision, how many at once. `resource_version` is None if it was not given."""
 
     labels: str = ""
     fields: str = ""
@@ -45,7 +44,7 @@ class ListOptions(msgspec.Struct, frozen=True):
 
 
 class WriteOptions(msgspec.Struct, frozen=True):
-    """How a create, update or patch is to be done. `manager` owns the fields that it sets."""
+    """Options of a create, update or patch. `manager` owns the fields that it sets."""
 
     manager: str = "unknown"
     dry_run: bool = False
@@ -54,7 +53,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
 
 
 def query_of(request: Request) -> dict[str, str]:
-    """Each parameter once; `dryRun` is the only one that may be there several times."""
+    """Each parameter once; only `dryRun` may be given several times."""
     if not request.query_text:
         return {}
     query = request.query
@@ -62,7 +61,7 @@ def query_of(request: Request) -> dict[str, str]:
 
 
 def list_options(query: Query) -> ListOptions:
-    """Raises ApiError 400 for what does not parse, 422 for what does not go together."""
+    """Read list options. Raises ApiError 400 for values that do not parse, 422 for combinations that are invalid."""
     if not query:
         return ListOptions()
     options = ListOptions(
@@ -89,7 +88,7 @@ def seen_revision(query: Query) -> int:
 
 
 def write_options(query: Query, manager: str, kind: str, *, applies: bool = False) -> WriteOptions:
-    """`manager` is the one to use if the query names none; `kind` is the kind of options, for the error's text."""
+    """Read write options. `manager` is used if the query names none; `kind` is for the error's text."""
     if not query and not applies:
         return WriteOptions(manager)
     named = query.get("fieldManager", "")
@@ -108,7 +107,7 @@ def write_options(query: Query, manager: str, kind: str, *, applies: bool = Fals
 
 
 def delete_options(query: Query, body: Raw | None) -> DeleteOptions:
-    """The body counts, if there is one; else the query. Raises ApiError."""
+    """Read delete options from the body, if there is one, or else the query. Raises ApiError."""
     document: Raw = dict(body) if body else {}
     if not body:
         for name, value in (

@@ -1,7 +1,6 @@
-"""Objects, pages and events → bodies, in the form that the client asked for.
+"""Render objects, pages and events as bodies in the form that the client asked for.
 
-In: stored values and a `Form`. Out: bytes. The usual form, JSON objects, is never decoded on the way; tables, metadata
-and YAML are. Kubernetes: response transformers.
+JSON objects are not decoded on the way; tables, metadata and YAML are. Kubernetes: response transformers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -89,7 +88,7 @@ class Renderer:
 
 
 def error_event(status: Raw) -> bytes:
-    """The last line of a watch that ends badly."""
+    """The last line of a watch that ends with an error."""
     return b'{"type":"ERROR","object":%b}\n' % _encode(status)
 
 
@@ -98,7 +97,7 @@ def json_response(document: Any, status: int = 200, headers: tuple[tuple[str, st
 
 
 def as_yaml(response: Response) -> Response:
-    """The same answer for somebody who prefers to read YAML."""
+    """The same answer in YAML."""
     import yaml
 
     text = yaml.dump(msgspec.json.decode(response.body), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
@@ -106,7 +105,7 @@ def as_yaml(response: Response) -> Response:
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Each text once, cut where a header would become too long, and not more than clients take."""
+    """Warning headers: each text once, of limited length and total size."""
     headers, room = [], _MAX_WARNING_BYTES
     for text in dict.fromkeys(warnings):
         quoted = text[:_MAX_WARNING_LENGTH].replace("\\", "\\\\").replace('"', '\\"')

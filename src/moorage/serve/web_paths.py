@@ -1,6 +1,6 @@
-"""Paths outside of the resources: health, version, metrics, discovery, OpenAPI, and the definitions that there are not.
+"""Answer paths outside of the resources: health, version, metrics, discovery, OpenAPI.
 
-In: a request. Out: a response that needs no store. Kubernetes: the generic API server's own handlers.
+Kubernetes: the generic API server's own handlers.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ _TEXT = "text/plain; charset=utf-8"
 
 
 class Check(NamedTuple):
-    """One thing that must be well: its name, and a function that says what is wrong with it, or nothing."""
+    """A health check: its name, and a function that returns what is wrong, or an empty text."""
 
     name: str
     complaint: Callable[[], str]
 
 
 class WebPaths:
-    """`checks` decide about health; `render_metrics` gives the text that Prometheus scrapes, for an Accept header."""
+    """`checks` decide about health; `render_metrics` returns the Prometheus text for an Accept header."""
 
     def __init__(self, checks: tuple[Check, ...], render_metrics: Callable[[str], tuple[bytes, str]]) -> None:
         self._checks = checks
@@ -107,7 +107,7 @@ def _openapi(path: str, request: Request) -> Response:
 
 
 def _unless_known(request: Request, response: Response) -> Response:
-    """304 for a client that has this very answer already."""
+    """304 if the client has this answer already."""
     tag = dict(response.headers).get("ETag")
     if tag is not None and tag in request.headers.get("if-none-match", ""):
         return Response(304, b"", "", response.headers)
@@ -115,7 +115,7 @@ def _unless_known(request: Request, response: Response) -> Response:
 
 
 def _no_definitions() -> dict[str, Any]:
-    """A list of no CustomResourceDefinitions. A client that asks for it goes on; a 404 stops kubectl's whole file."""
+    """An empty list of CustomResourceDefinitions: a 404 would stop kubectl's whole file."""
     return {
         "kind": "CustomResourceDefinitionList",
         "apiVersion": "apiextensions.k8s.io/v1",

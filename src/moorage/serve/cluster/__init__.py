@@ -1,1 +1,1 @@
-"""Objects and services every cluster has: bootstrap objects, admission lookups, event expiry."""
+"""Objects and services of every cluster: bootstrap objects, admission lookups, event expiry, service addresses."""

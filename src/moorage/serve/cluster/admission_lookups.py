@@ -1,8 +1,7 @@
-"""What admission looks up: namespaces, PriorityClasses, StorageClasses, Services.
+"""Keep the objects that admission looks up: namespaces, PriorityClasses, StorageClasses, Services.
 
-In: what the store has at the start, and every write of one of those kinds after it. Out: the admission plugins that
-know them. All writes of one server pass through here before they are acknowledged, so whoever created a namespace can
-use it at once. Kubernetes: the informers that admission plugins have.
+All writes of the server pass through here before they are acknowledged, so that a new namespace can be used at once.
+Kubernetes: the informers that admission plugins have.
 """
 
 from random import Random
@@ -32,10 +31,10 @@ _LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
 
 
 class AdmissionLookups:
-    """See the module. `generation` grows with every change that can make admission decide otherwise.
+    """The looked-up objects, and the plugins that use them. `generation` grows when admission may decide otherwise.
 
-    With `taints_new_nodes` a node begins as not ready; somebody must be there who takes that taint away. With
-    `protects_storage` volumes and claims begin with a finalizer; somebody must take that away, too.
+    With `taints_new_nodes` a node begins as not ready, with `protects_storage` volumes and claims begin with a
+    finalizer: a controller must remove these.
     """
 
     def __init__(
@@ -92,7 +91,6 @@ class AdmissionLookups:
 
 
 def _name(kind: Kind, stored: Stored) -> str:
-    """The object's name, with its namespace if it has one."""
     return stored.key.removeprefix(prefix_of(kind))
 
 

@@ -1,7 +1,6 @@
-"""What every cluster has from its first second on: namespaces, the system's PriorityClasses, the API's own Service.
+"""Create the objects of every cluster that are missing: namespaces, system PriorityClasses, the API's own Service.
 
-In: an `Api`. Out: the same, with what was missing created; what is there stays as people made it. Kubernetes:
-kube-apiserver's post-start hooks.
+Kubernetes: kube-apiserver's post-start hooks.
 """
 
 from typing import Any

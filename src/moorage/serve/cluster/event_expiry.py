@@ -1,9 +1,7 @@
-"""Events are forgotten an hour after they were last written: they tell of the day, they are no archive.
+"""Delete events an hour after they were last written, and the oldest when there are too many.
 
-In: the store. Out: events deleted when their time is over; every write to one starts its hour anew, and so does a
-restart. What each event's hour is counted from is kept in memory, in order, so that looking costs nothing while
-nothing is old. Kubernetes: the TTL of events in etcd (`--event-ttl`). Differs: there is room for so many only, and the
-oldest make it, so that a busy hour does not fill the memory.
+A restart starts the hour anew. The times are kept in memory, in order, so that checking is cheap. Kubernetes: the TTL
+of events in etcd (`--event-ttl`). Differs: the number of events is bounded, too.
 """
 
 import asyncio
@@ -23,7 +21,7 @@ _LOG = get_logger("apiserver")
 
 
 class EventExpiry:
-    """Run it in a task. `clock` is monotonic."""
+    """Deletes events; run it in a task. `clock` is monotonic."""
 
     def __init__(
         self, store: Store, clock: Callable[[], float], seconds: float = EVENT_SECONDS, most: int = MAX_EVENTS

@@ -1,7 +1,6 @@
-"""Addresses and ports for Services: what is free in 10.96.0.0/12 and in 30000-32767.
+"""Allocate cluster IPs from 10.96.0.0/12 and node ports from 30000-32767.
 
-In: what Services have already. Out: something that is free, NotAllocated where what was asked for is not, or Forbidden
-where nothing is. A Service that is deleted gives back what it had. The API's own Service is always the first address.
+Raises NotAllocated for a value that is taken, Forbidden if none is left. The API's own Service has the first address.
 Kubernetes: the ipallocator and portallocator of pkg/registry/core/service.
 """
 
@@ -19,7 +18,7 @@ _TRIES = 1000
 
 
 class ServiceAllocator:
-    """Gives out what no Service of `services` has. Nothing is noted: it is taken once the Service is stored."""
+    """Finds values that no Service of `services` has. They are taken once the Service is stored."""
 
     def __init__(self, services: Mapping[str, Service], random: Random) -> None:
         self._services = services
@@ -40,7 +39,7 @@ class ServiceAllocator:
         raise Forbidden("failed to allocate a serviceIP: range is full")
 
     def node_port(self, wanted: int, besides: Collection[int] = ()) -> int:
-        """`besides` are not given out: the Service has them already, or is going to."""
+        """Find a free port that is not in `besides`, the ports that the Service has already or is going to have."""
         taken = {port.nodePort for service in self._services.values() for port in service.spec.ports}
         taken |= {service.spec.healthCheckNodePort for service in self._services.values()}
         if wanted:

@@ -33,7 +33,7 @@ _ENOUGH_PROGRESS = 64 * 1024  # bytes: to read less than this in the time for un
 
 
 class Connection(asyncio.Protocol):
-    """Answers one client. At most one task at a time, and none while there is nothing to answer."""
+    """Answers one client, with at most one task at a time."""
 
     def __init__(self, server: "Server") -> None:
         self.server = server
@@ -78,7 +78,7 @@ class Connection(asyncio.Protocol):
         self.server.forget(self)
 
     def eof_received(self) -> bool:
-        """A client that has said all it wants to say may wait for the answer; one that only listened has gone."""
+        """Keep the connection for answers that are under way; close it if there is none but a stream."""
         if self.task is None or self._streaming:
             return False
         self.stopping = self._closing = True
@@ -108,7 +108,7 @@ class Connection(asyncio.Protocol):
         self._wait_for_answer(request)
 
     def refuse(self, error: ApiError) -> None:
-        """The client gets this after the answers it waits for, and nothing after this."""
+        """Send this after the answers that are under way, and nothing more."""
         self._wait_for_answer(error)
 
     def expected(self) -> None:
@@ -205,7 +205,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(body)
 
     def _listen(self) -> None:
-        """All is answered: wait for the next request, or for the rest of one."""
+        """Wait for the next request, or for the rest of one."""
         if self._lost:
             return
         if self._owes_continue:
@@ -230,14 +230,14 @@ class Connection(asyncio.Protocol):
     # ── closing
 
     def _linger(self) -> None:
-        """To close at once while a client sends would reset the connection, and the client might not read why."""
+        """Read on for a moment: closing while a client sends resets the connection before it reads the refusal."""
         self._close_by = self._loop.time() + self._limits.linger_seconds
         if not self._reading and not self._lost:
             self._reading = True
             self.transport.resume_reading()
 
     def finish(self) -> None:
-        """The server stops: end the stream properly, answer what is waiting, then close."""
+        """Stop: end the stream properly, answer what is waiting, then close."""
         self.stopping = self._closing = True
         self._receiver.stop()
         if self.task is None:
@@ -246,7 +246,7 @@ class Connection(asyncio.Protocol):
             self.task.cancel()
 
     def check(self, now: float) -> None:
-        """Refuse, close or abort if anything has taken longer than it may."""
+        """Refuse, close or abort if a deadline has passed."""
         if self.is_blocked and now > self._blocked_at + self._limits.unread_seconds:
             unread = self.transport.get_write_buffer_size()
             if self._blocked_bytes - unread < _ENOUGH_PROGRESS:
@@ -320,7 +320,7 @@ async def send_stream(connection: Connection, request: Request, stream: Stream) 
 
 
 async def _start_and_close(chunks: AsyncIterator[bytes]) -> None:
-    """A generator that never ran would not clean up after itself when it is closed: what it was given stays open."""
+    """Start a generator before closing it: one that never ran would not clean up."""
 
     async def first() -> None:
         await anext(chunks, b"")
@@ -333,7 +333,6 @@ async def _start_and_close(chunks: AsyncIterator[bytes]) -> None:
 
 
 async def _close(chunks: AsyncIterator[bytes]) -> None:
-    """Generators can be told that no more is wanted; plain iterators need not be."""
     close = getattr(chunks, "aclose", None)
     if close is not None:
         await close()

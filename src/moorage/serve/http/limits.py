@@ -1,7 +1,4 @@
-"""What one client, and all clients together, may cost the server: sizes, counts and seconds.
-
-In: nothing. Out: `Limits`, with defaults near those of kube-apiserver and Go's net/http.
-"""
+"""Limit what one client, and all clients together, may cost: defaults near kube-apiserver and Go's net/http."""
 
 from dataclasses import dataclass
 
@@ -33,7 +30,7 @@ class Limits:
 
     @property
     def sweep_seconds(self) -> float:
-        """How often to look for what has taken too long: a deadline is met with this precision."""
+        """How often deadlines are checked."""
         shortest = min(
             self.head_seconds,
             self.body_seconds,

@@ -1,7 +1,6 @@
-"""A request as a handler sees it, and the two kinds of answers it can give.
+"""Requests as handlers see them, and the two kinds of answers.
 
-In: what the parser found. Out: `Request`, `Response`, `Stream`. A path is decoded as a whole and split afterwards, as
-Go's URL.Path is; names with a slash in them do not exist in Kubernetes.
+A path is decoded as a whole and split afterwards, as Go's URL.Path is: no name in Kubernetes has a slash.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -26,7 +25,7 @@ class Peer:
 
 
 class Query:
-    """The parameters of a query, each of which can be there more than once. Made from text when first asked."""
+    """The parameters of a query, each of which may be given several times. Parsed on first use."""
 
     __slots__ = ("_values",)
 
@@ -53,7 +52,7 @@ class Query:
 
 
 class Request:
-    """One request, complete. Header names are in lower case; the values of one that came twice are joined by commas."""
+    """One complete request. Header names are in lower case; repeated headers are joined by commas."""
 
     __slots__ = (
         "_query",
@@ -112,9 +111,9 @@ class Response:
 
 
 class Stream:
-    """An answer that goes on. The client gets each chunk at once, and the next is asked for when there is room for it.
+    """An answer of several chunks, each sent at once; the next is asked for when there is room for it.
 
-    When the client has gone or the server stops, `chunks` is closed; that is where its owner cleans up.
+    When the client has gone or the server stops, `chunks` is closed, so that its owner can clean up.
     """
 
     __slots__ = ("chunks", "content_type", "headers", "status")
@@ -136,7 +135,7 @@ Handler = Callable[[Request], Awaitable[Response | Stream]]
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """What a request line asks for → (decoded path, query as it came)."""
+    """Split the target of a request line into the decoded path and the query."""
     path, _, query = target.partition("?")
     if not path.startswith("/") and "://" in path:  # the form that proxies are sent
         _, _, path = path.partition("://")[2].partition("/")

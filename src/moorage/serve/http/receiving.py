@@ -1,8 +1,7 @@
-"""Bytes → requests: llhttp's findings, held against the limits on what a client may send.
+"""Parse requests with llhttp, within the limits on what a client may send.
 
-In: what the transport receives. Out: whole `Request`s, or one refusal, after which nothing more is looked at. Every
-request passes the server's gate as soon as its head is there, so that strangers cannot make the server keep what they
-send. Kubernetes: net/http's reading half.
+Every request passes the server's gate as soon as its head is complete, so that the bodies of unknown clients are not
+kept. Kubernetes: net/http's reading half.
 """
 
 import asyncio
@@ -27,14 +26,14 @@ class Answerer(Protocol):
         """A request is complete."""
 
     def refuse(self, error: ApiError) -> None:
-        """The client sent something that cannot be let through; nothing follows."""
+        """Refuse what the client sent; nothing follows."""
 
     def expected(self) -> None:
-        """The client waits for leave to send the body."""
+        """The client waits for 100 Continue before it sends the body."""
 
 
 class Receiver:
-    """One connection's receiving half. `due` is when what is being received must be there, `deaf` that nothing is."""
+    """The receiving half of a connection. `due` is the deadline of what is being received; `deaf` stops reading."""
 
     def __init__(
         self, limits: Limits, gate: Gate, loop: asyncio.AbstractEventLoop, peer: Peer, answerer: Answerer
@@ -59,7 +58,7 @@ class Receiver:
         self._body_bytes = 0
 
     def feed(self, data: bytes) -> bool:
-        """Look at more bytes. False if the client means to speak another protocol from here on: none is spoken here."""
+        """Parse more bytes. False if the client switches to another protocol."""
         if self._in_head:
             self._unparsed_bytes += len(data)
             if self._unparsed_bytes > self._limits.head_bytes:
@@ -76,7 +75,7 @@ class Receiver:
         return True
 
     def stop(self) -> None:
-        """Whatever else the client sends is not looked at."""
+        """Ignore all that the client still sends."""
         self.deaf = True
         self.in_message = False
         self.due = NEVER
@@ -84,7 +83,7 @@ class Receiver:
         self._body = []
 
     def release(self) -> None:
-        """The connection is gone: let go of what refers back to it, so that nothing waits for the garbage collector."""
+        """Drop references back to the connection, which is gone."""
         self.stop()
         del self._parser, self._answerer
 

@@ -1,7 +1,6 @@
-"""Answers → bytes: status lines, headers, chunks, and the `Status` that stands for a refusal.
+"""Render status lines, headers, chunks, and the `Status` of a refusal.
 
-In: `Response`s, `Stream`s and `ApiError`s. Out: bytes for the wire. What is the same for every answer with one status
-and type is rendered once. Kubernetes: responsewriters.
+Kubernetes: responsewriters.
 """
 
 import zlib
@@ -22,7 +21,7 @@ _WITHOUT_BODY = frozenset({204, 304})
 
 
 def render_refusal(error: ApiError) -> Response:
-    """The answer that tells a client no, as a Status."""
+    """The answer for an error, with its Status."""
     return Response(error.code, msgspec.json.encode(error.status), "application/json", error.headers)
 
 
@@ -54,7 +53,7 @@ def wants_compression(request: Request, answer: Response) -> bool:
 
 
 def compress(answer: Response) -> Response:
-    """The answer with its body in gzip's format; for a thread, since a large list takes a while."""
+    """Compress the body with gzip; large ones in a thread."""
     packer = zlib.compressobj(_COMPRESS_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     body = packer.compress(answer.body) + packer.flush()
     headers = (*answer.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
@@ -76,5 +75,5 @@ def _render_headers(headers: Headers) -> bytes:
 
 
 def _one_line(text: str) -> str:
-    """A header's value can quote what a client sent: it must not be able to end the header."""
+    """Remove line ends: a value may quote what a client sent."""
     return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)

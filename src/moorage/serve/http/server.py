@@ -1,8 +1,7 @@
-"""The listening side: sockets, all connections, and one sweep over them for everything that takes too long.
+"""Listen for connections, and check the deadlines of all of them in one sweep.
 
-In: a handler, `Limits`, a TLS context. Out: a port that answers. What is counted is counted in plain integers, for
-metrics to read: `requests` and `streams` now, `turned_away` and `cut_off` since the start. Kubernetes:
-genericapiserver's SecureServingInfo.
+Counters are plain integers for metrics to read: `requests` and `streams` now, `turned_away` and `cut_off` since the
+start. Kubernetes: genericapiserver's SecureServingInfo.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ _PROBES = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # s
 
 
 class Server:
-    """Start it, await `stop`. One event loop, no threads but those that compress large answers."""
+    """Start it, await `stop`. One event loop; threads only compress large answers."""
 
     def __init__(
         self,
@@ -55,7 +54,7 @@ class Server:
         self._empty: asyncio.Event | None = None
 
     async def start(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
-        """Listen. OSError if the address cannot be had; `port` 0 means any, and is then in `self.port`."""
+        """Listen. Raises OSError if the address is taken; with `port` 0 the port is in `self.port`."""
         self.loop = asyncio.get_running_loop()
         try:
             self._listener = await self.loop.create_server(
@@ -77,7 +76,7 @@ class Server:
         self._schedule_sweep()
 
     async def stop(self, grace: float) -> None:
-        """No new connections; requests finish, streams end; what is left after `grace` seconds is aborted."""
+        """Accept no new connections, let requests finish, end streams, abort the rest after `grace` seconds."""
         if self._listener is None:
             return
         self._listener.close()
@@ -103,7 +102,7 @@ class Server:
     # ── what connections tell
 
     def welcome(self, connection: Connection) -> int:
-        """How many there are with this one."""
+        """Add a connection; return how many there are."""
         self.connections.add(connection)
         return len(self.connections)
 
@@ -123,7 +122,7 @@ class Server:
 
 
 def _within_open_files(limits: Limits) -> Limits:
-    """As many connections as the process may open files. The system is asked for more: its usual mark is low."""
+    """Limit connections to the files that the process may open, after raising that limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections + limits.connections // 10 + _OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -135,7 +134,7 @@ def _within_open_files(limits: Limits) -> Limits:
 
 
 def _notice_dead_peers(listening: socket.socket) -> None:
-    """Connections that are accepted inherit this: a watcher whose machine is gone is noticed though nothing is sent."""
+    """Enable TCP keep-alive, which accepted connections inherit, to notice watchers that are gone."""
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _PROBES:
         if hasattr(socket, name):

@@ -1,7 +1,7 @@
-"""What OpenAPI calls a type: `io.k8s.api.apps.v1.Deployment` for the view `Deployment`.
+"""Name the OpenAPI definition of a view: `io.k8s.api.apps.v1.Deployment`.
 
-In: a view. Out: the name of its definition. Clients find kinds by an extension and types by these names, so they are
-the ones that every Kubernetes cluster uses. Kubernetes: the import path of the Go type.
+Clients find types by these names, so they are those of every Kubernetes cluster. Kubernetes: the import path of the Go
+type.
 """
 
 from typing import Final
@@ -24,5 +24,4 @@ LIST_META: Final = f"{META}.ListMeta"
 
 
 def definition_name(view: type[View]) -> str:
-    """The name of a view's definition."""
     return f"{_PACKAGES_OF_KINDS.get(view, view.package)}.{view.__name__}"

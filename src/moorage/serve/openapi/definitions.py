@@ -1,9 +1,8 @@
-"""Kinds → definitions: every type that their documents are made of, as OpenAPI writes types.
+"""Define every type of the API's documents as OpenAPI does.
 
-In: views, by way of their merge schemas. Out: a dictionary of definitions, with what clients need beyond plain OpenAPI:
-group, version and kind, how lists are merged, which objects are atomic. One code path makes both versions; they differ
-in where references point, and in how a reference may have a description. Kubernetes: the definitions that openapi-gen
-makes of Go comments.
+Beyond plain OpenAPI, clients get group, version and kind, how lists are merged, and which objects are atomic. Versions
+2 and 3 differ in where references point and how they are described. Kubernetes: the definitions that openapi-gen makes
+of Go comments.
 """
 
 from collections.abc import Iterable
@@ -41,7 +40,7 @@ _SCALAR_TEXTS = {
 
 
 class Definitions:
-    """The definitions that have been asked for, and all that they refer to."""
+    """The definitions added so far, and all that they refer to."""
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -49,7 +48,7 @@ class Definitions:
         self._prefix = "#/definitions/" if version == 2 else "#/components/schemas/"
 
     def add_kinds(self, kinds: Iterable[Kind]) -> None:
-        """Add kinds and, unless they are questions, which are never stored, the kinds of their lists."""
+        """Add kinds and, unless they are virtual, the kinds of their lists."""
         for kind in kinds:
             self.add_type(kind.view)
             definition = self.found[definition_name(kind.view)]
@@ -61,7 +60,7 @@ class Definitions:
         )
 
     def add_type(self, view: type[View]) -> str:
-        """Add a view and what it is made of. Returns the reference to it."""
+        """Add a view and the types of its fields; return the reference to it."""
         name = definition_name(view)
         if name not in self.found:
             definition: Raw = {"description": describe_type(view.__name__)}
@@ -152,7 +151,7 @@ def group_version_kind(kind: Kind) -> Raw:
 
 
 def _merging(field: Field) -> Raw:
-    """What clients that make patches themselves must know."""
+    """Extensions for clients that make patches themselves."""
     made: Raw = {}
     if isinstance(field.type, ListType):
         made["x-kubernetes-list-type"] = field.type.topology

@@ -1,8 +1,8 @@
-"""Kinds → paths: which requests there are, with the parameters that clients look for.
+"""Define the paths of each kind, with the parameters that clients look for.
 
-In: kinds. Out: the paths of an OpenAPI document. kubectl finds a kind by its path, and asks whether a patch takes
-`fieldValidation` and `dryRun` before it sends them. Kubernetes: what the routes of go-restful are rendered to. Differs:
-responses and parameters are told briefly, and lists of several kinds share no definitions of parameters.
+kubectl finds a kind by its path, and asks whether a patch takes `fieldValidation` and `dryRun`. Kubernetes: what the
+routes of go-restful are rendered to. Differs: responses and parameters are described briefly, and parameters are not
+shared.
 """
 
 from typing import Any
@@ -61,7 +61,7 @@ _ON_OBJECT = {
 
 
 def add_paths(paths: dict[str, Raw], definitions: Definitions, kind: Kind) -> None:
-    """Put all paths of a kind into the document."""
+    """Add all paths of a kind to the document."""
     verbs = kind.verbs
     base = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
     scoped = f"{base}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{base}/{kind.plural}"
@@ -78,7 +78,7 @@ def add_paths(paths: dict[str, Raw], definitions: Definitions, kind: Kind) -> No
 
 
 class _Maker:
-    """Makes the operations of one kind, in the version of the document."""
+    """Makes the operations of one kind for a version of OpenAPI."""
 
     def __init__(self, definitions: Definitions, kind: Kind) -> None:
         self.definitions = definitions

@@ -1,8 +1,7 @@
-"""The Swagger document in protobuf, which kubectl asks for when it validates a List or merges without OpenAPI v3.
+"""Encode the Swagger document in protobuf, which kubectl asks for to validate a List or to merge without OpenAPI v3.
 
-In: the document as JSON values. Out: the bytes of an `openapi.v2.Document` of gnostic, field by field from the tables
-below. Kubernetes: kube-openapi's handler, with gnostic-models/openapiv2. Differs: how to authenticate is left out,
-which no client reads here.
+The message is gnostic's `openapi.v2.Document`, field by field from the tables below. Kubernetes: kube-openapi's
+handler, with gnostic-models/openapiv2. Differs: the security definitions are left out, which no client reads here.
 """
 
 from collections.abc import Callable
@@ -27,7 +26,6 @@ def asks_for_protobuf(accept: str) -> bool:
 
 
 def render_protobuf(document: Raw) -> bytes:
-    """The same document, as gnostic would have it."""
     return _message(document, _DOCUMENT)
 
 

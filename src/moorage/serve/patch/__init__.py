@@ -1,8 +1,7 @@
-"""The three ways to say a change: JSON patch, merge patch, strategic merge patch.
+"""JSON patch, merge patch and strategic merge patch.
 
-In: a document and a patch, as JSON values. Out: the changed document, or PatchError. Nothing that comes in is changed,
-and what did not change is shared with what comes out, so that a small patch of a large object costs what the patch
-costs. Kubernetes: apiserver's handlers/patch.go.
+Nothing that comes in is changed, and unchanged parts are shared with the result. Kubernetes: apiserver's
+handlers/patch.go.
 """
 
 from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields

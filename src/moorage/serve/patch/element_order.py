@@ -1,9 +1,7 @@
-"""The order of a merged list: what the patch names comes as the patch says, the rest where it was.
+"""Order a merged list: elements that the patch names in its order, the others where they were.
 
-In: the merged elements, the order that the patch wants, the order that the server had. Out: one list. An element that
-only the server knows goes before the first patched element that stood behind it.
-Kubernetes: the strategicpatch package's normalizeElementOrder; upstream compares every pair, here each element is
-looked up once.
+An element that only the server has goes before the first patched element that stood behind it. Kubernetes: the
+strategicpatch package's normalizeElementOrder; upstream compares every pair, here each element is looked up once.
 """
 
 from collections.abc import Hashable, Sequence
@@ -30,7 +28,7 @@ def in_order(merged: list[Any], wanted: list[Any], before: list[Any], merge_key:
 
 
 def identities(items: list[Any], merge_key: str) -> list[Hashable]:
-    """What tells the elements apart: their merge key, or themselves if there is none. Raises PatchError."""
+    """The merge keys of the elements, or the elements themselves without a merge key. Raises PatchError."""
     if not merge_key:
         return [token(item) for item in items]
     keys: list[Hashable] = []
@@ -78,7 +76,7 @@ def _place(pair: tuple[int | None, Any]) -> int:
 
 
 def _inserted(found: Sequence[tuple[int | None, Any]]) -> Sequence[tuple[int | None, Any]]:
-    """What upstream's sort makes of elements without a position, which it takes to be before everything."""
+    """Order elements of which some have no position, as upstream's sort does: such an element is less than all."""
     if len(found) > 20:
         return found
     ordered: list[tuple[int | None, Any]] = []
@@ -95,7 +93,7 @@ def _before(one: int | None, other: int | None) -> bool:
 
 
 def _interleaved(left: list[Any], right: list[Any], known: dict[Hashable, int], merge_key: str) -> list[Any]:
-    """`left` put into `right`, each element before the first of `right` that it stood before on the server."""
+    """Insert `left` into `right`, each element before the first of `right` that it preceded on the server."""
     placed: list[Any] = []
     ours = [known.get(key) for key in identities(left, merge_key)]
     at = 0

@@ -1,8 +1,4 @@
-"""JSON values in Go's eyes: what `%v` and `%s` print for them, their types' names, and when two are equal.
-
-In: JSON values. Out: text for the messages of strategic merge, and tokens that are equal when Go's interface values
-are. Kubernetes: fmt and reflect.
-"""
+"""Print JSON values as Go's `%v` and `%s` do, name their Go types, and compare them as Go does."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -28,7 +24,7 @@ def go_value(value: Any) -> str:
 
 
 def go_string(value: Any) -> str:
-    """`%s`, which complains about what is no string."""
+    """`%s`, which marks values that are not strings."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -39,7 +35,6 @@ def go_string(value: Any) -> str:
 
 
 def go_type(value: Any) -> str:
-    """The name of the value's type."""
     return "%!s(<nil>)" if value is None else _TYPES.get(type(value), "[]interface {}")
 
 

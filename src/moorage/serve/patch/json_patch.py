@@ -1,9 +1,8 @@
-"""JSON patch: a list of operations on places in the document, done one after another or not at all.
+"""Apply a JSON patch: operations on places in the document, one after another, all or none.
 
-In: a document and a patch. Out: the changed document, which shares all that no operation touched. Containers on the way
-to a change are copied once per patch. Kubernetes: RFC 6902 as evanphx/json-patch does it: replacing a member that is
-not there adds it, negative indices count from the end, a path need not start with a slash; copies may add up to 3 MiB.
-Differs: the result may not be deeper than 200 levels.
+The result shares what no operation touched; containers on the way to a change are copied once. Kubernetes: RFC 6902 as
+evanphx/json-patch does it: replacing an absent member adds it, negative indices count from the end, a path need not
+start with a slash; copies may add up to 3 MiB. Differs: the result may not be deeper than 200 levels.
 """
 
 import re
@@ -36,7 +35,7 @@ _ESCAPE = re.compile("~[01]")
 
 
 class _Failed(Exception):
-    """Why an operation could not be done, to be put into the words of that operation."""
+    """Why an operation failed; the operation adds its own words."""
 
 
 def apply_json_patch(document: Raw, patch: Any) -> Raw:
@@ -61,7 +60,7 @@ def apply_json_patch(document: Raw, patch: Any) -> Raw:
 
 
 def unknown_operation_fields(patch: Any) -> list[str]:
-    """What strict field validation says of the operations' fields."""
+    """The texts of strict field validation about unknown fields of operations."""
     if not isinstance(patch, list):
         return []
     return [
@@ -101,7 +100,7 @@ def _may_deepen(operation: Raw) -> bool:
 
 
 class _Work:
-    """The document as it is being changed. Containers in `own` were made here and may be written to."""
+    """The document being changed. Containers in `own` were made here and may be modified."""
 
     def __init__(self, document: Raw) -> None:
         self.root: Any = document
@@ -109,7 +108,7 @@ class _Work:
         self.copied = 0
 
     def find(self, path: str) -> tuple[Container, str] | None:
-        """The container that the path's last step is in, to be read."""
+        """The container and the last step of a path, to be read."""
         steps = _steps(path)
         if steps is None:
             return None
@@ -124,7 +123,7 @@ class _Work:
         return place, steps[-1]
 
     def find_to_write(self, path: str) -> tuple[Container, str] | None:
-        """The same, to be written to: everything on the way is made our own."""
+        """The same, to be modified: the containers on the way become our own."""
         if self.find(path) is None:
             return None
         steps = _steps(path) or []
@@ -308,7 +307,7 @@ def _do_copy(work: _Work, operation: Raw) -> None:
 
 
 def _copied(work: _Work, value: Any) -> Any:
-    """A copy that shares nothing, because what is our own is written to in place."""
+    """Copy a value without sharing, because containers of our own are modified in place."""
     if value is None:
         return None
     try:

@@ -1,8 +1,7 @@
-"""JSON merge patch: members replace members, null removes, lists are replaced whole.
+"""Apply a JSON merge patch: members replace members, null removes, lists are replaced whole.
 
-In: a document and a patch. Out: the merged document, which shares what the patch does not mention. Kubernetes: RFC 7386
-as evanphx/json-patch does it: nulls inside of what is new are dropped, nulls inside of a list that replaces an object
-are not.
+Kubernetes: RFC 7386 as evanphx/json-patch does it: nulls inside of new values are dropped, nulls inside of a list that
+replaces an object are not.
 """
 
 from typing import Any
@@ -13,7 +12,6 @@ Raw = dict[str, Any]
 
 
 def apply_merge_patch(document: Raw, patch: Any) -> Raw:
-    """The document after the merge patch. Raises PatchError."""
     if patch is None:
         raise PatchError("Invalid JSON Patch", BAD_REQUEST)
     if not isinstance(patch, dict):

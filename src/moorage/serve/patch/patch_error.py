@@ -1,9 +1,7 @@
-"""A patch that cannot be applied, and how deep a document may become.
+"""Errors of patches and their answers, and the maximum depth of a document.
 
-In: what went wrong, in Kubernetes' words, and the HTTP code it is answered with. Out: an exception, and the answer for
-it. Kubernetes: apiserver's handlers/patch.go. Differs: where upstream answers a bad strategic merge patch with code
-500, this is 422, because it is the client who is wrong; and where upstream hides what was wrong with a JSON patch, the
-answer has it as a cause.
+Kubernetes: apiserver's handlers/patch.go. Differs: upstream answers a bad strategic merge patch with 500, this is 422,
+because the client is at fault; where upstream hides what was wrong with a JSON patch, the answer has it as a cause.
 """
 
 from typing import Any
@@ -17,7 +15,7 @@ _GENERIC = "the server rejected our request due to an error in our request"
 
 
 class PatchError(Exception):
-    """A patch that is malformed or does not fit its document. `hidden` texts are not what upstream would say."""
+    """A patch is malformed or does not fit its document. `hidden` texts are not upstream's."""
 
     def __init__(self, message: str, code: int = UNPROCESSABLE, *, hidden: bool = False) -> None:
         super().__init__(message)
@@ -27,7 +25,7 @@ class PatchError(Exception):
 
 
 def refusal(error: PatchError) -> ApiError:
-    """What the client is told."""
+    """The answer to the client."""
     if error.code == BAD_REQUEST:
         return bad_request(error.message)
     if error.code == TOO_LARGE:
@@ -39,7 +37,7 @@ def refusal(error: PatchError) -> ApiError:
 
 
 def check_depth(document: Any) -> None:
-    """Raise PatchError if the document has more levels than may be."""
+    """Raise PatchError if the document has too many levels."""
     level = [document]
     for _ in range(MAX_LEVELS):
         inner: list[Any] = []

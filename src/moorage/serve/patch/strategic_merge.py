@@ -1,10 +1,8 @@
-"""Strategic merge patch: a merge patch that knows which lists have elements with names, and takes directives.
+"""Apply a strategic merge patch: a merge patch that knows the merge keys of lists, and takes directives.
 
-In: a document, a patch, the merge schema of the kind. Out: the merged document, which shares what the patch does not
-mention. Directives: `$patch: replace|delete`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`,
-`$retainKeys`. Kubernetes: the strategicpatch package's mergeMap, with its messages. Differs: members that are null are
-dropped from all that is new, since no typed decoding follows which would; fields without a schema are merged as
-objects and replaced as lists.
+Directives: `$patch: replace|delete`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`, `$retainKeys`.
+Kubernetes: the strategicpatch package's mergeMap, with its messages. Differs: null members are dropped from new values,
+since no typed decoding follows; fields without a schema are merged as objects and replaced as lists.
 """
 
 from collections.abc import Hashable
@@ -27,7 +25,6 @@ _UNTYPED_FIELD = Field(UNTYPED)
 
 
 def apply_strategic_merge(document: Raw, patch: Any, schema: StructType) -> Raw:
-    """The document after the patch. Raises PatchError."""
     if patch is None:
         return document
     if not isinstance(patch, dict):
@@ -132,7 +129,7 @@ def _merge_ordered_list(merged: Raw, patch: Raw, directive: str, schema: SchemaT
 
 
 def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
-    """The patch's elements must be among those of the directive, and in its order."""
+    """Raise PatchError unless the elements of the patch are among those of the directive, in its order."""
     if not order or not changes:
         return
     waiting = changes
@@ -211,7 +208,7 @@ def _without_directives(original: list[Any], patch: list[Any], merge_key: str) -
 
 
 def _merge_elements(original: list[Any], patch: list[Any], merge_key: str, element: SchemaType) -> list[Any]:
-    """Each element of the patch merged into the first of the original with its key, or appended."""
+    """Merge each element of the patch into the first of the original with its key, or append it."""
     merged = list(original)
     places: dict[Hashable, int] = {}
     for place, item in enumerate(original):

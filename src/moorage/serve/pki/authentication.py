@@ -1,8 +1,7 @@
-"""Who asks: a bearer token or a client certificate → a user with groups, or 401.
+"""Authenticate requests by bearer token or client certificate.
 
-In: a `Request`, whose connection knows the subject of a certificate that our authority signed (TLS has verified it).
-Out: a `User`. Without either only health and version answer. Kubernetes: the token-file, x509 and anonymous
-authenticators; service accounts' tokens are not issued.
+TLS has verified that our authority signed the certificate. Without either only health and version answer. Kubernetes:
+the token-file, x509 and anonymous authenticators; service accounts' tokens are not issued.
 """
 
 import hmac
@@ -14,7 +13,7 @@ from moorage.serve.http.messages import Peer, Request
 
 
 class User(NamedTuple):
-    """As `kubectl auth whoami` shows it."""
+    """A user, as `kubectl auth whoami` shows it."""
 
     name: str
     uid: str = ""
@@ -31,13 +30,13 @@ _OPEN_PATHS = ("/livez", "/readyz", "/healthz", "/version")
 
 
 class Authenticator:
-    """Knows tokens and what to make of a certificate's subject. Tokens are compared in constant time."""
+    """Knows the tokens, which are compared in constant time, and reads certificate subjects."""
 
     def __init__(self, tokens: Mapping[str, User]) -> None:
         self._tokens = tuple((token.encode(), user) for token, user in tokens.items())
 
     def authenticate(self, request: Request) -> User:
-        """The user, also noted in `request.user`. ApiError 401 if there is none and the path is not open to all."""
+        """Return the user and set `request.user`. Raises ApiError 401 if there is none and the path is not open."""
         header = request.headers.get("authorization")
         user = request.peer.user or self._by_certificate(request.peer)
         if user is None and header is not None:
@@ -70,5 +69,5 @@ class Authenticator:
 
 
 def is_open(path: str) -> bool:
-    """Health and version are told to anyone, and so are the single checks below health."""
+    """Whether a path is open to all: health, its single checks, and version."""
     return path in _OPEN_PATHS or path.startswith(("/livez/", "/readyz/", "/healthz/"))

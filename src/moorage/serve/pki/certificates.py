@@ -1,7 +1,6 @@
-"""The cluster's own certificate authority: made on first start, signing for server, administrator and components.
+"""Issue certificates with the cluster's own authority, for the server, the administrator and components.
 
-In: names, addresses, groups. Out: certificates and keys in PEM. Elliptic curves (P-256), since a signature takes a
-twentieth of a millisecond and start-up is to be instant. Kubernetes: what kubeadm's certs phase leaves in
+Keys are P-256, which sign in a twentieth of a millisecond. Kubernetes: what kubeadm's certs phase leaves in
 /etc/kubernetes/pki.
 """
 
@@ -23,7 +22,7 @@ _CLOCK_SKEW = datetime.timedelta(minutes=5)
 
 
 class CertificateError(Exception):
-    """What should be a certificate or a key is none, or the two do not belong together."""
+    """A certificate or a key cannot be read, or the two do not belong together."""
 
 
 class Issued(NamedTuple):
@@ -34,10 +33,10 @@ class Issued(NamedTuple):
 
 
 class Authority:
-    """Signs certificates. `issued` is its own, self-signed, with its key."""
+    """Signs certificates. `issued` is its own certificate, self-signed, with its key."""
 
     def __init__(self, issued: Issued, now: datetime.datetime) -> None:
-        """Read one that was made before. CertificateError if it is not one."""
+        """Read an authority that was made before. Raises CertificateError."""
         self.issued = issued
         self._now = now
         try:
@@ -60,12 +59,12 @@ class Authority:
         return cls(Issued(signed.public_bytes(serialization.Encoding.PEM), _key_pem(key)), now)
 
     def issue_server(self, names: Iterable[str]) -> Issued:
-        """For a server that is reached by these host names and addresses."""
+        """Issue a certificate for a server that is reached by these host names and addresses."""
         alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
         return self._issue("kube-apiserver", (), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
 
     def issue_client(self, user: str, groups: Iterable[str] = ()) -> Issued:
-        """For a user, such as `system:kube-scheduler`, or `system:node:n1` in the group `system:nodes`."""
+        """Issue a certificate for a user, such as `system:node:n1` in the group `system:nodes`."""
         return self._issue(user, groups, ExtendedKeyUsageOID.CLIENT_AUTH, None)
 
     @property
@@ -73,7 +72,7 @@ class Authority:
         return _lasts(self._certificate, self._now)
 
     def still_vouches_for(self, issued: Issued, names: Iterable[str] = ()) -> bool:
-        """Whether this authority signed it, it lasts a while yet, and it is for all these names."""
+        """Whether this authority signed the certificate, it does not expire soon, and it has all these names."""
         try:
             certificate = x509.load_pem_x509_certificate(issued.certificate)
             key = serialization.load_pem_private_key(issued.key, None)

@@ -1,8 +1,7 @@
-"""What a cluster needs to be trusted and to know its administrator: certificates and a token, kept in a directory.
+"""Keep the certificates and the administrator's token of a cluster in a directory.
 
-In: a directory (or none, for a cluster that leaves nothing behind) and the address to serve at. Out: `Credentials`;
-what is missing, expires soon or was made for other addresses is made anew, the rest stays as clients know it.
-Kubernetes: kubeadm's certs and kubeconfig phases.
+What is missing, expires soon or was made for other addresses is made anew; the rest stays. Kubernetes: kubeadm's certs
+and kubeconfig phases.
 """
 
 import datetime
@@ -32,7 +31,7 @@ _ANY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 class Credentials(NamedTuple):
-    """All of a cluster's secrets. `authority` can issue certificates for other components."""
+    """The secrets of a cluster. `authority` can issue certificates for other components."""
 
     authority: Authority
     server: Issued
@@ -40,7 +39,7 @@ class Credentials(NamedTuple):
     token: str
 
     def server_context(self) -> ssl.SSLContext:
-        """TLS for the server: a client may show a certificate, and if it does, our authority must have signed it."""
+        """TLS for the server: a client certificate is optional, but must be signed by our authority."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_verify_locations(cadata=self.authority.issued.certificate.decode())
@@ -54,14 +53,14 @@ class Credentials(NamedTuple):
 
 
 def server_names(bind_address: str, more: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """All names and addresses by which a server that listens at `bind_address` can be reached."""
+    """The names and addresses by which a server that listens at `bind_address` can be reached."""
     names = [*_ALWAYS, *more, socket.gethostname()]
     names.append(_outward_address() if bind_address in _ANY_ADDRESS else bind_address)
     return tuple(dict.fromkeys(name for name in names if ":" in name or _HOST_NAME.fullmatch(name)))
 
 
 def open_credentials(directory: Path | None, names: tuple[str, ...], now: datetime.datetime) -> Credentials:
-    """Read what is there, make what is not. CertificateError, OSError with a message for the user."""
+    """Read what exists, make the rest; without a directory nothing is kept. Raises CertificateError, OSError."""
     kept = _Kept(directory)
     found = kept.read_pair("ca")
     try:
@@ -87,7 +86,7 @@ def open_credentials(directory: Path | None, names: tuple[str, ...], now: dateti
 
 
 class _Kept:
-    """The files of one directory, or none that are ever there."""
+    """The files of the directory, if there is one."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
@@ -114,7 +113,7 @@ class _Kept:
 
 
 def _outward_address() -> str:
-    """The address that other machines would see. Nothing is sent: the kernel says which one it would use."""
+    """The address that other machines see, from the kernel's routes. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

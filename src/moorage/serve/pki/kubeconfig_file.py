@@ -1,7 +1,6 @@
-"""The file that lets kubectl and every other client in: where the server is, whom to trust, who one is.
+"""Write the kubeconfig of the administrator, with mode 0600, by a rename.
 
-In: a server's URL and `Credentials`. Out: a kubeconfig of mode 0600, in place at once or not at all, so that its
-appearance can mean that the cluster is ready. Kubernetes: kubeadm's kubeconfig phase.
+Its appearance can mean that the cluster is ready. Kubernetes: kubeadm's kubeconfig phase.
 """
 
 from base64 import b64encode
@@ -17,7 +16,7 @@ _ANY_ADDRESS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def server_url(bind_address: str, port: int) -> str:
-    """Where a client on this machine reaches a server that listens there."""
+    """The URL at which a client on this machine reaches a server that listens there."""
     host = _ANY_ADDRESS.get(bind_address, bind_address)
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
@@ -25,7 +24,7 @@ def server_url(bind_address: str, port: int) -> str:
 def render_kubeconfig(
     server: str, authority_certificate: bytes, *, user: str, token: str = "", client: Issued | None = None
 ) -> str:
-    """The file's text. Answers are not compressed: most clients are on the same machine."""
+    """The text of the file. Compression is off: most clients are on the same machine."""
     lines = [
         "apiVersion: v1",
         "kind: Config",
@@ -56,7 +55,7 @@ def render_kubeconfig(
 
 
 def write_kubeconfig(path: Path, text: str) -> None:
-    """Put it in place. OSError, with the path in it, if that cannot be done."""
+    """Write the file. Raises OSError with the path in it."""
     write_private(path, text.encode())
 
 

@@ -1,7 +1,4 @@
-"""Files that only their owner may read, and that nobody ever sees half written.
-
-In: a path and bytes. Out: a file of mode 0600, put in place by a rename.
-"""
+"""Write files of mode 0600 by a rename, so that they are never seen half written."""
 
 import errno
 import os
@@ -10,7 +7,7 @@ from pathlib import Path
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write the file, making the directories above it. OSError if that cannot be done; then there is no trace of it.
+    """Write the file, and create the directories above it. OSError leaves no trace of it.
 
     A link stays, and leads to the new file; a device or a pipe is refused, since a rename would replace it.
     """

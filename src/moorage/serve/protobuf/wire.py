@@ -1,7 +1,7 @@
-"""Protobuf's wire format: bytes → numbered values.
+"""Read protobuf's wire format: the fields of a message as (number, value).
 
-In: a message. Out: its fields one after another, as (number, value): an integer, or bytes for all that has a length.
-Nothing is allocated for what a length merely promises. Kubernetes: gogo's generated unmarshalers.
+A value is an integer, or bytes for all that has a length. Nothing is allocated for what a length merely promises.
+Kubernetes: gogo's generated unmarshalers.
 """
 
 import struct

@@ -1,8 +1,6 @@
-"""Discovery: what resources there are, asked path by path or all at once, and which version this is.
+"""Answer discovery: the resources of each group, one by one or aggregated, and the version of the server.
 
-In: `discovery_table`, a path and what the client accepts. Out: the answers for /api, /apis and what is below, with an
-ETag where clients cache by it, and the document of /version. Kubernetes: apiserver's endpoints/discovery. Differs:
-nothing is ever added while running, so nothing is ever stale.
+Kubernetes: apiserver's endpoints/discovery. Differs: nothing is added while running, so nothing is stale.
 """
 
 import hashlib
@@ -27,7 +25,7 @@ _PLAIN_TYPE = "application/json"
 
 
 def answer_discovery(path: str, accept: str = "") -> Response | None:
-    """The answer to a GET of this path, or None if it is none of discovery's, or of a group that does not exist."""
+    """Answer a GET of this path; None if it is not a path of discovery, or of a group that does not exist."""
     segments = path.strip("/").split("/")
     if segments in (["api"], ["apis"]) and (version := aggregated_version(accept)):
         return _aggregated(segments[0] == "api", version)
@@ -46,7 +44,7 @@ def answer_discovery(path: str, accept: str = "") -> Response | None:
 
 
 def aggregated_version(accept: str) -> str:
-    """The version of aggregated discovery that an Accept header prefers to the plain form; "" if it does not."""
+    """The version of aggregated discovery that an Accept header prefers to the plain form, or ""."""
     for media_type in accept.split(","):
         essence, *parameters = (piece.strip() for piece in media_type.split(";"))
         asked = dict(parameter.partition("=")[::2] for parameter in parameters)
@@ -72,7 +70,7 @@ def groups() -> dict[str, dict[str, list[Kind]]]:
 
 
 def render_api_versions() -> Raw:
-    """Without addresses: a client goes on with the one it has reached the server at."""
+    """Without addresses: a client keeps the one it reached the server at."""
     return {"kind": "APIVersions", "versions": list(groups()[""]), "serverAddressByClientCIDRs": []}
 
 
@@ -191,7 +189,7 @@ def _response_kind(group_version: str, kind: str) -> Raw:
 
 @cache
 def version_document() -> Raw:
-    """Clients compare this with their own: it is the Kubernetes that Moorage behaves as, with Moorage's as metadata."""
+    """The Kubernetes version that Moorage behaves as, with Moorage's own as build metadata."""
     release = f"v{KUBERNETES_MAJOR}.{KUBERNETES_MINOR}.{KUBERNETES_PATCH}+moorage-{__version__}"
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return {

@@ -1,7 +1,6 @@
-"""The resources that the API serves, in the order of discovery.
+"""List the resources that the API serves, in the order of discovery; discovery and routing both read it.
 
-In: the rows of `moorage.model.kinds`. Out: `RESOURCES`, which discovery renders and the router follows, so that neither
-can promise what the other lacks. Differs: what Moorage does not serve (pods/exec, …) is not listed.
+Differs: what Moorage does not serve (pods/exec, …) is not listed.
 """
 
 from typing import Final

@@ -1,6 +1,5 @@
-"""Two APIs for one kind: events of the core group, and of events.k8s.io.
+"""Convert events between the core group and events.k8s.io; they are stored in the core form.
 
-In: an event in one form. Out: the same in the other. They are stored in the core form, which most readers ask for.
 Kubernetes: the conversion functions of the events group.
 """
 
@@ -37,5 +36,5 @@ def from_core(raw: Raw) -> Raw:
 
 
 def is_renamed(kind: Kind) -> bool:
-    """Whether objects of the kind are stored under other names than they are shown."""
+    """Whether objects of the kind are stored under other field names."""
     return kind is REPORTED_EVENT

@@ -1,8 +1,7 @@
-"""Objects between the store and the wire: keys, stored bytes, and bytes with a resourceVersion in them.
+"""Encode objects for the store, and render stored values for clients.
 
-In: raw documents, or values from the store. Out: the other. A value is the object's JSON without its resourceVersion,
-and begins with its metadata, so that rendering it for a client needs no decoding: the revision is spliced in.
-Kubernetes: the codec and the versioner in front of etcd.
+A value is the object's JSON without its resourceVersion, and begins with its metadata, so that rendering needs no
+decoding: the revision is spliced in. Kubernetes: the codec and the versioner in front of etcd.
 """
 
 from typing import Any
@@ -22,7 +21,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def prefix_of(kind: Kind, namespace: str = "") -> str:
-    """Where all objects of a kind are kept, or all in one namespace. Both APIs of events are one kind here."""
+    """The prefix of the keys of a kind, or of its objects in one namespace. Both APIs of events share it."""
     plural = kind.plural
     root = f"/{kind.group}/{plural}/" if kind.group and plural != "events" else f"/{plural}/"
     return f"{root}{namespace}/" if namespace else root
@@ -37,7 +36,7 @@ def name_in(key: str) -> str:
 
 
 def encode(kind: Kind, raw: Raw) -> bytes:
-    """The value to store. The resourceVersion is left out: only the store knows it."""
+    """The value to store. The resourceVersion is left out: the store assigns it."""
     if is_renamed(kind):
         raw = to_core(raw)
     metadata = raw["metadata"]
@@ -48,10 +47,9 @@ def encode(kind: Kind, raw: Raw) -> bytes:
 
 
 def cached_view(kind: Kind, view: Any) -> Any:
-    """What is kept of a view beside the value: all that somebody in this process reads.
+    """The part of a view that is kept in memory. The view is modified.
 
-    Nobody reads events, nor who owns which field, which is more than half of a view; both are in the value. The view
-    is the caller's own.
+    Events have no readers in this process, and managedFields, more than half of a view, neither: both are in the value.
     """
     if kind.plural == "events":
         return None
@@ -61,7 +59,7 @@ def cached_view(kind: Kind, view: Any) -> Any:
 
 
 def decode(kind: Kind, stored: Stored) -> Raw:
-    """A copy of the caller's own, with the resourceVersion if it has one."""
+    """Decode a new copy, with the resourceVersion if there is one."""
     raw: Raw = _decode(stored.value)
     if stored.revision:
         raw["metadata"]["resourceVersion"] = str(stored.revision)
@@ -69,7 +67,7 @@ def decode(kind: Kind, stored: Stored) -> Raw:
 
 
 def render(kind: Kind, stored: Stored) -> bytes:
-    """JSON for clients. A value at revision 0 is one that was not stored: it has no resourceVersion."""
+    """JSON for clients. A value at revision 0 was not stored, and gets no resourceVersion."""
     if is_renamed(kind):
         return _encode(decode(kind, stored))
     if not stored.revision:

@@ -1,7 +1,6 @@
-"""Owners that an object names twice are named once, and whoever wrote it is warned.
+"""Remove duplicate owner references, with a warning.
 
-In: the metadata of a document that is to be stored. Out: the same with each owner once, and warnings. Kubernetes: the
-deduplication in the handlers of create, update and patch.
+Kubernetes: the deduplication in the handlers of create, update and patch.
 """
 
 from typing import Any
@@ -15,7 +14,7 @@ _WARNING = (
 
 
 def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
-    """`metadata` is the caller's own, its lists need not be. Patches are warned in other words."""
+    """Deduplicate in `metadata`, which is modified, though not its lists; return the warnings."""
     owners = metadata.get("ownerReferences")
     if not isinstance(owners, list) or len(owners) < 2:
         return []

@@ -1,6 +1,5 @@
-"""A request's path and method → what is meant: which verb, on which resource, where.
+"""Route a request: find the verb, the kind, the namespace and the name in its method and path.
 
-In: a method and a path. Out: a `Target`, or None for a path that is not a resource's (`handler` has a table of those).
 Kubernetes: the request info resolver.
 """
 
@@ -32,7 +31,7 @@ class Target(NamedTuple):
 
 
 def target_of(method: str, path: str) -> Target | None:
-    """Raises ApiError: 404 for a resource that is not served, 405 or 400 for what cannot be done to it."""
+    """Route a request; None if the path is not that of a resource. Raises ApiError 400, 404 and 405."""
     if path == DEFINITIONS:
         return None
     segments = path.strip("/").split("/")
@@ -80,7 +79,7 @@ def _verb(method: str, kind: Kind, name: str, subresource: str) -> str:
 
 
 def _not_served(kind: Kind, name: str, subresource: str) -> ApiError:
-    """Who wants a container is told that none runs, as who wants its log is."""
+    """The error for an unknown subresource; for containers it says that none runs."""
     wanted = _OF_CONTAINERS.get(subresource)
     if kind.name != "Pod" or wanted is None:
         return no_such_path()

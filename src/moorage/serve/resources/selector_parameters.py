@@ -25,7 +25,7 @@ _ESCAPED = frozenset("\\,=")
 
 
 def _text(*steps: str, absent: str = "") -> Reader:
-    """The field at these steps as text, in Go's spelling; `absent` if there is none."""
+    """Read the field at these steps as text, as Go prints it; `absent` if there is none."""
     *holders, last = steps
 
     def read(raw: Raw) -> str:
@@ -54,7 +54,7 @@ def _first_of(*readers: Reader) -> Reader:
 
 
 def _never(raw: Raw) -> str:
-    """For a field that may be asked for, but that upstream never fills."""
+    """Read a field that can be selected by, but that upstream never fills."""
     return ""
 
 
@@ -114,14 +114,14 @@ class FieldRequirement(NamedTuple):
 
 
 class FieldMatcher(NamedTuple):
-    """A conjunction. `name` is the only name that can match, if the selector says so, else ""."""
+    """A conjunction. `name` is the only name that can match, or ""."""
 
     requirements: tuple[FieldRequirement, ...]
     name: str = ""
 
     @property
     def is_only_name(self) -> bool:
-        """Whether the name is all that is asked for: then a get answers it."""
+        """Whether it selects by name only, so that a get can answer it."""
         return bool(self.name) and len(self.requirements) == 1
 
     def matches(self, raw: Raw) -> bool:
@@ -129,7 +129,7 @@ class FieldMatcher(NamedTuple):
 
 
 def compile_field_selector(kind: Kind, text: str) -> FieldMatcher | None:
-    """None for a selector that restricts nothing. Raises ApiError."""
+    """Compile a field selector; None if it selects everything. Raises ApiError."""
     requirements, name = [], ""
     for field, equal, value in _terms(text):
         requirements.append(FieldRequirement(_reader(kind, field), value, equal))
@@ -139,7 +139,7 @@ def compile_field_selector(kind: Kind, text: str) -> FieldMatcher | None:
 
 
 def compile_label_selector(text: str) -> Selector | None:
-    """None for a selector that restricts nothing. Raises ApiError."""
+    """Compile a label selector; None if it selects everything. Raises ApiError."""
     try:
         selector = parse_selector(text)
     except SelectorError as error:
@@ -161,7 +161,7 @@ def _reader(kind: Kind, field: str) -> Reader:
 
 
 def _terms(text: str) -> list[tuple[str, bool, str]]:
-    """(field, whether it must be equal, value) for each term, in the order in which upstream complains about them."""
+    """(field, whether it must be equal, value) for each term, in upstream's order of errors."""
     terms = []
     for part in sorted(_split(text)):
         if not part:
@@ -180,7 +180,7 @@ def _terms(text: str) -> list[tuple[str, bool, str]]:
 
 
 def _split(text: str) -> list[str]:
-    """The text between the commas that no backslash escapes; escapes stay as they are."""
+    """Split at commas without a backslash before them; escapes stay."""
     parts, start, escaped = [], 0, False
     for position, letter in enumerate(text):
         if escaped:
@@ -216,7 +216,7 @@ def _unescaped(value: str) -> str:
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Which objects are wanted. `name` is the only name that can be, if there is only one."""
+    """Label and field selectors of a request. `name` is the only name that can match, or ""."""
 
     labels: Selector | None = None
     fields: FieldMatcher | None = None
@@ -243,7 +243,7 @@ EVERYTHING = Selection()
 
 
 def compile_selection(kind: Kind, labels: str, fields: str) -> Selection:
-    """Raises ApiError 400 for selectors that do not parse."""
+    """Compile both selectors. Raises ApiError 400."""
     if not labels and not fields:
         return EVERYTHING
     return Selection(

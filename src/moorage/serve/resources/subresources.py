@@ -1,6 +1,6 @@
-"""What objects have below them besides their status: binding, eviction, log, scale, finalize.
+"""Handle subresources besides status: binding, eviction, log, scale, finalize.
 
-In: the target of a request and its body. Out: an answer. Kubernetes: the subresources of pkg/registry.
+Kubernetes: the subresources of pkg/registry.
 """
 
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ async def _evict(api: Api, target: Target, request: Request, manager: str) -> Re
 
 
 async def _log(api: Api, target: Target, request: Request, manager: str) -> Response:
-    """There is none, and saying so is better than an empty one."""
+    """Refuse, with the reason: there are no logs."""
     await get(api, target.kind, target.namespace, target.name)
     raise bad_request(
         f'pod "{target.name}" has no log: Moorage simulates nodes, so containers are never run and write nothing'

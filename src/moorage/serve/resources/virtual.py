@@ -1,8 +1,7 @@
-"""Questions that are posted and answered, and never stored: who am I, may I, what may I, put this pod there.
+"""Answer kinds that are posted and never stored: reviews of the user and its permissions, and the old form of binding.
 
-In: the document of the question and who asks. Out: the document of the answer. Everybody who is let in may do
-everything here, and the answer says so. Kubernetes: SelfSubjectReview, SelfSubjectAccessReview,
-SelfSubjectRulesReview, and the old form of binding.
+Every authenticated user may do everything, and the answers say so. Kubernetes: SelfSubjectReview,
+SelfSubjectAccessReview, SelfSubjectRulesReview.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,6 +1,5 @@
-"""How long ago something was, as people read it: `42s`, `5m30s`, `3d4h`.
+"""Render durations and ages briefly: `42s`, `5m30s`, `3d4h`.
 
-In: timestamps of objects, and the one moment at which a table is rendered. Out: short texts.
 Kubernetes: apimachinery's util/duration.
 """
 
@@ -12,7 +11,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
 def human_duration(seconds: float) -> str:
-    """At most two units, and fewer digits the longer it is. A clock that is two seconds off is forgiven."""
+    """At most two units, and fewer digits the longer it is. A clock may be two seconds off."""
     whole = int(seconds)
     if whole < 0:
         return "<invalid>" if whole < -1 else "0s"
@@ -42,7 +41,7 @@ def _two_units(seconds: int, large: int, large_name: str, small: int, small_name
 
 
 def moment(text: Any) -> float | None:
-    """A timestamp in seconds since the epoch; None if there is none, or none that can be read."""
+    """A timestamp in seconds since the epoch; None if it is absent or unreadable."""
     if not isinstance(text, str):
         return None
     try:
@@ -63,7 +62,7 @@ class Ages:
         self._known: dict[str, str] = {}
 
     def since(self, timestamp: Any) -> str:
-        """How long ago the timestamp was, or `<unknown>`."""
+        """The age of a timestamp, or `<unknown>`."""
         if not isinstance(timestamp, str):
             return UNKNOWN
         age = self._known.get(timestamp)

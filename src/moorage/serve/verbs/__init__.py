@@ -1,5 +1,4 @@
-"""What can be done to objects, one file for each: read, create, change, delete, and what pods have besides.
+"""Verbs of the API: read, watch, create, change, patch, delete, scale, and bind and evict for pods.
 
-In: an `Api`, the kind, names, raw documents, options. Out: `Outcome`s and pages, or ApiError. They know nothing of
-HTTP: `handler` calls them for requests, `moorage.serve.loopback` for components in the same process.
+They know nothing of HTTP: `handler` calls them for requests, `loopback` for components in the same process.
 """

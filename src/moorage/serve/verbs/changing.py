@@ -1,9 +1,8 @@
-"""Change: what is stored → what it becomes, once for each revision that gets in between.
+"""Change or replace an object, with retries on conflicts.
 
-In: the kind, the name, and a function from the old document to the new one. Out: the object, or ApiError. An object
-that somebody else changed meanwhile is read again and changed again, unless the caller meant one revision only. A
-change that changes nothing is not written. An object whose last finalizer goes while it is being deleted is gone.
-Kubernetes: GuaranteedUpdate and the generic registry's Update.
+An object that another client changed meanwhile is read and changed again, unless the caller expects one revision. A
+change that changes nothing is not written. An object whose last finalizer is removed while it is being deleted is
+deleted. Kubernetes: GuaranteedUpdate and the generic registry's Update.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,19 +30,19 @@ _TRIES = 100
 
 
 class Changed(NamedTuple):
-    """What a change makes of an object, admitted. `expected` is the revision it was meant for, if for one only."""
+    """The changed object, admitted. `expected` is the only revision that it may replace, or None."""
 
     admitted: Admitted
     expected: int | None = None
     warnings: Sequence[str] = ()
 
 
-#: From the old document and, if somebody has it, its view, to the new one.
+#: From the old document and its view, if there is one in memory, to the new document.
 Change = Callable[[Raw, Any], Changed]
 
 
 async def change(api: Api, kind: Kind, namespace: str, name: str, make: Change, *, dry_run: bool = False) -> Outcome:
-    """`make` gets a copy of its own, with the resourceVersion in it, and may be called several times."""
+    """Change an object. `make` gets a copy with the resourceVersion in it, and may be called several times."""
     key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
@@ -89,7 +88,7 @@ async def replace(
     subresource: str = "",
     warnings: Sequence[str] = (),
 ) -> Outcome:
-    """PUT: the whole document. Without a resourceVersion it replaces whatever is there."""
+    """PUT a whole document. Without a resourceVersion it replaces any."""
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
     check_name(metadata, name)
@@ -110,7 +109,7 @@ async def replace(
 
 
 def check_name(metadata: Raw, name: str) -> None:
-    """A document must say whom it is about, and be right."""
+    """Raise ApiError 400 unless the document has the name of the URL."""
     given = metadata.get("name")
     if not given:
         raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
@@ -119,7 +118,7 @@ def check_name(metadata: Raw, name: str) -> None:
 
 
 def refuse_unknown_uid(kind: Kind, name: str, metadata: Raw) -> None:
-    """A document that is meant for one object must not make another of that name."""
+    """Raise ApiError 409 for a document with a UID, which must not create another object."""
     uid = metadata.get("uid")
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -138,9 +137,9 @@ def admit_change(
     warnings: Sequence[str] = (),
     old_view: Any = None,
 ) -> Changed:
-    """The new document, admitted in the place of the old one. Raises ApiError.
+    """Admit the new document in the place of the old one. Raises ApiError.
 
-    Without a manager it says already who owns its fields.
+    Without a manager the document has its managedFields already.
     """
     if str(expected or "") not in ("", old["metadata"]["resourceVersion"]):
         raise stale(kind, name)  # before the document is checked, which may be wrong for another reason
@@ -159,7 +158,7 @@ def admit_change(
 
 
 def expected_revision(kind: Kind, name: str, raw: Raw) -> int | None:
-    """The revision that a document says it replaces. Raises ApiError if that is none."""
+    """The resourceVersion of a document, None if it has none. Raises ApiError 400."""
     given = raw["metadata"].get("resourceVersion")
     if given in (None, "", "0"):
         return None

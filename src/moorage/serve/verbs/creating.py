@@ -1,7 +1,6 @@
-"""Create: a document → a stored object, admitted, with a name that nobody else has.
+"""Create an object: admit a document and store it; a generated name that is taken is generated again.
 
-In: the kind, the namespace of the request, a document. Out: the object, or ApiError. A name that was generated and is
-taken is generated again. Kubernetes: the create handler and the generic registry's Create.
+Kubernetes: the create handler and the generic registry's Create.
 """
 
 from collections.abc import Sequence
@@ -62,9 +61,9 @@ async def create(
 
 
 def check_namespace(kind: Kind, namespace: str, metadata: Raw) -> None:
-    """The document and the path must name the same namespace; the document need not name one.
+    """Check that the document names no other namespace than the path, and set it.
 
-    Of a kind that has no namespaces, the one that the document names is dropped.
+    Of a kind without namespaces, it is dropped.
     """
     if not kind.namespaced:
         metadata.pop("namespace", None)

@@ -1,8 +1,7 @@
-"""Delete: an object → gone, or on its way out because something must happen first.
+"""Delete objects, at once or when their grace period, finalizers and dependents allow.
 
-In: the kind, the name, delete options. Out: the object as it is now or was last. Pods get time to stop; finalizers and
-dependents that must go first keep an object until somebody takes the finalizer away. What each kind asks for is in
-`moorage.admit.subresources.deletion`. Kubernetes: the generic registry's Delete and DeleteCollection.
+The rules of each kind are in `moorage.admit.subresources.deletion`. Kubernetes: the generic registry's Delete and
+DeleteCollection.
 """
 
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ _TRIES = 100
 
 
 async def delete(api: Api, kind: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
-    """Raises ApiError: 404, 409 for preconditions that do not hold, 403 for what may not be deleted."""
+    """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
     if kind.name == "Namespace":
         check_namespace_deletion(name)
     elif kind.name == "PriorityClass":
@@ -78,7 +77,7 @@ async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, d
 
 
 async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOptions, options: DeleteOptions) -> Page:
-    """Everything that the selectors want; what somebody else deletes meanwhile is fine. Answers with what there was."""
+    """Delete all selected objects, and return them; those that are gone meanwhile are skipped."""
     page = await list_page(api, kind, namespace, which)
     for item in page.items:
         where = decode(kind, item)["metadata"].get("namespace", "")
@@ -91,7 +90,7 @@ async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOpt
 
 
 def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
-    """What tells that an object is gone; None if the object itself does."""
+    """The Status that answers a deletion; None if the object itself does."""
     if kind.returns_deleted:
         return None
     uid = decode(kind, stored)["metadata"].get("uid", "")

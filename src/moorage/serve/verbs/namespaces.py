@@ -1,6 +1,5 @@
-"""Finalize: the last step of a namespace's deletion, once it is empty.
+"""Finalize a namespace: the last step of its deletion, once it is empty.
 
-In: a namespace whose spec.finalizers are those that are left. Out: the namespace, or what it was before it went.
 Kubernetes: the finalize subresource of namespaces.
 """
 

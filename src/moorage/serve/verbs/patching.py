@@ -1,7 +1,6 @@
-"""Patch: a description of a change, in one of four languages → the change.
+"""Patch an object with one of four patch types; server-side apply also creates it.
 
-In: the kind, the name, the patch and its content type. Out: the object, or ApiError. Server-side apply also creates
-what is not there. Kubernetes: the patch handler.
+Kubernetes: the patch handler.
 """
 
 from collections.abc import Sequence
@@ -62,7 +61,7 @@ class Patch(NamedTuple):
 
 
 def read_patch(body: bytes, content_type: str) -> Patch:
-    """Raises ApiError 400 and 415."""
+    """Decode a patch. Raises ApiError 400 and 415."""
     patch_type = media_type(content_type)
     if patch_type not in PATCHES:
         raise unsupported_media_type(patch_type, ", ".join(PATCHES))
@@ -143,7 +142,7 @@ def duplicate_warnings(duplicates: Sequence[str], validation: str) -> Sequence[s
 
 
 def check_applied(patch: Raw, kind: Kind, namespace: str, name: str) -> None:
-    """What is applied must say what and whom it is about; its metadata is completed."""
+    """Check apiVersion, kind and name of an applied document, and complete its metadata."""
     if not patch.get("apiVersion") or not patch.get("kind"):
         raise bad_request(f"apply needs the apiVersion and the kind of {kind.plural} {name!r} in the patch")
     check_kind(patch, kind)
@@ -155,7 +154,7 @@ def check_applied(patch: Raw, kind: Kind, namespace: str, name: str) -> None:
 
 
 def patched(old: Raw, patch_type: str, patch: Any, schema: StructType) -> Raw:
-    """What a patch other than apply makes of a document; they share what stays the same. Raises ApiError."""
+    """Apply a patch other than server-side apply; unchanged parts are shared. Raises ApiError."""
     try:
         if patch_type == JSON_PATCH:
             new = apply_json_patch(old, patch)
@@ -173,7 +172,7 @@ def patched(old: Raw, patch_type: str, patch: Any, schema: StructType) -> Raw:
 def _check_patched(
     new: Raw, patch_type: str, patch: Any, kind: Kind, validation: str, duplicates: Sequence[str]
 ) -> list[str]:
-    """Warnings about fields that the patch brings and nothing has, or has once; ApiError 422 if they are forbidden."""
+    """Warnings about unknown and duplicate fields. Raises ApiError 422 if the validation is strict."""
     if validation in (IGNORE, TRUST):
         return []
     found = [*duplicates, *(unknown_operation_fields(patch) if patch_type == JSON_PATCH else ())]

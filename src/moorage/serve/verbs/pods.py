@@ -1,7 +1,6 @@
-"""What only pods have: they are bound to a node, and evicted from it if that is allowed.
+"""Bind and evict pods.
 
-In: a namespace, a pod's name, a Binding or an Eviction. Out: nothing, or ApiError. Kubernetes: BindingREST and
-EvictionREST.
+Kubernetes: BindingREST and EvictionREST.
 """
 
 from typing import Any
@@ -38,12 +37,12 @@ _TRIES = 100
 
 
 async def bind(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
-    """Put a pod on a node, as a Binding document says."""
+    """Bind a pod as a Binding document says."""
     await bind_to(api, namespace, name, read_binding({"metadata": {"name": name}, **document}, name), dry_run=dry_run)
 
 
 async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_run: bool = False) -> None:
-    """Put a pod on a node. No owner is noted for what this sets: it belongs to whoever runs the cluster."""
+    """Bind a pod to a node. The fields that this sets get no owner."""
     key = key_of(POD, namespace, name)
     stored = await api.store.get(key)
     changes_metadata = binding.metadata.labels or binding.metadata.annotations
@@ -80,7 +79,7 @@ def _bound(api: Api, stored: Stored, binding: Binding, template: PodTemplate | N
 
 
 async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
-    """Delete a pod if no PodDisruptionBudget minds. Raises ApiError 429 if one does."""
+    """Delete a pod if its PodDisruptionBudgets allow. Raises ApiError 429 if not."""
     options = read_eviction({"metadata": {"name": name}, **document}, name)
     dry_run = dry_run or bool(options.dryRun)
     for _ in range(_TRIES):
@@ -106,7 +105,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
 
 
 def _on_from(options: DeleteOptions, revision: int) -> DeleteOptions:
-    """The options for a pod that was marked after its preconditions were found to hold."""
+    """The delete options for a pod that was marked after its preconditions had been checked."""
     preconditions = options.preconditions
     if preconditions is not None and preconditions.resourceVersion:
         preconditions = msgspec.structs.replace(preconditions, resourceVersion=str(revision))

@@ -1,7 +1,6 @@
-"""Read: one object, or a page of them as of one revision.
+"""Read one object, or a page of objects at one revision.
 
-In: the kind, names, list options. Out: stored values, and the token with which the next page continues at the same
-revision. Kubernetes: the get and list handlers, etcd3's GetList and its continue tokens.
+Kubernetes: the get and list handlers, etcd3's GetList and its continue tokens.
 """
 
 import base64
@@ -30,7 +29,7 @@ _SEARCHED_AT_ONCE = 500
 
 
 class Page(NamedTuple):
-    """Some objects as of `revision`; `continues` is the token for the rest, and `remaining` how many those are."""
+    """Objects at `revision`; `continues` is the token for the other `remaining` ones."""
 
     items: list[Stored]
     revision: int
@@ -39,7 +38,7 @@ class Page(NamedTuple):
 
 
 class _Token(msgspec.Struct, frozen=True, rename={"version": "v", "revision": "rv", "after": "start"}):
-    """Where a list goes on. Revision -1 means wherever the store is then."""
+    """Where a list continues. Revision -1 is the newest."""
 
     version: str
     revision: int
@@ -54,7 +53,7 @@ async def get(api: Api, kind: Kind, namespace: str, name: str) -> Stored:
 
 
 async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) -> Page:
-    """Raises ApiError: 400 for selectors and tokens that do not parse, 410 for what is too long ago."""
+    """List objects. Raises ApiError: 400 for invalid selectors and tokens, 410 for compacted revisions."""
     selection = compile_selection(kind, options.labels, options.fields)
     prefix = prefix_of(kind, namespace)
     revision, after = _where(prefix, options)
@@ -79,7 +78,7 @@ async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) 
 async def _search(
     api: Api, kind: Kind, prefix: str, revision: int, after: str, selection: Selection, options: ListOptions
 ) -> Page:
-    """Objects that a selector wants, until there are enough of them."""
+    """Collect selected objects up to the limit."""
     found: list[Stored] = []
     while True:
         step = _SEARCHED_AT_ONCE if options.limit else 0
@@ -106,7 +105,7 @@ def _page(
 
 
 def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
-    """The revision to list at, 0 for the newest, and the key to go on after."""
+    """The revision to list at, 0 for the newest, and the key to continue after."""
     if options.continues:
         token = _decode_token(options.continues)
         return max(0, token.revision), prefix + token.after
@@ -115,16 +114,16 @@ def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
 
 
 def check_not_older(api: Api, asked: int) -> None:
-    """A client that has seen a revision must not be shown an older one."""
+    """Raise ApiError if a client has seen a newer revision than the store has."""
     current = api.store.revision
     if asked > current:
         raise too_large_revision(asked, current)
 
 
 def too_large_revision(asked: int, current: int) -> ApiError:
-    """The client has seen a future that this store never had: it must start over.
+    """The error for a revision that this store never had: the client must list again.
 
-    Upstream answers 504 here, which tells clients to wait for what, after a reset of the data, never comes.
+    Upstream answers 504, which makes clients wait for a revision that, after a reset of the data, never comes.
     """
     error = expired(f"Too large resource version: {asked}, current: {current}")
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
@@ -158,7 +157,7 @@ def _bad_token(why: str) -> ApiError:
 
 
 def _expired_token(prefix: str, after: str) -> ApiError:
-    """The answer has a token that goes on at the newest revision, for clients who would rather have that."""
+    """410, with a token that continues at the newest revision."""
     error = expired(_CONTINUE_EXPIRED)
     error.status["metadata"] = {"continue": _encode_token(-1, after.removeprefix(prefix))}
     return error

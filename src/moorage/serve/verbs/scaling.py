@@ -1,6 +1,6 @@
-"""Scale: read and write the replicas of a workload, without knowing what kind it is.
+"""Read and write the replicas of any workload as a Scale.
 
-In: the kind, a name, a Scale or a patch of one. Out: the Scale as it is now. Kubernetes: ScaleREST.
+Kubernetes: ScaleREST.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ async def patch_scale(
 
 
 async def _apply(api: Api, kind: Kind, namespace: str, name: str, patch: Raw, options: WriteOptions) -> Raw:
-    """Apply: what a Scale says of the replicas is applied to the workload, whose entries say who owns them."""
+    """Apply the replicas of a Scale to the workload."""
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
     check_applied(patch, SCALE, namespace, name)
