@@ -10,10 +10,9 @@ from moorage.admit.admission import admit as admit_document
 from moorage.library.errors import MoorageError, as_moorage_errors
 from moorage.library.manifests import Gates, Manifest, Manifests, gates_of, object_from, sources_from
 from moorage.lint.catalogue import SelectionError, selected_rules
-from moorage.lint.engine import Linter
+from moorage.lint.engine import Linter, Run
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.report.form import LintSummary, Problem
-from moorage.lint.run import Run
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.kinds import ConversionError
 from moorage.model.schema.conversion import convert_view

@@ -1,6 +1,7 @@
-"""Lint one document at a time: decode, ask the API server's rules, then the linter's own.
+"""Lint documents one at a time (the API server's rules, then the linter's own), and report many sources as one.
 
-`finish` yields the findings that need several objects. What is kept between documents is bounded: see `facts`.
+Findings of one source are reported together, also those that need several objects and come from `finish`, unless too
+many are held back. Memory is bounded for any number of files: one document, the facts, about a thousand findings.
 Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
+import msgspec
+
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
 from moorage.lint.excerpts import RecentLines, excerpt_of
@@ -16,7 +19,7 @@ from moorage.lint.facts.facts import ComparedValues
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.hints import gate_needed
-from moorage.lint.report.form import LintSummary
+from moorage.lint.report.form import LintSummary, Problem
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -31,23 +34,25 @@ from moorage.lint.rules.decoding import (
 )
 from moorage.lint.rules.expressions import AskedExpressions, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
-from moorage.lint.rules.rollout import check_rollout
-from moorage.lint.rules.spread import Domains
+from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.rules.versions import check_versions
+from moorage.lint.sources import opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.kinds import kind_of
 from moorage.model.text.documents import DecodeError, Document, read_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
+    from moorage.lint.finding import Finding
+    from moorage.lint.report.form import Form, LintSummary
     from moorage.lint.sources import Source
     from moorage.model.gates import GateSet
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
-_MAX_KINDS = 1_000
+_MAX_KINDS = _MAX_HELD_BACK = 1_000
 #: Admission plugins need a cluster's PriorityClasses and defaults, which are not known here.
 _PLUGINS = ()
 
@@ -177,3 +182,84 @@ class Linter:
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR
         return Finding(complaint.rule, severity, complaint.message, place, complaint.hint, complaint.api_server)
+
+
+class _Group(msgspec.Struct):
+    """What is known of one source and not yet reported."""
+
+    name: str
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    problem: Problem | None = None
+
+
+class OutputError(Exception):
+    """The report cannot be written: its reader has closed the pipe, or the disk is full."""
+
+
+class Run:
+    """Lints sources into a form. `at` is the source being read, for error messages."""
+
+    def __init__(self, linter: Linter, form: Form, on_problem: Callable[[Problem], None]) -> None:
+        self._linter = linter
+        self._form = form
+        self._on_problem = on_problem
+        self._groups: dict[str, _Group] = {}
+        self._held = 0
+        self.at = ""
+
+    def lint(self, sources: Iterable[Source], after_each: Callable[[], None]) -> LintSummary:
+        self._form.begin()
+        for source in sources:
+            self.at = source.name
+            self._lint_source(source)
+            after_each()
+        self.at = ""
+        for finding in self._linter.finish():
+            self._group(finding.place.source).findings.append(finding)
+        self._flush()
+        outcome = self._linter.outcome
+        self._form.end(outcome)
+        return outcome
+
+    def _lint_source(self, source: Source) -> None:
+        self._group(source.name)
+        if source.problem:
+            self._failed(source, source.problem)
+            return
+        try:
+            with opened(source) as stream:
+                self._read(source, stream)
+        except OSError as error:
+            self._failed(source, reason_of(error))
+        except OutputError:
+            raise
+        except Exception as error:  # one file must not keep the others from being checked
+            self._failed(source, f"internal error, please report it: {type(error).__name__}: {error}")
+
+    def _read(self, source: Source, stream: BinaryIO) -> None:
+        for finding in self._linter.lint(source, stream):
+            self._group(source.name).findings.append(finding)
+            self._held += 1
+
+    def _failed(self, source: Source, reason: str) -> None:
+        problem = Problem(source.name, reason)
+        self._group(source.name).problem = problem
+        self._linter.outcome.unreadable += 1
+        self._on_problem(problem)
+
+    def _group(self, name: str) -> _Group:
+        """Return the group of a source, a new one if what was known of it has been reported already."""
+        group = self._groups.get(name)
+        if group is None or self._held > _MAX_HELD_BACK:
+            if self._held > _MAX_HELD_BACK:
+                self._flush()
+            group = self._groups[name] = _Group(name)
+            self._held += 1
+        return group
+
+    def _flush(self) -> None:
+        for group in self._groups.values():
+            group.findings.sort(key=lambda finding: finding.sort_key)
+            self._form.source(group.name, group.findings, group.problem)
+        self._groups = {}
+        self._held = 0

@@ -1,8 +1,4 @@
-"""Files, directories and standard input → sources to read, one at a time, always in the same order.
-
-In: the paths of the command line. Out: `Source`s, lazily, so that any number of files costs no memory; a path that
-cannot be read is a `Source` with its `problem`, not an end.
-"""
+"""Find the manifests in files, directories and standard input, lazily and always in the same order."""
 
 from __future__ import annotations
 

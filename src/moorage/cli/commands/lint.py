@@ -91,8 +91,7 @@ def command(
 def _lint(
     paths: tuple[str, ...], gates: GateSet, rules: frozenset[str], *, strict: bool, form: str, colour: str
 ) -> LintSummary:
-    from moorage.lint.engine import Linter
-    from moorage.lint.run import OutputError, Run
+    from moorage.lint.engine import Linter, OutputError, Run
     from moorage.lint.sources import sources_of
 
     progress = _progress(paths)
@@ -164,18 +163,12 @@ def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
         return TextForm(write, colour=coloured(colour))
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="backslashreplace")
-    if name == "json":
-        from moorage.lint.report.documents import JsonForm
+    if name == "github":
+        from moorage.lint.report.text import GitHubForm
 
-        return JsonForm(write)
-    if name == "sarif":
-        from moorage.lint.report.documents import SarifForm
+        return GitHubForm(write)
+    from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm
 
-        return SarifForm(write)
-    if name == "junit":
-        from moorage.lint.report.documents import JUnitForm
-
-        return JUnitForm(write)
-    from moorage.lint.report.text import GitHubForm
-
-    return GitHubForm(write)
+    forms: dict[str, Callable[[Callable[[str], None]], Form]]
+    forms = {"json": JsonForm, "sarif": SarifForm, "junit": JUnitForm}
+    return forms[name](write)
