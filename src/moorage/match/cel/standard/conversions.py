@@ -31,10 +31,10 @@ from moorage.match.cel.types import (
     UINT,
     Type,
 )
-from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, Timestamp, UInt, type_of_value
+from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, UInt, type_of_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
@@ -103,13 +103,6 @@ def _double_from_string(text: str) -> float:
     raise conversion_error(STRING, DOUBLE)
 
 
-def _bool_from_string(text: str) -> bool:
-    value = _BOOLS.get(text)
-    if value is None:
-        raise conversion_error(STRING, BOOL)
-    return value
-
-
 def _string_from_bytes(value: bytes) -> str:
     try:
         return value.decode("utf-8")
@@ -128,11 +121,15 @@ def format_double(value: float) -> str:
     if exponent < -4 or exponent >= 6:
         fraction = f".{digits[1:]}" if len(digits) > 1 else ""
         return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    return sign + _positional(digits, exponent)
+
+
+def _positional(digits: str, exponent: int) -> str:
     if exponent < 0:
-        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+        return f"0.{'0' * (-exponent - 1)}{digits}"
     if len(digits) <= exponent + 1:
-        return f"{sign}{digits.ljust(exponent + 1, '0')}"
-    return f"{sign}{digits[: exponent + 1]}.{digits[exponent + 1 :]}"
+        return digits.ljust(exponent + 1, "0")
+    return f"{digits[: exponent + 1]}.{digits[exponent + 1 :]}"
 
 
 def _shortest(value: float) -> tuple[str, int]:
@@ -146,37 +143,21 @@ def _shortest(value: float) -> tuple[str, int]:
     return (digits, exponent - leading) if digits else ("0", 0)
 
 
-def _string_from_duration(value: Duration) -> str:
-    return f"{format_seconds(value)}s"
-
-
 def format_seconds(value: Duration) -> str:
     """Return a duration in seconds, in decimal notation, with no more digits than a double needs."""
-    negative = value.nanos < 0
     whole, nanos = divmod(abs(value.nanos), 1_000_000_000)
-    seconds = float(whole) + float(nanos) / 1e9
-    digits, exponent = _shortest(seconds)
-    if exponent < 0:
-        text = f"0.{'0' * (-exponent - 1)}{digits}"
-    elif len(digits) <= exponent + 1:
-        text = digits.ljust(exponent + 1, "0")
-    else:
-        text = f"{digits[: exponent + 1]}.{digits[exponent + 1 :]}"
-    return f"-{text}" if negative else text
+    text = _positional(*_shortest(float(whole) + float(nanos) / 1e9))
+    return f"-{text}" if value.nanos < 0 else text
 
 
-def _timestamp_from_string(text: str) -> Timestamp:
-    value = parse_timestamp(text)
-    if value is None:
-        raise conversion_error(STRING, TIMESTAMP)
-    return value
+def _from_string(parse: Callable[[str], Any], target: Type) -> Callable[[str], Any]:
+    def convert(text: str) -> Any:
+        value = parse(text)
+        if value is None:
+            raise conversion_error(STRING, target)
+        return value
 
-
-def _duration_from_string(text: str) -> Duration:
-    value = parse_duration(text)
-    if value is None:
-        raise conversion_error(STRING, DURATION)
-    return value
+    return convert
 
 
 def _duration_from_int(_: int) -> Duration:
@@ -202,7 +183,7 @@ def _text_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node
 CONVERSIONS: tuple[Function, ...] = (
     row("type(T) -> type(T)", "type", type_of_value),
     row("bool(bool) -> bool", "bool_to_bool", _identity),
-    row("bool(string) -> bool", "string_to_bool", _bool_from_string),
+    row("bool(string) -> bool", "string_to_bool", _from_string(_BOOLS.get, BOOL)),
     row("bytes(bytes) -> bytes", "bytes_to_bytes", _identity),
     row(
         "bytes(string) -> bytes",
@@ -217,7 +198,7 @@ CONVERSIONS: tuple[Function, ...] = (
     row("double(uint) -> double", "uint64_to_double", float),
     row("duration(duration) -> duration", "duration_to_duration", _identity),
     row("duration(int) -> duration", "int64_to_duration", _duration_from_int),
-    row("duration(string) -> duration", "string_to_duration", _duration_from_string),
+    row("duration(string) -> duration", "string_to_duration", _from_string(parse_duration, DURATION)),
     row("dyn(T) -> dyn", "to_dyn", _identity),
     row("int(int) -> int", "int64_to_int64", _identity),
     row("int(double) -> int", "double_to_int64", _int_from_double),
@@ -229,13 +210,13 @@ CONVERSIONS: tuple[Function, ...] = (
     row("string(bool) -> string", "bool_to_string", lambda value: "true" if value else "false"),
     row("string(bytes) -> string", "bytes_to_string", _string_from_bytes, _text_estimate, receiver_size_cost),
     row("string(double) -> string", "double_to_string", format_double),
-    row("string(duration) -> string", "duration_to_string", _string_from_duration),
+    row("string(duration) -> string", "duration_to_string", lambda value: f"{format_seconds(value)}s"),
     row("string(int) -> string", "int64_to_string", str),
     row("string(timestamp) -> string", "timestamp_to_string", format_timestamp),
     row("string(uint) -> string", "uint64_to_string", lambda value: str(int(value))),
     row("timestamp(timestamp) -> timestamp", "timestamp_to_timestamp", _identity),
     row("timestamp(int) -> timestamp", "int64_to_timestamp", make_timestamp),
-    row("timestamp(string) -> timestamp", "string_to_timestamp", _timestamp_from_string),
+    row("timestamp(string) -> timestamp", "string_to_timestamp", _from_string(parse_timestamp, TIMESTAMP)),
     row("uint(uint) -> uint", "uint64_to_uint64", _identity),
     row("uint(double) -> uint", "double_to_uint64", _uint_from_double),
     row("uint(int) -> uint", "int64_to_uint64", _uint_from_int),

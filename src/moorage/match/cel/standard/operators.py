@@ -59,18 +59,6 @@ def _uint(value: int) -> UInt:
     raise CelError("unsigned integer overflow")
 
 
-def _add_int(a: int, b: int) -> int:
-    return _int(a + b)
-
-
-def _subtract_int(a: int, b: int) -> int:
-    return _int(a - b)
-
-
-def _multiply_int(a: int, b: int) -> int:
-    return _int(a * b)
-
-
 def _divide_int(a: int, b: int) -> int:
     if b == 0:
         raise CelError("division by zero")
@@ -107,32 +95,12 @@ def _divide_double(a: float, b: float) -> float:
     return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def _multiply_double(a: float, b: float) -> float:
-    return a * b
-
-
-def _add_duration(a: Duration, b: Duration) -> Duration:
-    return Duration(_int(a.nanos + b.nanos))
-
-
-def _subtract_duration(a: Duration, b: Duration) -> Duration:
-    return Duration(_int(a.nanos - b.nanos))
-
-
 def shift_timestamp(start: Timestamp, nanos: int) -> Timestamp:
     """Return a timestamp moved by nanoseconds, if that is still one."""
     moved = start.nanos + nanos
     if not MIN_SECONDS <= moved // _NANOS <= MAX_SECONDS:
         raise CelError("timestamp overflow")
     return Timestamp(moved, start.offset_seconds)
-
-
-def _between_timestamps(a: Timestamp, b: Timestamp) -> Duration:
-    return Duration(_int(a.nanos - b.nanos))
-
-
-def _before(a: Timestamp, b: Duration) -> Timestamp:
-    return shift_timestamp(a, _int(-b.nanos))
 
 
 def _concat(a: Any, b: Any) -> Any:
@@ -144,10 +112,6 @@ def _concat_lists(a: list[Any], b: list[Any]) -> list[Any]:
     if len(a) + len(b) > MAX_LIST_SIZE:
         raise CelError(f"result too large: {len(a) + len(b)} exceeds the limit of {MAX_LIST_SIZE}")
     return a + b
-
-
-def _negate_duration(a: Duration) -> Duration:
-    return Duration(_int(-a.nanos))
 
 
 def _ordered(test: Callable[[int, int], bool]) -> Callable[[Any, Any], bool]:
@@ -225,14 +189,6 @@ def equality_cost(args: Sequence[Any]) -> int:
     return 1 if isinstance(args[0], OpaqueValue) else smaller_size_cost(args)
 
 
-def _not_equal(a: Any, b: Any) -> bool:
-    return not equal(a, b)
-
-
-def _not(value: bool) -> bool:
-    return not value
-
-
 def not_strictly_false(value: Any) -> bool:
     """Return whether a loop goes on: anything but a plain false, even an error."""
     return value is not False
@@ -252,16 +208,16 @@ OPERATORS: tuple[Function, ...] = (
     row("_?_:_(bool, T, T) -> T", "conditional", evaluated_by_the_compiler),
     row("_&&_(bool, bool) -> bool", "logical_and", evaluated_by_the_compiler),
     row("_||_(bool, bool) -> bool", "logical_or", evaluated_by_the_compiler),
-    row("!_(bool) -> bool", "logical_not", _not),
+    row("!_(bool) -> bool", "logical_not", operator.not_),
     row("@not_strictly_false(bool) -> bool", "not_strictly_false", not_strictly_false, strict=False),
     row("_==_(T, T) -> bool", "equals", equal, _equality_estimate, equality_cost),
-    row("_!=_(T, T) -> bool", "not_equals", _not_equal, smaller_size_estimate, smaller_size_cost),
+    row("_!=_(T, T) -> bool", "not_equals", lambda a, b: not equal(a, b), smaller_size_estimate, smaller_size_cost),
     row("_+_(bytes, bytes) -> bytes", "add_bytes", _concat, cost=sum_of_sizes_cost),
     row("_+_(double, double) -> double", "add_double", operator.add),
-    row("_+_(duration, duration) -> duration", "add_duration_duration", _add_duration),
+    row("_+_(duration, duration) -> duration", "add_duration_duration", lambda a, b: Duration(_int(a.nanos + b.nanos))),
     row("_+_(duration, timestamp) -> timestamp", "add_duration_timestamp", lambda d, t: shift_timestamp(t, d.nanos)),
     row("_+_(timestamp, duration) -> timestamp", "add_timestamp_duration", lambda t, d: shift_timestamp(t, d.nanos)),
-    row("_+_(int, int) -> int", "add_int64", _add_int),
+    row("_+_(int, int) -> int", "add_int64", lambda a, b: _int(a + b)),
     row("_+_(list(T), list(T)) -> list(T)", "add_list", _concat_lists),
     row("_+_(string, string) -> string", "add_string", _concat, cost=sum_of_sizes_cost),
     row("_+_(uint, uint) -> uint", "add_uint64", lambda a, b: _uint(a + b)),
@@ -270,16 +226,28 @@ OPERATORS: tuple[Function, ...] = (
     row("_/_(uint, uint) -> uint", "divide_uint64", _divide_uint),
     row("_%_(int, int) -> int", "modulo_int64", _modulo_int),
     row("_%_(uint, uint) -> uint", "modulo_uint64", _modulo_uint),
-    row("_*_(double, double) -> double", "multiply_double", _multiply_double),
-    row("_*_(int, int) -> int", "multiply_int64", _multiply_int),
+    row("_*_(double, double) -> double", "multiply_double", operator.mul),
+    row("_*_(int, int) -> int", "multiply_int64", lambda a, b: _int(a * b)),
     row("_*_(uint, uint) -> uint", "multiply_uint64", lambda a, b: _uint(int(a) * int(b))),
     row("-_(double) -> double", "negate_double", operator.neg),
     row("-_(int) -> int", "negate_int64", lambda a: _int(-a)),
     row("_-_(double, double) -> double", "subtract_double", operator.sub),
-    row("_-_(duration, duration) -> duration", "subtract_duration_duration", _subtract_duration),
-    row("_-_(int, int) -> int", "subtract_int64", _subtract_int),
-    row("_-_(timestamp, duration) -> timestamp", "subtract_timestamp_duration", _before),
-    row("_-_(timestamp, timestamp) -> duration", "subtract_timestamp_timestamp", _between_timestamps),
+    row(
+        "_-_(duration, duration) -> duration",
+        "subtract_duration_duration",
+        lambda a, b: Duration(_int(a.nanos - b.nanos)),
+    ),
+    row("_-_(int, int) -> int", "subtract_int64", lambda a, b: _int(a - b)),
+    row(
+        "_-_(timestamp, duration) -> timestamp",
+        "subtract_timestamp_duration",
+        lambda a, b: shift_timestamp(a, _int(-b.nanos)),
+    ),
+    row(
+        "_-_(timestamp, timestamp) -> duration",
+        "subtract_timestamp_timestamp",
+        lambda a, b: Duration(_int(a.nanos - b.nanos)),
+    ),
     row("_-_(uint, uint) -> uint", "subtract_uint64", lambda a, b: _uint(int(a) - int(b))),
     *(one for name, prefix, test in _COMPARISONS for one in _comparison(name, prefix, test)),
     row("_[_](list(V), int) -> V", "index_list", evaluated_by_the_compiler),
@@ -300,4 +268,4 @@ OPERATORS: tuple[Function, ...] = (
     ),
 )
 # Durations can be negated when their type is only known at run time: cel-go declares no overload for it.
-NEGATE_DURATION = row("-_(duration) -> duration", "negate_duration", _negate_duration).overloads[0]
+NEGATE_DURATION = row("-_(duration) -> duration", "negate_duration", lambda a: Duration(_int(-a.nanos))).overloads[0]

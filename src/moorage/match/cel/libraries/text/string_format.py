@@ -65,7 +65,6 @@ class Verb(NamedTuple):
 
 
 def format_string(text: str, arguments: list[Any]) -> str:
-
     def render(index: int, clause: Clause) -> str:
         return render_clause(clause, arguments[index])
 
@@ -226,22 +225,13 @@ def _plain_double(value: float) -> str:
     return f"{value:.6f}"
 
 
-def _decimal(value: Any, clause: Clause) -> str:
-    if type(value) not in (int, UInt):
-        raise refusal(clause.verb, _type_name(value))
-    return str(int(value))
+def _integer(base: str, *types: type) -> Callable[[Any, Clause], str]:
+    def render(value: Any, clause: Clause) -> str:
+        if type(value) not in types:
+            raise refusal(clause.verb, _type_name(value))
+        return format(int(value), base)
 
-
-def _binary(value: Any, clause: Clause) -> str:
-    if type(value) not in (int, UInt, bool):
-        raise refusal(clause.verb, _type_name(value))
-    return f"{int(value):b}"
-
-
-def _octal(value: Any, clause: Clause) -> str:
-    if type(value) not in (int, UInt):
-        raise refusal(clause.verb, _type_name(value))
-    return f"{int(value):o}"
+    return render
 
 
 def _hexadecimal(value: Any, clause: Clause) -> str:
@@ -313,11 +303,13 @@ VERBS = {
         "and timestamps",
         _string,
     ),
-    "d": Verb(_INTEGERS, "decimal clause can only be used on integers", _decimal),
+    "d": Verb(_INTEGERS, "decimal clause can only be used on integers", _integer("d", int, UInt)),
     "f": Verb(_DOUBLES, "fixed-point clause can only be used on doubles", _fixed_point),
     "e": Verb(_DOUBLES, "scientific clause can only be used on doubles", _scientific),
-    "b": Verb(_INTEGERS | {Kind.BOOL}, "only integers and bools can be formatted as binary", _binary),
+    "b": Verb(
+        _INTEGERS | {Kind.BOOL}, "only integers and bools can be formatted as binary", _integer("b", int, UInt, bool)
+    ),
     "x": _HEX,
     "X": _HEX,
-    "o": Verb(_INTEGERS, "octal clause can only be used on integers", _octal),
+    "o": Verb(_INTEGERS, "octal clause can only be used on integers", _integer("o", int, UInt)),
 }
