@@ -12,7 +12,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import pytest
 import uvloop
+from hypothesis import HealthCheck, settings
 from tests.virtual_time import VirtualTimeLoop
+
+# How long an example takes says something about the machine, not about the law.
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
 
 #: Seconds of real time after which a test hangs: far more than any takes on a busy machine.
 PATIENCE = 300.0

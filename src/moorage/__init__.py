@@ -6,6 +6,8 @@ imported when they are first used, so that `import moorage` itself costs next to
 
 TYPE_CHECKING = False  # as in typing, which takes 10 ms to import
 if TYPE_CHECKING:
+    from moorage import cel as cel
+    from moorage import testing as testing
     from moorage.library.checking import LintReport, Tolerance, admit, lint, tolerates
     from moorage.library.cluster import Cluster
     from moorage.library.errors import MoorageError

@@ -142,4 +142,5 @@ async def test_a_cluster_on_the_running_event_loop() -> None:
 def test_names_that_are_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = moorage.nothing  # type: ignore[attr-defined]
-    assert {"plan", "Cluster", "__version__"} <= set(dir(moorage))
+    assert {"plan", "Cluster", "cel", "testing", "__version__"} <= set(dir(moorage))
+    assert moorage.cel.evaluate("a + 1", a=1) == 2

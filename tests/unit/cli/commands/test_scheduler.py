@@ -22,7 +22,7 @@ from moorage.serve.loopback import LoopbackClient
 pytestmark = pytest.mark.real_time
 
 POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]
-_QUICK = ElectionTimes(lease=3, deadline=2.0, retry=0.1)
+_QUICK = ElectionTimes(lease=60, deadline=40.0, retry=0.1)
 
 
 def _node(name: str) -> dict[str, Any]:
