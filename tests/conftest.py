@@ -7,6 +7,7 @@ event loop that `moorage up` uses, as does a parameter `loop` of the test.
 
 import asyncio
 import inspect
+import signal
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
@@ -25,6 +26,15 @@ _REAL_LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.new_event_loop,
     "uvloop": uvloop.new_event_loop,
 }
+
+
+def pytest_configure() -> None:
+    """Undo an inherited "ignore SIGINT", which shells give to background jobs and processes pass on to their children:
+
+    the commands under test are interrupted as on a terminal, however the suite itself was started.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
