@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from moorage.telemetry.logs import get_logger
 
-Errand = Callable[[], Awaitable[None]]
+BackgroundCall = Callable[[], Awaitable[None]]
 _LOG = get_logger("client")
 
 
@@ -15,11 +15,11 @@ class BackgroundCalls:
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
-        self._waiting: deque[Errand] = deque()
+        self._waiting: deque[BackgroundCall] = deque()
         self._runners: set[asyncio.Task[None]] = set()
 
-    def send(self, errand: Errand) -> None:
-        self._waiting.append(errand)
+    def send(self, call: BackgroundCall) -> None:
+        self._waiting.append(call)
         if len(self._runners) < self._at_once:
             runner = asyncio.get_running_loop().create_task(self._run())
             self._runners.add(runner)
@@ -28,11 +28,11 @@ class BackgroundCalls:
     async def _run(self) -> None:
         waiting = self._waiting
         while waiting:
-            errand = waiting.popleft()
+            call = waiting.popleft()
             try:
-                await errand()
+                await call()
             except Exception:
-                _LOG.exception("An errand failed")  # a mistake of ours: the others must go on
+                _LOG.exception("A background call failed")  # a bug: the other calls go on
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._runners)

@@ -44,7 +44,7 @@ class Informer:
     def __init__(
         self,
         client: Client,
-        facts: Kind,
+        kind: Kind,
         handler: Handler,
         *,
         namespace: str = "",
@@ -53,14 +53,14 @@ class Informer:
         now: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self.kind = facts
+        self.kind = kind
         self.cache: dict[str, Object] = {}
         self.revision = 0
-        self.problem = ""  # why there is no watch at the moment; empty while there is one
+        self.problem = ""  # why there is no watch; empty while there is one
         self._client, self._handler = client, handler
         self._namespace, self._labels, self._fields = namespace, labels, fields
         self._listed = False
-        self._gone_back = False  # a bookmark was older than what had been seen: it is not the same server any more
+        self._gone_back = False  # a bookmark was older than the cache: the server started over
         self._synced = asyncio.Event()
         self._now = now
         self._before_retry = Backoff(FIRST_DELAY, MAX_DELAY, now=now, random=random)
@@ -124,7 +124,7 @@ class Informer:
             new = found.get(key)
             if new is None:
                 deleted.append(Delta(old, None))
-            elif new.uid != old.uid:  # at the same revision too, if the server started over
+            elif new.uid != old.uid:  # possibly at the same revision, if the server started over
                 deleted.append(Delta(old, None))
                 changed.append(Delta(None, new))
             elif new.revision == old.revision:
@@ -154,7 +154,7 @@ class Informer:
                     self._gone_back = False
                     raise _StartOver("the server's revision has gone back")
         if not heard and self._now() - started < 1.0:
-            # A server that hangs up at once, again and again, must not be asked in a busy loop.
+            # Back off from a server that ends watches at once.
             raise Unreachable("the watch ended at once, without a word")
 
     def _take(self, events: list[WatchEvent]) -> list[Delta]:

@@ -50,19 +50,19 @@ def what_remains(namespace: str, found: Mapping[Kind, Sequence[Object]], deleted
     """Count the objects, all of which are being deleted."""
     finalizers: Counter[str] = Counter()
     estimate, failures = 0, list[str]()
-    for facts, objects in found.items():
+    for kind, objects in found.items():
         held = Counter(name for item in objects for name in item.view.metadata.finalizers)
         finalizers += held
-        grace = _longest_grace(objects) if facts is POD else 0
+        grace = _longest_grace(objects) if kind is POD else 0
         if now - (seconds_of(deleted_at) or now) >= grace:
             grace = 0
         if not grace and held:
             grace = _FINALIZER_SECONDS
         if objects and not grace:
-            which = f"{facts.group}/{facts.api_version.rpartition('/')[2]}, Resource={facts.plural}"
+            which = f"{kind.group}/{kind.api_version.rpartition('/')[2]}, Resource={kind.plural}"
             failures.append(f"unexpected items still remain in namespace: {namespace} for gvr: {which}")
         estimate = max(estimate, grace)
-    kinds = {facts: len(objects) for facts, objects in found.items() if objects}
+    kinds = {kind: len(objects) for kind, objects in found.items() if objects}
     return Remaining(kinds, finalizers, estimate, failures)
 
 
@@ -97,7 +97,7 @@ def _wrong(remaining: Remaining) -> dict[str, tuple[str, str]]:
         wrong[_FAILURE] = ("ContentDeletionFailed", message)
     if remaining.kinds:
         counted = (
-            f"{facts.plural}.{facts.group} has {count} resource instances" for facts, count in remaining.kinds.items()
+            f"{kind.plural}.{kind.group} has {count} resource instances" for kind, count in remaining.kinds.items()
         )
         wrong[_CONTENT] = ("SomeResourcesRemain", f"Some resources are remaining: {', '.join(sorted(counted))}")
     if remaining.finalizers:

@@ -58,8 +58,6 @@ class PodGarbageController(Controller):
             labels,
         )
 
-    # -- whom a change concerns ---------------------------------------------------------------------------------------
-
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is _NODE:
             return self._node_changed(old, new, world)
@@ -89,8 +87,6 @@ class PodGarbageController(Controller):
                 return ()
             return [pod.key for pod in world.pods_on(new.name) if pod.view.metadata.deletionTimestamp is not None]
         return [pod.key for pod in world.pods_on(old.name)] if old is not None else ()
-
-    # -- what is to be done -------------------------------------------------------------------------------------------
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key == _FINISHED:

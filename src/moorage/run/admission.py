@@ -138,7 +138,7 @@ def _no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
     capacity = load.capacity(node)
     if load.pods + 1 > capacity.get(PODS, 0):
         return _out_of(PODS, 1, load.pods, capacity.get(PODS, 0))
-    # What the node has never heard of is somebody else's to look after.
+    # Extended resources that the node does not have are not the kubelet's to check.
     wanted = {name: value for name, value in pod_requests(pod.spec).items() if name in capacity or "/" not in name}
     for name in (*_BASIC, *sorted(wanted.keys() - {*_BASIC, PODS})):
         value, has, taken = wanted.get(name, 0), capacity.get(name, 0), load.used.get(name, 0)

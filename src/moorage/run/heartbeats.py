@@ -42,11 +42,11 @@ class Heartbeats:
     """The heartbeats of all nodes. `clock` is the time of day."""
 
     def __init__(
-        self, client: Client, errands: BackgroundCalls, clock: Callable[[], float], capacity: Mapping[str, str]
+        self, client: Client, calls: BackgroundCalls, clock: Callable[[], float], capacity: Mapping[str, str]
     ) -> None:
-        self._client, self._errands, self._clock, self._capacity = client, errands, clock, capacity
+        self._client, self._calls, self._clock, self._capacity = client, calls, clock, capacity
         self._hearts: dict[str, _Heart] = {}
-        self._beats: list[tuple[float, str]] = []  # one for each heart, and some for those that are gone
+        self._beats: list[tuple[float, str]] = []  # one for each node, and some for nodes that are gone
         self._numbers = count()
         self._wakened = asyncio.Event()
 
@@ -65,7 +65,7 @@ class Heartbeats:
         self._hearts[name] = fresh = _Heart(node, number)
         now = self._clock()
         if is_healthy(node):
-            # Somebody has reported for it just now: there is time.
+            # Its status was reported just now.
             fresh.reports_at = now + STATUS_SECONDS * (1 + number * _GOLDEN_RATIO % 1.0) / 2
         if heart is None:
             heapq.heappush(self._beats, (now, name))
@@ -79,7 +79,7 @@ class Heartbeats:
         while True:
             self._wakened.clear()
             self._beat()
-            # Some at a time: to wake up for each of them would cost as much as the beat.
+            # Several beats at a time: a wake-up for each would cost as much as the beat.
             wait = max(self._beats[0][0] - self._clock(), _ROUND_SECONDS) if self._beats else None
             try:
                 async with asyncio.timeout(wait):
@@ -94,12 +94,12 @@ class Heartbeats:
             heart = self._hearts.get(name)
             if heart is None:
                 continue
-            # The first beats come at once, the second ones spread over the period.
+            # The first beats come at once, the following ones are spread over the period.
             wait = BEAT_SECONDS if heart.has_lease else BEAT_SECONDS * (0.1 + 0.9 * (heart.number * _GOLDEN_RATIO % 1))
             heapq.heappush(beats, (now + wait, name))
             if not heart.is_beating:
                 heart.is_beating = True
-                self._errands.send(partial(self._beat_once, heart))
+                self._calls.send(partial(self._beat_once, heart))
 
     async def _beat_once(self, heart: _Heart) -> None:
         try:

@@ -22,7 +22,7 @@ from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, PodStage, Pod
 
 Raw = dict[str, Any]
 
-#: How long volumes that cannot be mounted are waited for: at first in silence, then longer each time.
+#: Delays between attempts to mount volumes; the first failure is not reported.
 _FIRST_MOUNT_DELAY, _MAX_MOUNT_DELAY = 1.0, 122.0
 
 
@@ -61,12 +61,12 @@ class KubeletState:
         self.started = 0
         self.refused: Counter[str] = Counter()
         self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
-        self._unmounted: dict[str, tuple[float, float]] = {}  # whose volumes are waited for: how long, until when
+        self._unmounted: dict[str, tuple[float, float]] = {}  # pods that wait for volumes: delay, next attempt
         self._nodes: dict[str, Node] = {}
-        self._loads: dict[str, Load] = {}  # of nodes that can take pods
+        self._loads: dict[str, Load] = {}  # of nodes with capacity
         self._lives: dict[str, SimulatedPod] = {}
-        self._on: dict[str, dict[str, None]] = {}  # keys of pods by their node, in the order in which they came
-        self._waiting: dict[str, dict[str, Pod]] = {}  # pods by the node that they wait for
+        self._on: dict[str, dict[str, None]] = {}  # keys of pods by node, oldest first
+        self._waiting: dict[str, dict[str, Pod]] = {}  # pods by the node they wait for
         self._waits_for: dict[str, str] = {}
         self._planned: list[tuple[float, int, str, int]] = []
         self._numbers = count()
@@ -85,8 +85,6 @@ class KubeletState:
         """Return whether this pod is on one of the nodes."""
         life = self._lives.get(key)
         return life is not None and life.pod.metadata.uid == uid
-
-    # -- what happens -------------------------------------------------------------------------------------------------
 
     def node_changed(self, node: Node, now: float) -> None:
         name = node.metadata.name
@@ -157,8 +155,6 @@ class KubeletState:
                 life.at = min(life.at, now)
                 self._plan(key, life)
 
-    # -- what is to be done -------------------------------------------------------------------------------------------
-
     def next_time(self) -> float:
         """Return when the next step is due; infinity if none is planned."""
         if self._now_due:
@@ -174,8 +170,6 @@ class KubeletState:
                 self._plan(key, life)
         actions, self._now_due = self._now_due, []
         return actions
-
-    # -- how pods live ------------------------------------------------------------------------------------------------
 
     def _arrived(self, key: str, pod: Pod, now: float) -> None:
         name, phase = pod.spec.nodeName, pod.status.phase
@@ -217,7 +211,7 @@ class KubeletState:
             self._end(life)
         if pod.metadata.deletionTimestamp is not None:
             if life.stage is PodStage.REMOVED:
-                return  # only finalizers keep it; whoever has put them there is to take them away
+                return  # only finalizers keep it
             if life.stage is PodStage.OVER:
                 life.stage = PodStage.REMOVED
                 self._now_due.append(Remove(key, pod.metadata.uid))
@@ -226,7 +220,7 @@ class KubeletState:
         elif life.stage is PodStage.RUNNING and (
             pod.metadata.generation != old.metadata.generation or lifecycle.gates_open(pod) != lifecycle.gates_open(old)
         ):
-            # What changed may mean nothing to a kubelet, but kubectl waits until it says that it has seen it.
+            # kubectl waits for observedGeneration even if nothing else changes.
             self._now_due.append(self._write(key, life, life.doing(), now))
         if pod.metadata.annotations != old.metadata.annotations:
             life.follow(pod)

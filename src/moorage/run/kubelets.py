@@ -88,9 +88,9 @@ class Kubelets:
         self._state = KubeletState(admission, self._mounts)
         if metrics is not None:
             add_kubelet_metrics(metrics, self._state, admission)
-        self._errands, self._beats = BackgroundCalls(_AT_ONCE), BackgroundCalls(_AT_ONCE)
+        self._calls, self._beats = BackgroundCalls(_AT_ONCE), BackgroundCalls(_AT_ONCE)
         self._hearts = Heartbeats(client, self._beats, clock, capacity)
-        self._writer = PodWriter(client, self._errands, self._state.has)
+        self._writer = PodWriter(client, self._calls, self._state.has)
         self._wakened = asyncio.Event()
         self._informers = [
             Informer(client, _CLAIM, self._claims_changed),
@@ -141,7 +141,7 @@ class Kubelets:
                 await self._work()
         finally:
             self._writer.close()
-            await self._errands.close()
+            await self._calls.close()
             await self._beats.close()
 
     def _simulates(self, node: Node) -> bool:
@@ -149,8 +149,6 @@ class Kubelets:
             return False
         named = node.metadata.labels.get(SIMULATOR_LABEL)
         return self._takes_all if named is None else named == self._simulator
-
-    # -- what happens -------------------------------------------------------------------------------------------------
 
     def _nodes_changed(self, deltas: list[Delta]) -> None:
         now = self._clock()
@@ -183,8 +181,6 @@ class Kubelets:
         self._mounts.volumes_changed(deltas)
         self._state.volumes_changed(self._clock())
         self._wakened.set()
-
-    # -- what is done -------------------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
         while True:

@@ -13,7 +13,7 @@ LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
 KUBELET_VERSION = "v1.36.4"
 _ZONES = ("zone-a", "zone-b", "zone-c")
-#: What a node has if nobody says otherwise.
+#: Default capacity of a node.
 CAPACITY = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 _HEALTHY = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -23,10 +23,10 @@ _HEALTHY = (
 )
 
 
-#: Which process simulates a node that carries this label: one whose name is the label's value.
+#: Label with the name of the process that simulates a node.
 SIMULATOR_LABEL = "simulate.moorage.dev/kubelet"
 SIMULATOR = "moorage"
-#: Annotation of a node whose kubelet is to be as dead as if somebody had pulled the plug: "true".
+#: Annotation ("true") of a node whose kubelet is to behave as if unplugged.
 STOPPED = "simulate.moorage.dev/stopped"
 _HIGHEST_POD = (1 << 22) - 1
 

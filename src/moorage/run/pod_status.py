@@ -170,7 +170,7 @@ def _conditions(pod: Pod, doing: Doing, now: str) -> list[Raw]:
         condition: Raw = {"type": kind, "status": status, "lastTransitionTime": changed}
         if generation:
             condition["observedGeneration"] = generation
-        # What was said before must go, if it does not hold any more: a patch keeps what it does not mention.
+        # Null removes an outdated reason or message: a patch keeps absent fields.
         if reason or (old is not None and old.reason):
             condition["reason"] = reason or None
         if message or (old is not None and old.message):

@@ -36,8 +36,8 @@ class _Wanted:
 class PodWriter:
     """Pending writes by pod. `is_ours` returns whether a pod, by key and UID, is still to be written."""
 
-    def __init__(self, client: Client, errands: BackgroundCalls, is_ours: Callable[[str, str], bool]) -> None:
-        self._client, self._errands, self._is_ours = client, errands, is_ours
+    def __init__(self, client: Client, calls: BackgroundCalls, is_ours: Callable[[str, str], bool]) -> None:
+        self._client, self._calls, self._is_ours = client, calls, is_ours
         self._wanted: dict[str, _Wanted] = {}
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class PodWriter:
     def _send(self, key: str, wanted: _Wanted) -> None:
         if not wanted.is_busy:
             wanted.is_busy = True
-            self._errands.send(partial(self._carry_out, key, wanted))
+            self._calls.send(partial(self._carry_out, key, wanted))
 
     async def _carry_out(self, key: str, wanted: _Wanted) -> None:
         while self._wanted.get(key) is wanted and (wanted.status is not None or wanted.removes):
@@ -100,7 +100,7 @@ class PodWriter:
             if error.code != 404:
                 _LOG.warning("The API server refused", pod=key, err=error.message)
             return False
-        _LOG.debug(2, "The API server cannot be reached", pod=key, err=str(error))  # whoever watches says it once
+        _LOG.debug(2, "The API server cannot be reached", pod=key, err=str(error))
         return self._is_ours(key, wanted.uid)
 
     def _again(self, key: str, wanted: _Wanted) -> None:

@@ -14,7 +14,7 @@ Raw = dict[str, Any]
 NEVER = float("inf")
 FINISHED = frozenset({"Succeeded", "Failed"})
 FIRST_BACKOFF, MAX_BACKOFF = 10, 300
-#: Containers that ran for so long are started again at once, as if they had never failed.
+#: Seconds of running after which the back-off is reset.
 _GOOD_RUN = 2 * MAX_BACKOFF
 TERMINATED, KILLED = 128 + 15, 128 + 9
 
@@ -63,9 +63,9 @@ class SimulatedPod:
     def __init__(self, pod: Pod, stage: PodStage, now: float, address: str = "") -> None:
         self.pod, self.stage, self.address = pod, stage, address
         self.script: Script = script_of(pod)
-        self.began = self.since = now  # when the pod came here, and when its containers were started last
-        self.at = NEVER  # when containers start again, or have stopped
-        self.counted: Pod | None = None  # as which the pod counts against its node
+        self.began = self.since = now  # when the pod arrived, and when its containers started last
+        self.at = NEVER  # when containers start again or have stopped
+        self.counted: Pod | None = None  # the pod as counted in the node's load
         self.is_ready = False
         self.restarts = self.backoff = self.version = 0
         self.last: Raw | None = None
@@ -87,8 +87,6 @@ class SimulatedPod:
         if deadline is not None and self.began + deadline <= due:
             return self.began + deadline, PodStep.OVERDUE
         return due, step
-
-    # -- what happens -------------------------------------------------------------------------------------------------
 
     def start(self, now: float) -> None:
         self.stage, self.since, self.at = PodStage.RUNNING, now, NEVER
@@ -128,8 +126,6 @@ class SimulatedPod:
         self.script = script_of(pod)
         if self.stage is PodStage.STARTING:
             self.at = self.began + self.script.start_delay
-
-    # -- what there is to say -----------------------------------------------------------------------------------------
 
     def doing(self) -> Doing:
         """Return what the containers do while the pod is not finished."""

@@ -24,7 +24,7 @@ JITTER = 1.2
 LEASES = KINDS[("coordination.k8s.io/v1", "Lease")]
 
 _LOG = get_logger("client")
-_SOMEBODY_WAS_FASTER = 409
+_CONFLICT = 409
 
 
 class ElectionTimes(NamedTuple):
@@ -81,7 +81,7 @@ class LeaderElector:
         self._candidate = Candidate(identity, times.lease)
         self._lease: Object | None = None
         self._reported = ""
-        self._renewed = float("-inf")  # when the last write that succeeded began
+        self._renewed = float("-inf")  # when the last successful write began
 
     @property
     def leader(self) -> str:
@@ -124,7 +124,7 @@ class LeaderElector:
         times = self._times
         while True:
             await asyncio.sleep(times.retry)
-            # Others wait for `lease` from the last write on. We are gone before that.
+            # Other candidates wait for `lease` from the last write on: stop before that.
             deadline = min(self._renewed + times.retry + times.deadline, self._renewed + times.lease)
             while not await self._try_until(deadline):
                 if self._now() + times.retry >= deadline:
@@ -147,7 +147,7 @@ class LeaderElector:
         except Unreachable as error:
             _LOG.warning("Error retrieving lease lock", lock=self._lock, err=str(error))
         except ApiError as error:
-            if error.code == _SOMEBODY_WAS_FASTER:
+            if error.code == _CONFLICT:
                 _LOG.info("Failed to update lease", lock=self._lock, err=error.message)
             else:
                 _LOG.warning("Error with lease lock", lock=self._lock, err=error.message)

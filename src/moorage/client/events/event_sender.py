@@ -36,7 +36,7 @@ class Pace:
 MAX_QUEUED = 10_000
 MAX_TRIES = 12
 RETRY_SECONDS = 10.0
-#: Sustained, and at once: when a cluster is busy, telling of it must not be most of the work.
+#: Sustained rate and burst, so that events are not most of a busy cluster's requests.
 PER_SECOND, BURST = 100.0, 300
 _LANES = 32  # a durable store writes many in the time of one
 
@@ -53,7 +53,7 @@ class EventSender:
         most_queued: int = MAX_QUEUED,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self.dropped = 0  # for want of room
+        self.dropped = 0  # because the queue was full
         self.failed = 0  # refused, or tried too often
         self.sent = 0
         self._client, self._most_queued, self._random = client, most_queued, random
@@ -102,7 +102,7 @@ class EventSender:
             try:
                 await self._send(action)
             except Exception:
-                # Events are a courtesy: one that cannot be sent for whatever reason must not end those that follow.
+                # One event that cannot be sent must not stop the others.
                 self.failed += 1
                 _LOG.exception("Unable to write event (will not retry!)")
             finally:
@@ -120,7 +120,7 @@ class EventSender:
                 if action.patch is None or error.reason != "AlreadyExists":
                     self._lose(action, error.message, is_news=not _has_lost_its_namespace(error))
                     return
-                why = error.message  # it appeared between the patch and the create: try the patch again
+                why = error.message  # it was created between the patch and the create: patch again
             else:
                 self.sent += 1
                 return
@@ -147,7 +147,7 @@ class EventSender:
             except ApiError as error:
                 if error.code != 404:
                     raise
-        # The server may keep and change what it is given in-process; a later patch is made from this document.
+        # A copy: an in-process server may keep and change it, and a later patch is made from this document.
         await self._client.create(kind, {**document, "metadata": dict(metadata)}, metadata["namespace"])
 
 

@@ -86,7 +86,7 @@ class EventSeriesState:
     def finish(self, now: int) -> list[EventAction]:
         """Return the final counts of series that are over; call it every FINISH_SECONDS."""
         actions = []
-        # Kept in the order of when they were last seen, so that the old ones come first.
+        # In the order in which they were last seen, the oldest first.
         while self._remembered:
             key, known = next(iter(self._remembered.items()))
             if known.seen >= now - FINISH_SECONDS * NANOSECONDS:

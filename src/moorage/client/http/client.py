@@ -41,7 +41,7 @@ REQUEST_SECONDS = 60.0
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 
 _WATCH_SECONDS = (300, 600)
-_WATCH_GRACE_SECONDS = 30  # how much longer than agreed a watch may last before the server must be dead
+_WATCH_GRACE_SECONDS = 30  # how much longer than agreed a watch may last
 _MAX_DELAYS = 10
 _MAX_DELAY_LENGTH = 60.0
 _PODS = KINDS[("v1", "Pod")]
@@ -96,8 +96,6 @@ class HttpClient:
         authorization = b"Authorization: %s\r\n" % said if said else b""
         self._head = b" HTTP/1.1\r\n" + self._fixed + authorization
 
-    # The protocol.
-
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
         answer = await self._request(b"GET", object_path(kind, name, namespace))
         return read_object(kind, answer.body)
@@ -114,7 +112,7 @@ class HttpClient:
             except ApiError as error:
                 if error.code != 410:
                     raise
-                # The pages took so long that the server has forgotten the first one's revision: all at once, then.
+                # The first page's revision has expired: list everything at once.
                 page = await self._page(kind, path, selectors)
                 items, revision = [], page.revision
             items += page.items
@@ -201,9 +199,7 @@ class HttpClient:
 
     async def close(self) -> None:
         self._pool.close()
-        await asyncio.sleep(0)  # connections are gone one turn of the loop later
-
-    # How a request is sent.
+        await asyncio.sleep(0)  # connections close one turn of the loop later
 
     async def get_path(self, path: str) -> bytes:
         """Return the body at a path such as /metrics or /version."""
@@ -257,8 +253,7 @@ class HttpClient:
             try:
                 return await connection.send(request, self._seconds)
             except BrokenConnection as error:
-                # The server may close a connection that was idle just when a request is on its way. What it did
-                # with a write nobody knows; a read can be repeated, on a connection that was never idle in the end.
+                # The server may have closed an idle connection just now: repeat reads, never writes.
                 if method != b"GET" or error.answered or connection.requests == 1:
                     raise
             except BaseException:

@@ -10,7 +10,7 @@ from moorage.client.protocol import Unreachable
 
 MAX_ANSWER_BYTES = 256 * 1024 * 1024  # a page of 500 large objects
 MAX_HEADERS = 256
-_PAUSE_ABOVE = 4 * 1024 * 1024  # bytes of a stream that nobody has taken yet
+_PAUSE_ABOVE = 4 * 1024 * 1024  # unread bytes of a stream
 
 
 class BrokenConnection(Unreachable):
@@ -155,10 +155,10 @@ class Connection(asyncio.Protocol):
             elif error is not None:
                 waiter.set_exception(error)
 
-    # What the transport calls.
+    # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from it
 
     def data_received(self, data: bytes) -> None:
         if self._waiter is None and self._stream is None:
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
         names = {name.lower() for name, _ in self._headers}
         return b"content-length" not in names and b"transfer-encoding" not in names
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_message_begin(self) -> None:
         self._status, self._size = 0, 0

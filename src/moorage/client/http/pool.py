@@ -15,7 +15,7 @@ from moorage.client.http.connection import MAX_ANSWER_BYTES, Connection
 from moorage.client.protocol import NotSent
 
 DIAL_SECONDS = 10.0
-IDLE_SECONDS = 45.0  # servers close what is idle for a minute or more; a write must not be on its way just then
+IDLE_SECONDS = 45.0  # less than the idle timeout of servers, so that no write meets a closing connection
 _KEEP_ALIVE_SECONDS = 30
 
 
@@ -70,9 +70,9 @@ class ConnectionPool:
             connection = await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._hand_on(waiter.result())  # it was given to somebody who had just left
+                self._hand_on(waiter.result())  # the waiter was cancelled meanwhile
             raise
-        # None is the right to open one.
+        # None: permission to open one.
         return connection if connection is not None else await self._dial_counted(counted=True)
 
     async def _dial_counted(self, counted: bool = False) -> Connection:

@@ -48,7 +48,7 @@ _EVENT = msgspec.json.Decoder(_Event)
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError)
 _TYPES = {kind.value: kind for kind in EventType}
 _TAGS = re.compile(r"<style.*?</style>|<script.*?</script>|<[^>]*>", re.DOTALL | re.IGNORECASE)
-#: What a status code means when the answer does not say.
+#: Reasons by status code, for answers without a Status.
 _REASONS = {
     400: "BadRequest",
     401: "Unauthorized",
@@ -76,23 +76,23 @@ class Page(NamedTuple):
     continues: str
 
 
-def collection_path(facts: Kind, namespace: str) -> str:
+def collection_path(kind: Kind, namespace: str) -> str:
     """Return the path of all objects of a kind, or those in a namespace."""
-    root = f"/apis/{facts.api_version}" if "/" in facts.api_version else f"/api/{facts.api_version}"
-    if namespace and facts.namespaced:
-        return f"{root}/namespaces/{_segment(namespace)}/{facts.plural}"
-    return f"{root}/{facts.plural}"
+    root = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
+    if namespace and kind.namespaced:
+        return f"{root}/namespaces/{_segment(namespace)}/{kind.plural}"
+    return f"{root}/{kind.plural}"
 
 
-def object_path(facts: Kind, name: str, namespace: str, subresource: str = "") -> str:
-    check_name(facts, name, namespace)
-    path = f"{collection_path(facts, namespace)}/{_segment(name)}"
+def object_path(kind: Kind, name: str, namespace: str, subresource: str = "") -> str:
+    check_name(kind, name, namespace)
+    path = f"{collection_path(kind, namespace)}/{_segment(name)}"
     return f"{path}/{subresource}" if subresource else path
 
 
-def check_name(facts: Kind, name: str, namespace: str) -> None:
+def check_name(kind: Kind, name: str, namespace: str) -> None:
     """Refuse names that client-go would not send. Raises ApiError."""
-    if facts.namespaced and not namespace:
+    if kind.namespaced and not namespace:
         raise bad_request("an empty namespace may not be set when a resource name is provided")
     if not name:
         raise bad_request("resource name may not be empty")
@@ -100,10 +100,10 @@ def check_name(facts: Kind, name: str, namespace: str) -> None:
         raise bad_request(f'invalid resource name "{name}"')
 
 
-def namespace_to_create_in(facts: Kind, document: Raw, namespace: str) -> str:
+def namespace_to_create_in(kind: Kind, document: Raw, namespace: str) -> str:
     """Return the given namespace, or else the document's. Raises ApiError if there is neither."""
     namespace = namespace or metadata_text(document, "namespace")
-    if facts.namespaced and not namespace:
+    if kind.namespaced and not namespace:
         raise bad_request("an empty namespace may not be set during creation")
     return namespace
 
@@ -149,22 +149,22 @@ def render_delete_options(uid: str, grace_seconds: int | None, propagation: str,
     return {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else options
 
 
-def read_object(facts: Kind, body: bytes) -> Object:
+def read_object(kind: Kind, body: bytes) -> Object:
     """Decode an object. Raises Unreachable if the body is not one."""
     try:
         head = _HEAD.decode(body)
     except _NOT_JSON as error:
         raise _unreadable("an object", error) from None
-    return _object(facts, head, body)
+    return _object(kind, head, body)
 
 
-def _object(facts: Kind, head: _Head, body: bytes) -> Object:
+def _object(kind: Kind, head: _Head, body: bytes) -> Object:
     metadata = head.metadata
-    if not head.kind:  # the items of a list do not say what they are
-        start = b'{"kind":"%s","apiVersion":"%s",' % (facts.name.encode(), facts.api_version.encode())
+    if not head.kind:  # items of a list have no kind
+        start = b'{"kind":"%s","apiVersion":"%s",' % (kind.name.encode(), kind.api_version.encode())
         body = start + body[body.index(b"{") + 1 :]
     key = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-    return Object(facts, key, _revision(metadata.resourceVersion), body)
+    return Object(kind, key, _revision(metadata.resourceVersion), body)
 
 
 def _revision(text: str) -> int:
@@ -175,30 +175,32 @@ def _revision(text: str) -> int:
     raise Unreachable(f"the server's resourceVersion {text[:40]!r} is not a number")
 
 
-def read_page(facts: Kind, body: bytes) -> Page:
+def read_page(kind: Kind, body: bytes) -> Page:
     """Decode a list. Raises Unreachable if the body is not one."""
     try:
         found = _LIST.decode(body)
-        items = [_object(facts, _HEAD.decode(item), bytes(item)) for item in found.items or ()]
+        items = [_object(kind, _HEAD.decode(item), bytes(item)) for item in found.items or ()]
     except _NOT_JSON as error:
         raise _unreadable("a list", error) from None
     return Page(items, _revision(found.metadata.resourceVersion), found.metadata.continues)
 
 
-def read_events(facts: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
+def read_events(kind: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
     """Decode whole lines of a watch, up to the first error event."""
     try:
         found = _EVENT.decode_lines(lines)
         events: list[WatchEvent] = []
         for event in found:
-            kind = _TYPES.get(event.type)
-            if kind is None:
+            event_type = _TYPES.get(event.type)
+            if event_type is None:
                 return events, _error_event(event)
             head = _HEAD.decode(event.object)
-            if kind is EventType.BOOKMARK:
-                events.append(WatchEvent(kind, Object(facts, "", _revision(head.metadata.resourceVersion), raw={})))
+            if event_type is EventType.BOOKMARK:
+                events.append(
+                    WatchEvent(event_type, Object(kind, "", _revision(head.metadata.resourceVersion), raw={}))
+                )
             else:
-                events.append(WatchEvent(kind, _object(facts, head, bytes(event.object))))
+                events.append(WatchEvent(event_type, _object(kind, head, bytes(event.object))))
     except _NOT_JSON as error:
         raise _unreadable("watch events", error) from None
     return events, None
@@ -221,7 +223,7 @@ def read_error(code: int, body: bytes) -> ApiError:
             status["code"] = code
         return ApiError(status)
     text = body[:2048].decode("utf-8", "replace").strip()
-    if text.startswith("<"):  # a proxy's page, or another kind of server's
+    if text.startswith("<"):  # an HTML page, such as a proxy's
         text = " ".join(_TAGS.sub(" ", text).split())
     return failure(code, _REASONS.get(code, "Unknown"), text or f"the server answered {code} without a word")
 

@@ -72,7 +72,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes, o
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(certificate.rstrip() + b"\n" + key)
-        # A key with a passphrase would make OpenSSL ask on the terminal.
+        # Without a password, OpenSSL would ask for the passphrase on the terminal.
         context.load_cert_chain(name, password=lambda: b"")
     except ssl.SSLError as error:
         raise KubeconfigError(f"{origin}: the client certificate and key cannot be used: {error}") from None

@@ -17,7 +17,7 @@ import msgspec
 from moorage.client.kubeconfig.access import Access, ExecPlugin, KubeconfigError
 
 _TOKEN_FILE_SECONDS = 60.0
-_PLUGIN_SECONDS = 60.0  # how long a plugin may take; those that open a browser need a while
+_PLUGIN_SECONDS = 60.0  # a plugin may open a browser
 _MAX_OUTPUT = 1024 * 1024
 _NEVER = float("inf")
 
@@ -123,7 +123,7 @@ class Credentials:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-            # asyncio closes the transport only when the pipe was read to its end, and warns of it long afterwards.
+            # asyncio closes the transport only when the pipe was read to its end.
             process._transport.close()  # type: ignore[attr-defined]
         if code != 0:
             raise self._plugin_error(plugin, f"failed with exit code {code}")

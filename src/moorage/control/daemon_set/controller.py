@@ -177,8 +177,6 @@ class DaemonSetController(Controller):
         self._known: dict[str, _Known] = {}
         self._failed: dict[str, FailedPods] = {}
 
-    # -- what changes -------------------------------------------------------------------------------------------------
-
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is POD:
             return self._pod_changed(old, new, world)
@@ -229,8 +227,6 @@ class DaemonSetController(Controller):
             for key, known in self._known.items():
                 self._eligibility.tell_unreadable(known.tracker.template, view, key)
         return keys
-
-    # -- what to do ---------------------------------------------------------------------------------------------------
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         daemon_set = world.get(DAEMON_SET, key)

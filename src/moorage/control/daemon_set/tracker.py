@@ -238,8 +238,6 @@ class Tracker:
         self._dirty: dict[str, None] = {}
         self._available = 0
 
-    # -- what changes -------------------------------------------------------------------------------------------------
-
     def node_changed(self, name: str, node: Node | None) -> bool:
         """Record a node; return whether that makes a difference."""
         fit = self.template.fits(node) if node is not None else None
@@ -283,8 +281,6 @@ class Tracker:
         if not there:
             del self._pods_on[pod.node]
         self._dirty[pod.node] = None
-
-    # -- what follows -------------------------------------------------------------------------------------------------
 
     def refresh(self, now: float) -> None:
         """Recompute the verdicts of nodes that changed or whose time has come."""

@@ -140,8 +140,6 @@ class _Round:
         status = rollout_status(self.family, self.conditions, self.now)
         return self._finish(status, deadline_in(self.family, status, self.now))
 
-    # -- steps --------------------------------------------------------------------------------------------------------
-
     def _roll(self) -> None:
         family, new = self.family, self.family.new
         if new is None:
@@ -230,8 +228,6 @@ class _Round:
             if status.replicas or self.family.size(found) or metadata.generation > status.observedGeneration:
                 continue
             self.actions.append(Delete(REPLICA_SET, found.namespace, found.name, found.uid))
-
-    # -- saying and writing -------------------------------------------------------------------------------------------
 
     def _say_whether_paused(self) -> None:
         """Set the Progressing condition on pause and resume, which restarts the deadline."""

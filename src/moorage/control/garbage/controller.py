@@ -44,8 +44,6 @@ class GarbageCollector(Controller):
         super().__init__(context)
         self._graph, self._absent = OwnerGraph(), AbsentOwners()
 
-    # -- what a change concerns ---------------------------------------------------------------------------------------
-
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if new is None:
             return list(self._gone(old, world)) if old is not None else ()
@@ -100,8 +98,6 @@ class GarbageCollector(Controller):
         self._graph.unlink(uid, references)
         yield from dependents
         yield from self._unblocked(references, world)
-
-    # -- what to do about one object ----------------------------------------------------------------------------------
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
         item = self._graph.find(key, world)

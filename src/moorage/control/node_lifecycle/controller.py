@@ -55,8 +55,6 @@ class NodeLifecycleController(Controller):
         self._decides_after = 0.0
         self._add_metrics(context.metrics)
 
-    # -- changes ---------------------------------------------------------------------------------------
-
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is _LEASE:
             if (

@@ -269,8 +269,6 @@ class _Round:
             document = {**one.raw, "metadata": {**one.raw["metadata"], "ownerReferences": owners}}
             self.actions.append(Update(CLAIM, document))
 
-    # -- the rest -----------------------------------------------------------------------------------------------------
-
     def _say(self, verb: str, pod: str) -> None:
         text = f"{verb} Pod {pod} in StatefulSet {self.found.name} successful"
         self.actions.append(Report(reference_to(self.found), NORMAL, f"Successful{verb}", text))

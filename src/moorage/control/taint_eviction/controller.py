@@ -179,8 +179,6 @@ class TaintEvictionController(Controller):
             _BUCKETS,
         ).labels()
 
-    # -- whom a change concerns ---------------------------------------------------------------------------------------
-
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is _NODE:
             return self._node_changed(old, new, world)
@@ -233,8 +231,6 @@ class TaintEvictionController(Controller):
             if before.spec.nodeName == node and before.spec.tolerations == pod.spec.tolerations:
                 return ()
         return node, key
-
-    # -- what is to be done -------------------------------------------------------------------------------------------
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if "/" in key:

@@ -78,8 +78,6 @@ class PersistentVolumeBinder(Controller):
             "Total number of failed retroactive StorageClass assignments to persistent volume claim",
         )
 
-    # -- whom a change concerns ---------------------------------------------------------------------------------------
-
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         self._world = world
         if kind is _POD:
@@ -126,8 +124,6 @@ class PersistentVolumeBinder(Controller):
                 waiting.append(key)
         return waiting
 
-    # -- what is to be done -------------------------------------------------------------------------------------------
-
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
         if _is_claim(key):
             claim = world.get(CLAIM, key)
@@ -152,8 +148,6 @@ class PersistentVolumeBinder(Controller):
             self._retroactive.labels().inc()
             self._retroactive_errors.labels().inc()
         return ()
-
-    # -- what there is ------------------------------------------------------------------------------------------------
 
     def _all_volumes(self) -> _Counts:
         views = [found.view for found in self._world.all(VOLUME)] if self._world is not None else []

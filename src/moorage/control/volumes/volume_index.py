@@ -27,8 +27,6 @@ class VolumeIndex:
         self._chosen: dict[str, str] = {}  # volume → claim
         self._choice: dict[str, str] = {}  # claim → volume
 
-    # -- what there is ------------------------------------------------------------------------------------------------
-
     def volume_changed(self, old: Object | None, new: Object | None) -> None:
         if old is not None:
             volume: PersistentVolume = old.view
@@ -74,8 +72,6 @@ class VolumeIndex:
             return []
         waiting = self._waiting.get(volume_class(volume), {})
         return [key for key, matcher in waiting.items() if matcher.free(volume)]
-
-    # -- which is taken -----------------------------------------------------------------------------------------------
 
     def best(self, key: str, claim: PersistentVolumeClaim, world: World, *, delayed: bool) -> Object | None:
         """Return a volume that names the claim; else, if not delayed, the smallest that matches."""
