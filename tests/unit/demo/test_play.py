@@ -1,7 +1,6 @@
 """How a story is played and shown, with a kubectl that says what it is told to."""
 
-from moorage.demo.play import play
-from moorage.demo.screen import Screen
+from moorage.demo.play import Screen, play
 from moorage.demo.story import Ran, Story, read_story
 
 TEXT = """\

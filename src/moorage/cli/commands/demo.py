@@ -1,4 +1,4 @@
-"""`moorage demo`: the documents' stories, played on a cluster of their own.
+"""`moorage demo`: play the KEPs' user stories on a cluster of their own.
 
 In: a story's name. Out: its steps with the commands as one types them and what they print; exit code 0 if all came out
 as the story says, 1 with the step that did not, 2 if it cannot be played at all.
@@ -70,8 +70,7 @@ def _list(shelf: Path) -> None:
 def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
     from moorage.cli.shared import coloured
     from moorage.demo.cluster import story_cluster
-    from moorage.demo.play import play
-    from moorage.demo.screen import Screen
+    from moorage.demo.play import Screen, play
 
     screen = Screen(click.echo, coloured=not plain and coloured("auto"))
     program, how = _kubectl(no_kubectl)
@@ -112,7 +111,7 @@ def _runs(program: str, cluster: StoryCluster, found: OnShelf) -> Runs:
 
 
 def _pause() -> None:
-    """Whoever closes the input has seen enough of pauses, not of the story."""
+    """Wait for Enter; at the end of the input go on without pauses."""
     try:
         input("\nEnter for the next step … ")
     except EOFError:
