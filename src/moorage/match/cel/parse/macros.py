@@ -127,11 +127,7 @@ def _map(at: int, target: Node, args: list[Node]) -> Node:
 
 
 def _filter(at: int, target: Node, args: list[Node]) -> Node:
-    variable = _variable(args[0], "argument is not an identifier")
-    step = _only_if(at, args[1], _append(at, args[0]))
-    return Comprehension(
-        at, target, variable, "", ACCUMULATOR, ListLiteral(at, []), Literal(at, True), step, _accumulator(at)
-    )
+    return _map(at, target, [args[0], args[1], args[0]])
 
 
 def _transform(kind: str) -> Callable[[int, Node, list[Node]], Node]:
@@ -139,12 +135,12 @@ def _transform(kind: str) -> Callable[[int, Node, list[Node]], Node]:
 
     def expand(at: int, target: Node, args: list[Node]) -> Node:
         variable, variable2 = _variables(args[0], args[1])
-        if kind == "list":
+        if kind == "transformList":
             init: Node = ListLiteral(at, [])
             step = _append(at, args[-1])
         else:
             init = MapLiteral(at, [])
-            key = [Ident(at, variable)] if kind == "map" else []
+            key = [Ident(at, variable)] if kind == "transformMap" else []
             step = _call(at, "cel.@mapInsert", _accumulator(at), *key, args[-1])
         step = _only_if(at, args[2] if len(args) == 4 else None, step)
         return Comprehension(
@@ -194,25 +190,16 @@ def _sort_by(at: int, target: Node, args: list[Node]) -> Node:
 # (name, number of arguments, whether called on a receiver) → expansion.
 _MACROS: dict[tuple[str, int, bool], Callable[[int, Node, list[Node]], Node | None]] = {
     ("has", 1, False): _has,
-    ("all", 2, True): _quantifier("all", two=False),
-    ("exists", 2, True): _quantifier("exists", two=False),
-    ("exists_one", 2, True): _quantifier("exists_one", two=False),
-    ("existsOne", 2, True): _quantifier("exists_one", two=False),
     ("map", 2, True): _map,
     ("map", 3, True): _map,
     ("filter", 2, True): _filter,
-    ("all", 3, True): _quantifier("all", two=True),
-    ("exists", 3, True): _quantifier("exists", two=True),
-    ("exists_one", 3, True): _quantifier("exists_one", two=True),
-    ("existsOne", 3, True): _quantifier("exists_one", two=True),
-    ("transformList", 3, True): _transform("list"),
-    ("transformList", 4, True): _transform("list"),
-    ("transformMap", 3, True): _transform("map"),
-    ("transformMap", 4, True): _transform("map"),
-    ("transformMapEntry", 3, True): _transform("entry"),
-    ("transformMapEntry", 4, True): _transform("entry"),
     ("bind", 3, True): _bind,
     ("optMap", 2, True): _optional_map(flat=False),
     ("optFlatMap", 2, True): _optional_map(flat=True),
     ("sortBy", 2, True): _sort_by,
 }
+for _name in ("all", "exists", "exists_one", "existsOne"):
+    _MACROS[_name, 2, True] = _quantifier(_name, two=False)
+    _MACROS[_name, 3, True] = _quantifier(_name, two=True)
+for _name in ("transformList", "transformMap", "transformMapEntry"):
+    _MACROS[_name, 3, True] = _MACROS[_name, 4, True] = _transform(_name)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from moorage.match.cel.functions import (
     REGEX_FACTOR,
     STRING_FACTOR,
     CallEstimate,
-    Function,
-    Overload,
     actual_size,
     ceil_factor,
     row,
@@ -149,10 +148,6 @@ def _validate_cost(values: Sequence[Any]) -> int:
     return ceil_factor(actual_size(text) + 1, STRING_FACTOR) * ceil_factor(named.pattern_size, REGEX_FACTOR)
 
 
-def _constant(name: str, named: NamedFormat) -> Function:
-    return Function(f"format.{name}", (Overload(f"format.{name}", (), FORMAT, lambda: named),))
-
-
 FUNCTIONS = (
     row(
         "NamedFormat.validate(string) -> optional_type(list(string))",
@@ -162,5 +157,5 @@ FUNCTIONS = (
         _validate_cost,
     ),
     row("format.named(string) -> optional_type(NamedFormat)", "format-named", _named),
-    *(_constant(name, named) for name, named in FORMATS.items()),
+    *(row(f"format.{name}() -> NamedFormat", f"format.{name}", partial(FORMATS.get, name)) for name in FORMATS),
 )
