@@ -209,7 +209,7 @@ def test_bad_input_is_named_and_located_and_the_rest_is_planned(tmp_path: Path, 
     }
     said = "\n".join(message for _, _, message in notes)
     for words in (
-        "neither capacity nor allocatable",
+        "simulated with the default capacity",
         "no PriorityClass with name gold was found",
         "claim nope is used",
         "bound to node gone",

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 
-from moorage.plan import controllers
-from moorage.plan.outcome import Outcome
+from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.report.plain import plain
+from moorage.plan.simulation import simulation as simulations
 from moorage.plan.what_if import Changes
 
 EFFECTS = st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"])
@@ -63,7 +63,7 @@ def test_the_same_input_and_seed_give_the_same_plan() -> None:
 
 
 def test_names_that_are_made_up_at_random_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controllers, "generated_name", lambda base, seed: f"{base}{random.randrange(10**9)}")
+    monkeypatch.setattr(simulations, "Random", lambda seed: random.Random())
     assert_notices(law_of_determinism)
 
 
@@ -82,10 +82,12 @@ def law_of_room(place: Callable[..., Plan]) -> None:
 def crammed(*documents: Raw) -> Plan:
     """A plan that puts whatever waits on some node or other."""
     plan = Plan(*documents)
-    for waiting in plan.world.pods.values():
-        if not waiting.node and waiting.record is not None:
-            plan.world.bind(waiting, next(iter(plan.world.cluster.nodes.slot_of)))
-    plan.outcome = plan.planner.plan(plan.world, plan.placement)
+    simulation = plan.simulation
+    for waiting in simulation.pods():
+        if not waiting.view.spec.nodeName:
+            simulation.api.bind(waiting.key, waiting.uid, next(iter(simulation.cluster.nodes.slot_of)))
+    simulation.scheduling.take_in()
+    plan.outcome = outcome_of(simulation, plan.planner.inventory)
     return plan
 
 

@@ -1,18 +1,19 @@
 """`NODE=key=value:Effect` and what it means: nodes with other taints, as `kubectl taint` would leave them.
 
-In: the arguments of --taint and --untaint, and a node's item. Out: the node's item after them, admitted as an update,
-or `ChangeError` in the API server's words.
+What the API server refuses is a `ChangeError` in its words.
 """
+
+from difflib import get_close_matches
 
 import msgspec
 
-from moorage.admit.admission import Rejected, admit
-from moorage.admit.raw import Raw, copy_document
-from moorage.model.gates import GateSet
-from moorage.plan.input.inventory import Item
+from moorage.admit.raw import Raw
+from moorage.client.protocol import Object
+from moorage.model.api_error import ApiError
+from moorage.plan.simulation.api import NODE
+from moorage.plan.simulation.simulation import Simulation
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-UNSCHEDULABLE_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
 class ChangeError(ValueError):
@@ -63,38 +64,43 @@ def parse_untaint(text: str) -> UntaintChange:
     return UntaintChange(node, key, effect)
 
 
-def tainted(item: Item, change: TaintChange, gates: GateSet) -> Item:
+def taint(simulation: Simulation, change: TaintChange) -> None:
+    """Add a taint as `kubectl taint` does. Raises ChangeError."""
     added = {"key": change.key, "effect": change.effect, **({"value": change.value} if change.value else {})}
-    return _with_taints(item, [*_others(item, change.key, change.effect), added], gates)
+    node = find_node(simulation, change.node)
+    _write_taints(simulation, node, [*_others(node, change.key, change.effect), added])
 
 
-def untainted(item: Item, change: UntaintChange, gates: GateSet) -> Item:
-    kept = _others(item, change.key, change.effect)
-    if len(kept) == len(_taints(item)):
+def untaint(simulation: Simulation, change: UntaintChange) -> None:
+    """Remove taints. Raises ChangeError."""
+    node = find_node(simulation, change.node)
+    kept = _others(node, change.key, change.effect)
+    if len(kept) == len(_taints(node)):
         raise ChangeError(f"node {change.node} has no taint {change.key}{change.effect and f':{change.effect}'}")
-    return _with_taints(item, kept, gates)
+    _write_taints(simulation, node, kept)
 
 
-def cordoned(item: Item, gates: GateSet) -> Item:
-    """The node as `kubectl cordon` leaves it, with the taint that the node controller adds to it."""
-    others = _others(item, UNSCHEDULABLE_TAINT["key"], UNSCHEDULABLE_TAINT["effect"])
-    return _with_taints(item, [*others, dict(UNSCHEDULABLE_TAINT)], gates, unschedulable=True)
+def find_node(simulation: Simulation, name: str) -> Object:
+    """Return a node. Raises ChangeError, with the name that may have been meant."""
+    found = simulation.world.get(NODE, name)
+    if found is None:
+        close = get_close_matches(name, [node.name for node in simulation.world.all(NODE)], n=1)
+        raise ChangeError(f"there is no node {name!r} in the input" + (f"; is it {close[0]}?" if close else ""))
+    return found
 
 
-def _taints(item: Item) -> list[Raw]:
-    taints: list[Raw] = (item.raw.get("spec") or {}).get("taints") or []
+def _taints(node: Object) -> list[Raw]:
+    taints: list[Raw] = (node.raw.get("spec") or {}).get("taints") or []
     return taints
 
 
-def _others(item: Item, key: str, effect: str) -> list[Raw]:
-    return [t for t in _taints(item) if t.get("key") != key or effect not in ("", t.get("effect"))]
+def _others(node: Object, key: str, effect: str) -> list[Raw]:
+    return [t for t in _taints(node) if t.get("key") != key or effect not in ("", t.get("effect"))]
 
 
-def _with_taints(item: Item, taints: list[Raw], gates: GateSet, *, unschedulable: bool = False) -> Item:
-    raw = copy_document(item.raw)
-    raw["spec"] = {**(raw.get("spec") or {}), "taints": taints} | ({"unschedulable": True} if unschedulable else {})
-    raw.setdefault("metadata", {}).setdefault("resourceVersion", "1")
-    result = admit(raw, raw | {"spec": item.raw.get("spec") or {}}, gates, plugins=())
-    if isinstance(result, Rejected):
-        raise ChangeError(str(result.status["message"]))
-    return Item(item.key, item.kind, result.object, result.view, item.existing, item.place)
+def _write_taints(simulation: Simulation, node: Object, taints: list[Raw]) -> None:
+    spec = {**(node.raw.get("spec") or {}), "taints": taints}
+    try:
+        simulation.api.update(NODE, {**node.raw, "spec": spec})
+    except ApiError as error:
+        raise ChangeError(error.message) from None

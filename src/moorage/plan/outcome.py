@@ -6,10 +6,13 @@ the engine, so it can be kept while the world goes on changing.
 
 import msgspec
 
+from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, MEMORY, PODS
-from moorage.plan.input.notes import Note
-from moorage.plan.planned_pod import PlannedPod, State
-from moorage.plan.world import World
+from moorage.plan.input.inventory import Inventory, Key
+from moorage.plan.input.notes import Level, Note
+from moorage.plan.input.references import unbound_claims
+from moorage.plan.planned_pod import PlannedPod, State, planned_pod, planned_pods
+from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.plugins.resources.node_resources_fit import shown
 
 
@@ -105,23 +108,36 @@ class Outcome(msgspec.Struct):
         return not self.pending and not self.failed and not self.rejected
 
 
-def outcome_of(world: World) -> Outcome:
-    inventory = world.inventory
-    failed = [
-        FailedLine(str(key), made.message, made.item.place.source, made.item.place.line)
-        for key, made in world.failed.items()
-    ]
+def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
+    notes = [*inventory.notes, *unbound_claims(simulation, inventory), *([Note(Level.WARNING, "", simulation.stopped)] if simulation.stopped else ())]
     return Outcome(
-        pods=[pod_line(pod) for pod in world.pods.values()],
-        nodes=node_lines(world),
-        failed=failed,
-        preempted=[Preempted(gone.key, _owner(gone), node, by) for gone, node, by in world.preempted],
-        notes=list(dict.fromkeys(inventory.notes)),
+        pods=[pod_line(pod) for pod in planned_pods(simulation)],
+        nodes=node_lines(simulation.cluster),
+        failed=_failed(simulation, inventory),
+        preempted=[
+            Preempted(victim.key, _owner(planned_pod(simulation, victim)), victim.view.spec.nodeName, by)
+            for victim, by in simulation.scheduling.preempted
+        ],
+        notes=list(dict.fromkeys(notes)),
         passed_over=dict(inventory.passed_over),
         sources=inventory.sources,
         rejected=inventory.rejected,
         unreadable=inventory.unreadable,
     )
+
+
+def _failed(simulation: Simulation, inventory: Inventory) -> list[FailedLine]:
+    """Return the workloads of which the API server refuses the pods."""
+    failed: dict[str, FailedLine] = {}
+    for kind, key, message in simulation.controllers.refused_creates():
+        found = simulation.world.get(kind, key)
+        if found is None:
+            continue
+        workload = Key(*simulation.workload_of(found))
+        item = inventory.items.get(workload)
+        source, line = (item.place.source, item.place.line) if item is not None else ("", 0)
+        failed.setdefault(str(workload), FailedLine(str(workload), message, source, line))
+    return list(failed.values())
 
 
 def pod_line(pod: PlannedPod) -> PodLine:
@@ -142,8 +158,8 @@ def _owner(pod: PlannedPod) -> str:
     return str(pod.owner) if pod.owner is not None else ""
 
 
-def node_lines(world: World) -> list[NodeLine]:
-    table = world.cluster.nodes
+def node_lines(cluster: Cluster) -> list[NodeLine]:
+    table = cluster.nodes
     lines = []
     for slot, node in table:
         resources = {}

@@ -1,13 +1,23 @@
-"""A pod in a plan: who it is, who made it, where it is or why it is nowhere."""
+"""A pod in a plan: its workload, its node, or the reason why it has none."""
 
 from enum import StrEnum
 
+import msgspec
+
+from moorage.client.protocol import Object
 from moorage.columns.cluster import PodRecord
+from moorage.columns.shape import Shape
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Key
-from moorage.plan.input.notes import NOWHERE, Place
+from moorage.plan.simulation.simulation import Simulation
+from moorage.schedule.actions import UNSCHEDULABLE
+from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+NOT_CREATED = "NotCreated"
+NO_SCHEDULER = "NoScheduler"
+TERMINATING = "Terminating"
+_STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
 
 
 class State(StrEnum):
@@ -18,25 +28,16 @@ class State(StrEnum):
     PENDING = "Pending"
 
 
-class PlannedPod:
-    """One pod. `order` is its place in the queue among pods of equal priority."""
+class PlannedPod(msgspec.Struct):
+    """One pod. `reason` is a word as in the PodScheduled condition, `message` what a cluster would print."""
 
-    __slots__ = ("existing", "key", "message", "node", "order", "owner", "place", "pod", "reason", "record", "replaces")
-
-    def __init__(self, pod: Pod, owner: Key | None, *, existing: bool = False, place: Place = NOWHERE) -> None:
-        self.key = f"{pod.metadata.namespace}/{pod.metadata.name}"
-        self.pod = pod
-        self.owner = owner
-        self.existing = existing
-        self.place = place
-        self.node = ""
-        self.order = 0
-        self.record: PodRecord | None = None
-        # Why it is Pending: a word as in the PodScheduled condition, and the message a cluster would print.
-        self.reason = ""
-        self.message = ""
-        # The pod that went, if this one was made in its stead.
-        self.replaces = ""
+    key: str
+    pod: Pod
+    owner: Key | None
+    node: str
+    existing: bool
+    reason: str = ""
+    message: str = ""
 
     @property
     def state(self) -> State:
@@ -48,7 +49,91 @@ class PlannedPod:
     def priority(self) -> int:
         return self.pod.spec.priority or 0
 
-    @property
-    def is_mirror(self) -> bool:
-        """Made by a kubelet from a file on its node: nobody evicts it, and it comes back."""
-        return MIRROR_ANNOTATION in self.pod.metadata.annotations
+
+def planned_pod(simulation: Simulation, found: Object) -> PlannedPod:
+    owner = simulation.owner_of(found)
+    pod: Pod = found.view
+    existing = found.uid in simulation.bound_at_start
+    return PlannedPod(found.key, pod, Key(*owner) if owner is not None else None, pod.spec.nodeName, existing)
+
+
+def planned_pods(simulation: Simulation) -> list[PlannedPod]:
+    """Return all pods that are not over, those that wait with the reason; then those that are not made yet."""
+    pods = [planned_pod(simulation, found) for found in simulation.pods()]
+    told: dict[tuple[str, Shape], str] = {}
+    for pod in pods:
+        if not pod.node:
+            _diagnose(simulation, pod, told)
+    return pods + _not_created(simulation)
+
+
+def _diagnose(simulation: Simulation, pod: PlannedPod, told: dict[tuple[str, Shape], str]) -> None:
+    """Find out why a pod has no node. Pods of one shape are told the same, unless room was made for one of them."""
+    kept_out = why_kept_out(simulation, pod.pod)
+    if kept_out is not None:
+        pod.reason, pod.message = kept_out
+        return
+    scheduler, record = simulation.scheduler, record_of(simulation, pod.key, pod.pod)
+    key = pod.pod.spec.schedulerName, record.shape
+    if scheduler.nominations.slot_of(pod.key) is not None:
+        message = scheduler.why_not(record)
+    elif key in told:
+        message = told[key]
+    else:
+        message = told[key] = scheduler.why_not(record)
+    pod.reason, pod.message = UNSCHEDULABLE, message
+
+
+def record_of(simulation: Simulation, key: str, pod: Pod) -> PodRecord:
+    """Return what the scheduler knows of a pod without a node."""
+    queued = simulation.scheduler.queue.get(key)
+    return queued.record if queued is not None else simulation.cluster.record(key, pod)
+
+
+def why_unplaced(simulation: Simulation, found: Object) -> str:
+    """Return the message for a pod without a node."""
+    kept_out = why_kept_out(simulation, found.view)
+    return kept_out[1] if kept_out else simulation.scheduler.why_not(record_of(simulation, found.key, found.view))
+
+
+def why_kept_out(simulation: Simulation, pod: Pod) -> tuple[str, str] | None:
+    """Return the reason and message for a pod that the scheduler does not look at."""
+    scheduler, spec = simulation.scheduler, pod.spec
+    if pod.metadata.deletionTimestamp is not None:
+        return TERMINATING, "is being deleted"
+    if not scheduler.knows(spec.schedulerName):
+        known = ", ".join(scheduler.engines)
+        return NO_SCHEDULER, f"waits for scheduler {spec.schedulerName}; this plan has {known}"
+    verdict = scheduler.queue.why_gated(spec, spec.schedulerName)
+    return (CONDITION_REASON, "; ".join(verdict.reasons)) if verdict is not None else None
+
+
+def _not_created(simulation: Simulation) -> list[PlannedPod]:
+    """Return the pods that a StatefulSet makes once those before them run."""
+    missing: list[PlannedPod] = []
+    for found in simulation.world.all(_STATEFUL_SET):
+        spec = found.view.spec
+        if spec.podManagementPolicy == "Parallel" or found.view.metadata.deletionTimestamp is not None:
+            continue
+        first = spec.ordinals.start if spec.ordinals is not None else 0
+        waits_for = ""
+        for ordinal in range(first, first + (1 if spec.replicas is None else spec.replicas)):
+            key = f"{found.key}-{ordinal}"
+            made = simulation.world.view(KINDS["v1", "Pod"], key)
+            if made is not None:
+                waits_for = waits_for or ("" if _is_ready(made) else f"{found.name}-{ordinal}")
+                continue
+            if not waits_for:
+                break
+            text = f"is created once {waits_for} runs: the StatefulSet makes its pods in order (OrderedReady)"
+            metadata = msgspec.structs.replace(
+                spec.template.metadata, name=f"{found.name}-{ordinal}", namespace=found.namespace
+            )
+            pod = Pod(metadata=metadata, spec=spec.template.spec)
+            owner = Key("StatefulSet", found.namespace, found.name)
+            missing.append(PlannedPod(key, pod, owner, "", False, NOT_CREATED, text))
+    return missing
+
+
+def _is_ready(pod: Pod) -> bool:
+    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)

@@ -1,25 +1,36 @@
-"""A rolling update, played step by step on the planned cluster: does it complete, and if not, where does it stop?
+"""A rolling update as the controllers play it: does it complete, and if not, where does it stop?
 
-In: a world whose pods are placed, and a Deployment. Out: a `Rollout`: each step the Deployment controller takes, with
-what the scheduler made of it; if it stops, the message of the pods it waits for; and, by trying, the `matchLabelKeys`
-line with which it would not. A placed pod counts as available: nothing is known of probes.
-Kubernetes: pkg/controller/deployment/rolling.go and recreate.go.
+The update is a change of the template, or a restart as `kubectl rollout restart` makes it. The simulation is watched:
+whenever the workload's controller creates pods of the new template or deletes pods of the old one, that is a step, with
+what the scheduler made of it. Kubernetes: kubectl rollout status.
 """
+
+from typing import Any
 
 import msgspec
 
-from moorage.admit.raw import Raw
-from moorage.plan.controllers import surplus
-from moorage.plan.input.inventory import Item
-from moorage.plan.naming import template_hash
-from moorage.plan.owners import POD_TEMPLATE_HASH
-from moorage.plan.placement import Placement
-from moorage.plan.planned_pod import PlannedPod
-from moorage.plan.pod_maker import FailedCreate
-from moorage.plan.world import World
+from moorage.client.protocol import Object
+from moorage.control.daemon_set.rolling import limits_of
+from moorage.control.deployment.bounds import bounds_of, scaled
+from moorage.control.framework.pods_of import ready_condition
+from moorage.control.framework.world import controller_of
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.pod import Pod
+from moorage.plan.input.inventory import Key
+from moorage.plan.planned_pod import PlannedPod, planned_pods, why_unplaced
+from moorage.plan.simulation.api import POD
+from moorage.plan.simulation.simulation import FINISHED, Simulation
+
+ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
+RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
+_REVISION_LABEL = {
+    "Deployment": "pod-template-hash",
+    "StatefulSet": "controller-revision-hash",
+    "DaemonSet": "controller-revision-hash",
+}
 
 
-class Step(msgspec.Struct, frozen=True):
+class RolloutStep(msgspec.Struct, frozen=True):
     """One thing the controller did, and how many pods of each template there are after it."""
 
     number: int
@@ -38,135 +49,200 @@ class Rollout(msgspec.Struct):
     deployment: str
     max_surge: int
     max_unavailable: int
-    steps: list[Step] = msgspec.field(default_factory=list)
+    steps: list[RolloutStep] = msgspec.field(default_factory=list)
     completes: bool = False
     message: str = ""
     fix: str = ""
 
 
-def play_rollout(world: World, placement: Placement, item: Item, template: Raw | None = None) -> Rollout:
-    """Replace the Deployment's pods by pods of `template`, or of its own template restarted."""
-    spec = item.view.spec
-    replicas = 1 if spec.replicas is None else spec.replicas
-    rolling = spec.strategy.rollingUpdate
-    surge = _scaled(rolling.maxSurge if rolling is not None else None, replicas, up=True)
-    unavailable = _scaled(rolling.maxUnavailable if rolling is not None else None, replicas, up=False)
-    if surge == 0 and unavailable == 0:
-        unavailable = 1  # else nothing could ever move
-    play = _Play(world, placement, item, template, replicas)
-    rollout = Rollout(str(item.key), surge, unavailable, play.steps)
-    if spec.strategy.type == "Recreate":
-        play.remove(list(play.old), "remove all old pods (strategy Recreate)")
-        play.create(replicas)
-    else:
-        while play.scale_up(surge) or play.scale_down(unavailable):
-            pass
-    rollout.completes = play.is_complete()
-    if not rollout.completes:
-        rollout.message = play.why_not()
-    return rollout
+def restart(simulation: Simulation, key: Key) -> None:
+    """Give the workload's template another annotation, as `kubectl rollout restart` does."""
+    annotations = {RESTARTED_AT: simulation.api.rules.now_text()}
+    patch = {"spec": {"template": {"metadata": {"annotations": annotations}}}}
+    simulation.api.patch(kind_of_workload(key.kind), key.name, key.namespace, patch)
 
 
-class _Play:
-    """The pods of both templates, and the moves of the controller."""
+def kind_of_workload(name: str) -> Kind:
+    return KINDS["batch/v1" if name == "Job" else "apps/v1", name]
 
-    def __init__(self, world: World, placement: Placement, item: Item, template: Raw | None, replicas: int) -> None:
-        self.world = world
-        self.steps: list[Step] = []
-        self.old = world.pods_of(item.key)
-        self.new: list[PlannedPod] = []
-        self._placement = placement
-        self._item = item
-        self._template = item.raw["spec"]["template"] if template is None else template
-        self._replicas = replicas
-        used = {pod.pod.metadata.labels.get(POD_TEMPLATE_HASH) for pod in self.old}
-        self._revision = template_hash(self._template)
-        while self._revision in used:
-            self._revision = template_hash(self._template, taken=self._revision)
-        self._refused: FailedCreate | None = None
-        placement.frozen.add(item.key)  # this is the controller of its pods now
 
-    def scale_up(self, surge: int) -> bool:
-        room = self._replicas + surge - len(self.old) - len(self.new)
-        number = min(room, self._replicas - len(self.new))
-        return number > 0 and self._refused is None and self.create(number)
+class _Group:
+    """Pods created, or deleted, one right after the other."""
 
-    def create(self, number: int) -> bool:
-        created: list[PlannedPod] = []
-        for _ in range(number):
-            made = self.world.controllers.replica(self._item, self._revision, self._template)
-            if isinstance(made, FailedCreate):
-                self._refused = made
-                break
-            self.world.add(made)
-            created.append(made)
-        self.new += created
-        self._settle(f"create {_pods(len(created))} of the new template", created)
-        return bool(created)
+    def __init__(self, created: bool) -> None:
+        self.created = created
+        self.pods: list[Object] = []
+        self.lost = 0
 
-    def scale_down(self, unavailable: int) -> bool:
-        """Remove old pods as far as enough others are available; those that are not available go first."""
-        least = self._replicas - unavailable
-        missing = len(self.new) - _available(self.new)
-        room = len(self.old) + len(self.new) - least - missing
-        if not self.old or room <= 0:
+
+class RolloutWatch:
+    """Watches a simulation in which a workload's template is about to change."""
+
+    def __init__(self, simulation: Simulation, key: Key) -> None:
+        self._simulation, self._key = simulation, key
+        self._label = _REVISION_LABEL[key.kind]
+        pods = self._pods()
+        self._old_revisions = {self._revision(pod) for pod in pods}
+        self._old = {pod.uid for pod in pods}
+        self._new: set[str] = set()
+        self._available = sum(_is_available(pod.view) for pod in pods)
+        self._groups: list[_Group] = []
+        self._steps: list[RolloutStep] = []
+        self._placed: set[str] = set()
+        simulation.api.listeners.append(self._changed)
+        simulation.after_round.append(self._round)
+
+    def _pods(self) -> list[Object]:
+        return [
+            pod
+            for pod in self._simulation.pods()
+            if self._is_ours(pod) and pod.view.metadata.deletionTimestamp is None
+        ]
+
+    def _is_ours(self, pod: Object) -> bool:
+        owner = controller_of(pod.view.metadata)
+        if owner is None or pod.namespace != self._key.namespace:
             return False
-        going = [pod for pod in self.old if not pod.node][:room]
-        spare = _available(self.old) + _available(self.new) - least
-        going += surplus([pod for pod in self.old if pod.node], min(spare, room - len(going)))
-        if not going:
-            return False
-        self.remove(going, f"remove {_pods(len(going))} of the old template")
-        return True
+        found = self._simulation.owner_of(pod)
+        return found is not None and Key(*found) == self._key
 
-    def remove(self, pods: list[PlannedPod], action: str) -> None:
-        waiting = [pod for pod in self.new if not pod.node]
-        for pod in pods:
-            self.world.remove(pod)
-            self.old.remove(pod)
-        self._settle(action, waiting)
+    def _revision(self, pod: Object) -> str:
+        return str(pod.view.metadata.labels.get(self._label, ""))
 
-    def _settle(self, action: str, watched: list[PlannedPod]) -> None:
-        self._placement.run()
-        pending = [pod for pod in self.new if not pod.node]
-        self.steps.append(
-            Step(
-                number=len(self.steps) + 1,
-                action=action,
-                old=len(self.old),
-                new=len(self.new),
-                available=_available(self.old) + _available(self.new),
-                placed=tuple(f"{pod.key} on {pod.node}" for pod in watched if pod.node),
+    def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        if kind is not POD:
+            return
+        if old is None and new is not None:
+            if self._is_ours(new) and self._revision(new) not in self._old_revisions:
+                self._new.add(new.uid)
+                self._group(created=True).pods.append(new)
+        elif old is not None and old.uid in self._old and (new is None or _is_leaving(new.view)):
+            self._old.discard(old.uid)
+            group = self._group(created=False)
+            group.pods.append(old)
+            group.lost += _is_available(old.view)
+        elif old is not None and old.uid in self._new and (new is None or _is_leaving(new.view)):
+            self._new.discard(old.uid)
+
+    def _group(self, *, created: bool) -> _Group:
+        if not self._groups or self._groups[-1].created is not created:
+            self._groups.append(_Group(created))
+        return self._groups[-1]
+
+    def _round(self) -> None:
+        """Make steps of what the controller did in this round of the simulation."""
+        groups, self._groups = self._groups, []
+        if not groups:
+            return
+        pods = self._pods()
+        old = sum(pod.uid in self._old for pod in pods)
+        new = [pod for pod in pods if pod.uid in self._new]
+        # How many there were before each group, counted back from how many there are.
+        old += sum(len(group.pods) for group in groups if not group.created)
+        made = len(new) - sum(len(group.pods) for group in groups if group.created)
+        for number, group in enumerate(groups, 1):
+            if group.created:
+                made += len(group.pods)
+            else:
+                old -= len(group.pods)
+                self._available -= group.lost
+            is_last = number == len(groups)
+            if is_last:
+                self._available = sum(_is_available(pod.view) for pod in pods)
+            self._add(group, old, made, new if is_last else [])
+        self._placed = {pod.uid for pod in new if pod.view.spec.nodeName}
+
+    def _add(self, group: _Group, old: int, new: int, pods: list[Object]) -> None:
+        placed = [pod for pod in pods if pod.view.spec.nodeName and pod.uid not in self._placed]
+        pending = [pod for pod in pods if not pod.view.spec.nodeName]
+        count = f"{len(group.pods)} pod" if len(group.pods) == 1 else f"{len(group.pods)} pods"
+        self._steps.append(
+            RolloutStep(
+                number=len(self._steps) + 1,
+                action=self._action(count, created=group.created),
+                old=old,
+                new=new,
+                available=self._available,
+                placed=tuple(f"{pod.key} on {pod.view.spec.nodeName}" for pod in placed),
                 pending=tuple(pod.key for pod in pending),
-                message=pending[0].message if pending else "",
+                message=why_unplaced(self._simulation, pending[0]) if pending else "",
             )
         )
 
-    def is_complete(self) -> bool:
-        return not self.old and len(self.new) == self._replicas == _available(self.new)
+    def _action(self, count: str, *, created: bool) -> str:
+        if created:
+            return f"create {count} of the new template"
+        strategy = getattr(self._view().spec, "strategy", None)
+        if strategy is not None and strategy.type == "Recreate":
+            return "remove all old pods (strategy Recreate)"
+        return f"remove {count} of the old template"
 
-    def why_not(self) -> str:
-        if self._refused is not None:
-            return self._refused.message
-        waiting = next((pod for pod in self.new if not pod.node), None)
-        if waiting is not None:
-            return f"{waiting.key} stays Pending: {waiting.message}"
+    def _view(self) -> Any:
+        return self._simulation.world.view(kind_of_workload(self._key.kind), f"{self._key.namespace}/{self._key.name}")
+
+    def rollout(self) -> Rollout:
+        """Return how it went, once the simulation has settled."""
+        self._simulation.api.listeners.remove(self._changed)
+        self._simulation.after_round.remove(self._round)
+        view = self._view()
+        made = Rollout(str(self._key), *_limits(self._key.kind, view), self._steps)
+        pods = self._pods()
+        waiting = [pod for pod in planned_pods(self._simulation) if not pod.node and pod.owner == self._key]
+        old = sum(self._revision(pod) in self._old_revisions for pod in pods)
+        kept = _partition(self._key.kind, view)
+        available = sum(_is_available(pod.view) for pod in pods)
+        wanted = view.status.desiredNumberScheduled if self._key.kind == "DaemonSet" else _replicas(view)
+        made.completes = old <= kept and available == len(pods) == wanted and not waiting
+        if not made.completes:
+            made.message = self._why_not(view, [pod for pod in waiting if pod.key in {one.key for one in pods}])
+        return made
+
+    def _why_not(self, view: Any, waiting: list[PlannedPod]) -> str:
+        for kind, key, message in self._simulation.controllers.refused_creates():
+            found = self._simulation.world.get(kind, key)
+            if found is not None and self._simulation.workload_of(found) == self._key:
+                return message
+        if waiting:
+            return f"{waiting[0].key} stays Pending: {waiting[0].message}"
+        if _strategy(view) == "OnDelete":
+            return "its update strategy is OnDelete: pods are replaced when somebody deletes them"
         return "too few of the old pods are available, so that none may be removed"
 
 
-def _available(pods: list[PlannedPod]) -> int:
-    return sum(1 for pod in pods if pod.node)
+def _limits(kind: str, view: Any) -> tuple[int, int]:
+    """Return how many pods there may be too many and too few."""
+    if kind == "Deployment":
+        bounds = bounds_of(view)
+        return bounds.surge, bounds.unavailable
+    if kind == "DaemonSet":
+        strategy = view.spec.updateStrategy
+        limits = limits_of(strategy, view.status.desiredNumberScheduled)
+        return limits.surge, limits.unavailable
+    update = view.spec.updateStrategy.rollingUpdate
+    value = update.maxUnavailable if update is not None else None
+    return 0, max(1, scaled(1 if value is None else value, _replicas(view), up=True))
 
 
-def _pods(number: int) -> str:
-    return f"{number} pod" if number == 1 else f"{number} pods"
+def _replicas(view: Any) -> int:
+    replicas = view.spec.replicas
+    return 1 if replicas is None else int(replicas)
 
 
-def _scaled(amount: int | str | None, of: int, *, up: bool) -> int:
-    """A number, or a percentage: of the surge rounded up, of the unavailable rounded down."""
-    if amount is None:
-        amount = "25%"
-    if isinstance(amount, int):
-        return amount
-    percent = int(amount.removesuffix("%") or 0)
-    return -(-percent * of // 100) if up else percent * of // 100
+def _partition(kind: str, view: Any) -> int:
+    """Return how many pods an update leaves alone."""
+    if kind != "StatefulSet" or view.spec.updateStrategy.rollingUpdate is None:
+        return 0
+    return view.spec.updateStrategy.rollingUpdate.partition or 0
+
+
+def _strategy(view: Any) -> str:
+    strategy = getattr(view.spec, "updateStrategy", None)
+    return str(strategy.type) if strategy is not None else ""
+
+
+def _is_leaving(pod: Pod) -> bool:
+    return pod.metadata.deletionTimestamp is not None or pod.status.phase in FINISHED
+
+
+def _is_available(pod: Pod) -> bool:
+    return bool(pod.spec.nodeName) and not _is_leaving(pod) and ready_condition(pod) is not None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.owners import POD_TEMPLATE_HASH, Owners
+from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, controller_reference, deployment_of
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _KEYS = "matchLabelKeys"
@@ -56,8 +56,19 @@ def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory 
         return None
     changed = inventory.copy()
     changed.items[item.key] = Item(item.key, item.kind, result.object, result.view, item.existing, item.place)
-    owners = Owners(changed)
-    for pod in list(changed.of_kind("Pod")):
-        if owners.of_pod(pod.view.metadata) == item.key:
-            del changed.items[pod.key]
+    for other in list(changed.of_kind("Pod", "ReplicaSet")):
+        if _belongs_to(changed, other, item.key):
+            del changed.items[other.key]
     return changed
+
+
+def _belongs_to(inventory: Inventory, item: Item, key: Key) -> bool:
+    """Return whether the Deployment controls a ReplicaSet, or the ReplicaSet of a pod."""
+    owner = controller_reference(item.view.metadata)
+    if owner is None:
+        return False
+    above = Key(owner.kind, item.key.namespace, owner.name)
+    deployment = deployment_of(inventory, item) if item.key.kind == "Pod" else None
+    if above == key or (deployment is not None and deployment.key == key):
+        return True
+    return above in inventory.items and _belongs_to(inventory, inventory.items[above], key)

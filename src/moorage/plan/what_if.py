@@ -1,34 +1,38 @@
-"""What if? A planned world, a few changes, and everything that follows from them, in the order of time.
+"""What if? Changes of a simulated cluster, and everything that follows from them, in the order of time.
 
-In: a world whose pods are placed, and changes: more manifests, taints, drains, nodes that go. Out: a `Difference`. The
-world is not planned anew: whoever runs keeps running, unless a taint, a drain or a lost node makes it leave. What
-leaves is made anew by its controller, waits in the queue like everything else, and lands where there is room then.
-Taints evict at the second their tolerations allow. A drain respects PodDisruptionBudgets, waits for what it evicted to
-run elsewhere, and tells what it cannot evict; DaemonSet and mirror pods stay. Kubernetes: the taint-eviction
-controller, kubectl drain, the node lifecycle and pod garbage collectors.
+Manifests are applied, taints and nodes changed, nodes drained, all through the API; then controllers, scheduler,
+kubelets and evictions go on until nothing more happens. What went, when and why is read from the log of deletions.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
 
 import msgspec
 
-from moorage.match.taint_eviction import When, decide_eviction
+from moorage.admit.raw import Raw
+from moorage.client.protocol import Object
+from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
-from moorage.model.types.node import Taint
-from moorage.model.types.policy import PodDisruptionBudgetStatus
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, view_of
 from moorage.plan.difference import Cause, Departure, Difference, difference_of
-from moorage.plan.input.inventory import Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import NOWHERE, Level
 from moorage.plan.input.reading import Reader
-from moorage.plan.node_changes import ChangeError, TaintChange, UntaintChange, cordoned, tainted, untainted
-from moorage.plan.outcome import outcome_of
-from moorage.plan.placement import Placement
-from moorage.plan.planned_pod import PlannedPod
-from moorage.plan.world import World
-from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.plan.node_changes import TaintChange, UntaintChange, find_node, taint, untaint
+from moorage.plan.outcome import Outcome, outcome_of
+from moorage.plan.planned_pod import planned_pod
+from moorage.plan.rollout import restart
+from moorage.plan.simulation.api import NODE, POD, Deletion
+from moorage.plan.simulation.controllers import POD_GARBAGE, TAINT_EVICTION
+from moorage.plan.simulation.drain import DRAIN, complaints, drain
+from moorage.plan.simulation.loading import load, load_services
+from moorage.plan.simulation.scheduling import SCHEDULER
+from moorage.plan.simulation.simulation import Simulation
+from moorage.schedule.config.default_profile import program_cache
 
-_TEMPLATED = ("Deployment", "StatefulSet", "DaemonSet")
-_BUDGET = "Cannot evict pod as it would violate the pod's disruption budget."
+REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
+_USER = "user"
+_NAMESPACE = KINDS["v1", "Namespace"]
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -41,7 +45,7 @@ class Changes(msgspec.Struct, frozen=True):
     removes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.files or self.taints or self.untaints or self.drains or self.removes)
+        return any(getattr(self, name) for name in self.__struct_fields__)
 
     def described(self) -> list[str]:
         return [
@@ -54,147 +58,194 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 class WhatIf:
-    """Plays changes on a world."""
+    """Plays changes on a simulation that has settled."""
 
-    def __init__(self, world: World, placement: Placement) -> None:
-        self._world = world
-        self._placement = placement
-        self._departures: list[Departure] = []
-        self._blocked: list[tuple[str, str]] = []
-        self._preempted = len(world.preempted)
-        self._given_up = len(world.given_up)
+    def __init__(self, simulation: Simulation, inventory: Inventory) -> None:
+        self._simulation, self._inventory = simulation, inventory
+        self._start = simulation.clock.now
+        self._programs = program_cache(simulation.gates)
+        self._first_deletion = len(simulation.api.deletions)
+        self._first_created = len(simulation.api.created_pods)
+        self._first_preempted = len(simulation.scheduling.preempted)
+        self._new_templates: set[Key] = set()
+        self._removed: set[str] = set()
+        self._before = {pod.uid: _revision(pod.view.metadata.labels) for pod in simulation.pods()}
 
-    def play(self, changes: Changes, read: Callable[[Reader], None] = lambda reader: None) -> Difference:
-        """Make the changes and let the world go on until nothing more happens. Raises ChangeError."""
-        world = self._world
-        before = outcome_of(world)
-        taints_before = {name: world.cluster.nodes.node(slot).spec.taints for name, slot in self._slots()}
-        gone = self._apply_files(read)
-        for taint in changes.taints:
-            self._replace_node(tainted(self._node(taint.node), taint, world.gates))
-        for untaint in changes.untaints:
-            self._replace_node(untainted(self._node(untaint.node), untaint, world.gates))
-        for name in changes.drains:
-            self._replace_node(cordoned(self._node(name), world.gates))
+    def play(
+        self, changes: Changes, read: Callable[[Reader], None], before: Outcome, rolled_out: Key | None = None
+    ) -> tuple[Outcome, Difference]:
+        """Make the changes and let the cluster go on until nothing more happens. Raises ChangeError.
+
+        The workload that is `rolled_out` is restarted, unless its template is among the changes.
+        """
+        simulation = self._simulation
+        self.apply_files(read)
+        if rolled_out is not None and rolled_out not in self._new_templates:
+            restart(simulation, rolled_out)
+            self._new_templates.add(rolled_out)
+        for change in changes.taints:
+            taint(simulation, change)
+        for removed in changes.untaints:
+            untaint(simulation, removed)
+        for name in (*changes.drains, *changes.removes):
+            find_node(simulation, name)
         for name in changes.removes:
-            self._node(name)
-            gone += self._leave(world.node_removed(name), Cause.NODE_REMOVED, "its node is gone")
-        self._play_timeline(taints_before, gone)
-        for name in changes.drains:
-            self._drain(name)
-        after = outcome_of(world)
-        return difference_of(changes.described(), before, after, self._departures, self._blocked)
+            simulation.api.delete(NODE, name)
+            self._inventory.items.pop(Key("Node", "", name), None)
+            self._removed.add(name)
+        simulation.work()
+        self._note_refusals(changes.drains)
+        blocked = drain(simulation, changes.drains)
+        simulation.settle(self._awaits_eviction)
+        after = outcome_of(simulation, self._inventory)
+        return after, difference_of(changes.described(), before, after, self._departures(), blocked)
 
-    def _slots(self) -> Iterable[tuple[str, int]]:
-        return self._world.cluster.nodes.slot_of.items()
-
-    def _node(self, name: str) -> Item:
-        item = self._world.inventory.items.get(Key("Node", "", name))
-        if item is None:
-            names = [key.name for key in self._world.inventory.items if key.kind == "Node"]
-            close = get_close_matches(name, names, n=1)
-            raise ChangeError(f"there is no node {name!r} in the input" + (f"; is it {close[0]}?" if close else ""))
-        return item
-
-    def _replace_node(self, item: Item) -> None:
-        self._world.inventory.items[item.key] = item
-        self._world.node_changed(item)
+    def _note_refusals(self, nodes: Iterable[str]) -> None:
+        for name in nodes:
+            for key, why in complaints(self._simulation, name):
+                namespace, _, pod = key.partition("/")
+                item = self._inventory.items.get(Key("Pod", namespace, pod))
+                text = f"kubectl drain {name} refuses without {why}"
+                place = item.place if item is not None else NOWHERE
+                self._inventory.note(Level.WARNING, Key("Pod", namespace, pod), text, place)
 
     # -- manifests applied on top -------------------------------------------------------------------------------------
 
-    def _apply_files(self, read: Callable[[Reader], None]) -> list[PlannedPod]:
-        world = self._world
-        reader = Reader(world.inventory, world.gates, announces_updates=False)
+    def apply_files(self, read: Callable[[Reader], None]) -> None:
+        """Apply manifests: create what is not there, update what is."""
+        simulation, inventory = self._simulation, self._inventory
+        reader = Reader(inventory, simulation.gates, announces_updates=False)
         read(reader)
-        world.inventory_changed(reader.changed)
-        gone: list[PlannedPod] = []
+        load_services(simulation, inventory)
         for key, old in reader.changed.items():
-            new = world.inventory.items.get(key)
-            if key.kind not in _TEMPLATED or old is None or new is None:
+            item = inventory.items.get(key)
+            if item is None:
                 continue
-            if old.raw["spec"]["template"] != new.raw["spec"]["template"]:
-                pods = world.pods_of(key)
-                for pod in pods:
-                    world.remove(pod)
-                gone += self._leave(pods, Cause.NEW_TEMPLATE, f"{key} has a new template")
-        return gone
-
-    # -- time ---------------------------------------------------------------------------------------------------------
-
-    def _play_timeline(self, taints_before: Mapping[str, tuple[Taint, ...]], gone: list[PlannedPod]) -> None:
-        """Evict at each second who has to go then; the first round also carries out everything else."""
-        rounds: dict[int, list[tuple[PlannedPod, str]]] = {0: []}
-        for name, slot in self._slots():
-            taints = self._world.cluster.nodes.node(slot).spec.taints
-            if taints == taints_before.get(name, ()):
+            found = simulation.world.get(item.kind, f"{key.namespace}/{key.name}" if key.namespace else key.name)
+            if found is None:
+                self._create(item)
                 continue
-            for pod in self._world.pods_on(name):
-                tolerations = compile_tolerations(pod.pod.spec.tolerations, self._world.gates, self._world.programs)
-                decision = decide_eviction(taints, tolerations)
-                if decision.when is not When.NEVER and not pod.is_mirror:
-                    rounds.setdefault(decision.seconds, []).append((pod, decision.because))
-        for seconds in sorted(rounds):
-            for pod, because in rounds[seconds]:
-                if pod.key in self._world.pods and self._world.pods[pod.key] is pod:
-                    self._world.remove(pod)
-                    gone += self._leave([pod], Cause.TAINT, because, seconds)
-            self._go_on(gone)
-            gone = []
+            try:
+                simulation.api.actor = _USER
+                _update(simulation, item, found.raw)
+            except ApiError as error:
+                inventory.reject(key, error.message, item.place)
+            finally:
+                simulation.api.actor = ""
+            if old is not None and _template(old.raw) != _template(item.raw):
+                self._new_templates.add(key)
 
-    def _go_on(self, gone: list[PlannedPod]) -> None:
-        """Controllers and scheduler do what they have to do."""
-        world = self._world
-        departures = {departure.pod: departure for departure in self._departures}
-        for pod in world.reconcile(gone):
-            if pod.replaces:
-                departures[pod.replaces].replaced_by = pod.key
-        self._placement.run()
-        for victim, node, by in world.preempted[self._preempted :]:
-            self._departures.append(
-                Departure(victim.key, _owner(victim), node, Cause.PREEMPTED, because=f"made room for {by}")
-            )
-        self._preempted = len(world.preempted)
-        replaced = {pod.replaces: pod.key for pod in world.pods.values() if pod.replaces}
-        for departure in self._departures:
-            departure.replaced_by = departure.replaced_by or replaced.get(departure.pod, "")
-        self._leave(world.given_up[self._given_up :], Cause.CONTROLLER, "is no longer wanted")
-        self._given_up = len(world.given_up)
+    def _create(self, item: Item) -> None:
+        """Create an object; admission completes what only the cluster knows, and may refuse it."""
+        api = self._simulation.api
+        if item.existing or item.kind is NODE:
+            load(self._simulation, [item])
+            return
+        try:
+            if item.kind.namespaced and self._simulation.world.get(_NAMESPACE, item.key.namespace) is None:
+                api.create(_NAMESPACE, {"metadata": {"name": item.key.namespace}})
+            api.create(item.kind, item.raw, item.key.namespace)
+        except ApiError as error:
+            self._inventory.reject(item.key, error.message, item.place)
 
-    def _leave(self, pods: Iterable[PlannedPod], cause: Cause, because: str, seconds: int = 0) -> list[PlannedPod]:
-        """Note that these pods went."""
-        gone = list(pods)
-        for pod in gone:
-            self._departures.append(Departure(pod.key, _owner(pod), pod.node, cause, seconds, because))
-        return gone
+    def _awaits_eviction(self) -> bool:
+        """Return whether a pod from before the changes still has to leave its node, sooner or later."""
+        for node in self._simulation.world.all(NODE):
+            if any(one.effect == NO_EXECUTE for one in node.view.spec.taints):
+                for pod in self._simulation.world.pods_on(node.name):
+                    is_old = pod.uid in self._before and pod.view.metadata.deletionTimestamp is None
+                    if is_old and self._eviction(pod).when is When.AFTER:
+                        return True
+        return False
 
-    # -- drain --------------------------------------------------------------------------------------------------------
+    # -- what went ----------------------------------------------------------------------------------------------------
 
-    def _drain(self, name: str) -> None:
-        """Evict what the budgets allow, wait until it runs elsewhere, and go on until nothing more can be evicted."""
-        world = self._world
-        budgets = [
-            msgspec.structs.replace(item.view, status=PodDisruptionBudgetStatus())
-            for item in world.inventory.of_kind("PodDisruptionBudget")
-        ]
-        left = [pod for pod in world.pods_on(name) if not _survives_drain(pod)]
-        while left:
-            guard = DisruptionBudgets(world.cluster, budgets)
-            records = {pod.record.key: pod for pod in left if pod.record is not None}
-            violating, _ = guard.part([pod.record for pod in left if pod.record is not None])
-            kept = {record.key for record in violating}
-            going = [pod for pod in left if pod.key not in kept]
-            if not going:
-                break
-            for pod in going:
-                world.remove(pod)
-            self._go_on(self._leave(going, Cause.DRAIN, "node is drained"))
-            left = [pod for key, pod in records.items() if key in kept and key in world.pods]
-        self._blocked += [(pod.key, f"the drain of {name} waits: {_BUDGET}") for pod in left]
+    def _departures(self) -> list[Departure]:
+        simulation = self._simulation
+        victims = {victim.uid: by for victim, by in simulation.scheduling.preempted[self._first_preempted :]}
+        departures = []
+        for deletion in simulation.api.deletions[self._first_deletion :]:
+            pod = deletion.pod
+            if pod.uid not in self._before and not pod.view.spec.nodeName:
+                continue
+            cause, because = self._why(deletion, victims.get(pod.uid, ""))
+            owner = simulation.owner_of(pod)
+            seconds = round(deletion.time - self._start)
+            name = str(Key(*owner)) if owner is not None else ""
+            departures.append(Departure(pod.key, name, pod.view.spec.nodeName, cause, seconds, because))
+        self._pair(departures)
+        return departures
+
+    def _why(self, deletion: Deletion, preemptor: str) -> tuple[Cause, str]:
+        pod, actor = deletion.pod, deletion.actor
+        if actor == TAINT_EVICTION:
+            return Cause.TAINT, self._eviction(deletion.pod).because
+        if actor == DRAIN:
+            return Cause.DRAIN, "node is drained"
+        if actor == SCHEDULER:
+            return Cause.PREEMPTED, f"made room for {preemptor}"
+        if actor == POD_GARBAGE or pod.view.spec.nodeName in self._removed:
+            return Cause.NODE_REMOVED, "its node is gone"
+        if actor == _USER:
+            return Cause.DELETED, "was deleted"
+        owner = self._simulation.owner_of(pod)
+        if owner is not None and Key(*owner) in self._new_templates and pod.uid in self._before:
+            return Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
+        return Cause.CONTROLLER, "is no longer wanted"
+
+    def _eviction(self, pod: Object) -> Eviction:
+        """Return what the taints of its node, as they are now, mean for a pod."""
+        spec, gates = pod.view.spec, self._simulation.gates
+        node = self._simulation.world.view(NODE, spec.nodeName)
+        tolerations = compile_tolerations(spec.tolerations, gates, self._programs)
+        return decide_eviction(node.spec.taints if node is not None else (), tolerations)
+
+    def _pair(self, departures: list[Departure]) -> None:
+        """Name for each pod that went the one that its workload made in its stead."""
+        made: dict[str, list[str]] = {}
+        for pod, _ in self._simulation.api.created_pods[self._first_created :]:
+            owner = self._simulation.owner_of(pod)
+            if owner is not None:
+                made.setdefault(str(Key(*owner)), []).append(pod.key)
+        for departure in departures:
+            successors = made.get(departure.workload, [])
+            if departure.cause is Cause.CONTROLLER or not successors:
+                continue
+            if departure.workload.startswith("DaemonSet "):
+                chosen = next((key for key in successors if self._node_of(key) == departure.node), "")
+            else:
+                chosen = departure.pod if departure.pod in successors else successors[0]
+            if chosen:
+                successors.remove(chosen)
+                departure.replaced_by = chosen
+
+    def _node_of(self, key: str) -> str:
+        found = self._simulation.world.get(POD, key)
+        return planned_pod(self._simulation, found).node if found is not None else ""
 
 
-def _survives_drain(pod: PlannedPod) -> bool:
-    return pod.is_mirror or (pod.owner is not None and pod.owner.kind == "DaemonSet")
+def _update(simulation: Simulation, item: Item, current: Raw) -> None:
+    """Replace what the manifest says of an object, and leave what the cluster has written into it."""
+    metadata, new = current["metadata"], item.raw["metadata"]
+    merged = {
+        **metadata,
+        "labels": new.get("labels") or {},
+        "annotations": {**(metadata.get("annotations") or {}), **(new.get("annotations") or {})},
+    }
+    rest = {name: value for name, value in item.raw.items() if name not in ("metadata", "status")}
+    if item.kind is POD:
+        rest["spec"] = {**current["spec"], **rest["spec"]}
+    document = {**current, **rest, "metadata": merged}
+    made = simulation.api.update(item.kind, document)
+    status = item.raw.get("status")
+    if status and item.kind is NODE:
+        raw = {**made.raw, "status": {**(made.raw.get("status") or {}), **status}}
+        simulation.api.put(NODE, raw, view_of(raw))
 
 
-def _owner(pod: PlannedPod) -> str:
-    return str(pod.owner) if pod.owner is not None else ""
+def _template(raw: Raw) -> object:
+    return (raw.get("spec") or {}).get("template")
+
+
+def _revision(labels: dict[str, str]) -> str:
+    return next((labels[name] for name in REVISION_LABELS if name in labels), "")

@@ -30,8 +30,8 @@ def explained(
         path.write_text("\n---\n".join(texts), encoding="utf-8")
         planner = Planner(Settings(gates_from({"AllAlpha": True} if gates is None else gates)))
         planner.load(sources_of([str(path)]))
-        world, placement = planner.build()
-        return explain_pod(world, find_target(world, placement, pod, namespace, alone=alone), node)
+        simulation, inventory = planner.build(), planner.inventory
+        return explain_pod(simulation, inventory, find_target(simulation, inventory, pod, namespace, alone=alone), node)
 
 
 def told(explanation: Explanation) -> dict[str, list[str]]:

@@ -13,10 +13,12 @@ import yaml
 
 from moorage.lint.sources import Source, sources_of
 from moorage.model.gates import gates_from
+from moorage.model.types.pod import Pod
 from moorage.plan.difference import Difference
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
+from moorage.plan.simulation.api import POD
 from moorage.plan.what_if import Changes
 
 Raw = dict[str, Any]
@@ -76,8 +78,8 @@ class Plan:
     def __init__(self, *documents: Raw | str, gates: dict[str, bool] | None = None, seed: int = 0) -> None:
         self.planner = Planner(Settings(gates_from(gates or {}), seed))
         self.planner.load(written(*documents))
-        self.world, self.placement = self.planner.build()
-        self.outcome: Outcome = self.planner.plan(self.world, self.placement)
+        self.simulation = self.planner.build()
+        self.outcome: Outcome = self.planner.plan(self.simulation)
 
     @property
     def where(self) -> dict[str, str]:
@@ -97,11 +99,21 @@ class Plan:
 
     def what_if(self, changes: Changes | None = None, *documents: Raw | str) -> Difference:
         sources = written(*documents) if documents else []
-        self.outcome, difference = self.planner.what_if(self.world, self.placement, changes or Changes(), sources)
+        made = self.planner.what_if(self.simulation, self.outcome, changes or Changes(), sources)
+        self.outcome, difference, _ = made
         return difference
 
     def rollout(self, name: str, *documents: Raw | str) -> Rollout:
-        return self.planner.rollout(name, written(*documents) if documents else [])
+        """Play a rollout on the plan, which is not the same afterwards."""
+        sources = written(*documents) if documents else []
+        _, _, rollout = self.planner.what_if(self.simulation, self.outcome, Changes(), sources, name)
+        assert rollout is not None
+        return rollout
+
+    def pod(self, name: str) -> Pod:
+        """A pod of the default namespace, as it is now."""
+        view: Pod = self.simulation.api.get(POD, name, "default").view
+        return view
 
 
 def written(*documents: Raw | str) -> list[Source]:

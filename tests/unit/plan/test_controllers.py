@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
-from moorage.plan import controllers
-from moorage.plan.input.inventory import Key
-from moorage.plan.owners import controller_reference
+from moorage.model.kinds import KINDS
+from moorage.plan.input.absent_owners import controller_reference
+from moorage.plan.simulation import loading
 
 
 def test_a_deployment_makes_its_replicas_by_way_of_a_replica_set() -> None:
     plan = Plan(node("n1"), workload("Deployment", "web", replicas=3))
-    made = plan.world.pods_of(Key("Deployment", "default", "web"))
+    made = plan.simulation.pods()
     assert len(made) == len({one.key for one in made}) == 3
     for one in made:
-        metadata = one.pod.metadata
+        metadata = one.view.metadata
         owner = controller_reference(metadata)
         assert owner is not None
         assert (owner.kind, owner.name) == ("ReplicaSet", f"web-{metadata.labels['pod-template-hash']}")
@@ -50,7 +50,7 @@ def test_a_replica_set_of_a_deployment_makes_nothing_of_its_own() -> None:
     replica_set["spec"]["selector"] = {"matchLabels": {"app": "web", "pod-template-hash": "abc"}}
     replica_set["spec"]["template"]["metadata"]["labels"] = {"app": "web", "pod-template-hash": "abc"}
     replica_set["metadata"] |= {
-        "labels": {"pod-template-hash": "abc"},
+        "labels": {"app": "web", "pod-template-hash": "abc"},
         "ownerReferences": [
             {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u", "controller": True}
         ],
@@ -81,8 +81,8 @@ def test_a_stateful_set_has_ordinals_claims_and_order() -> None:
         ),
     )
     assert list(plan.where) == ["db-5", "db-6"]
-    assert Key("PersistentVolumeClaim", "default", "data-db-5") in plan.world.inventory.items
-    first = plan.world.pods["default/db-5"].pod
+    assert plan.simulation.world.get(KINDS["v1", "PersistentVolumeClaim"], "default/data-db-5") is not None
+    first = plan.pod("db-5")
     assert first.spec.hostname == "db-5"
     assert first.metadata.labels["apps.kubernetes.io/pod-index"] == "5"
     (volume,) = first.spec.volumes
@@ -166,13 +166,13 @@ def test_label_keys_are_merged_with_the_template_hash_of_the_pod() -> None:
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     plan = Plan(node("n1"), workload("Deployment", "web", pods={"affinity": affinity}, replicas=2))
     assert sorted(plan.where.values()) == ["", "n1"]
-    (one, _) = plan.world.pods.values()
-    rules = one.pod.spec.affinity
+    (one, _) = plan.simulation.pods()
+    rules = one.view.spec.affinity
     assert rules is not None
     assert rules.podAntiAffinity is not None
     (merged,) = rules.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
     assert merged.labelSelector is not None
-    assert merged.labelSelector.matchExpressions[0].values == (one.pod.metadata.labels["pod-template-hash"],)
+    assert merged.labelSelector.matchExpressions[0].values == (one.view.metadata.labels["pod-template-hash"],)
 
 
 def test_owners_in_a_circle_are_named_and_nobody_turns_in_it() -> None:
@@ -195,7 +195,7 @@ def test_thousands_of_pods_have_thousands_of_names() -> None:
 
 
 def test_more_pods_than_a_cluster_can_have_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controllers, "MAX_PODS", 3)
+    monkeypatch.setattr(loading, "MAX_PODS", 3)
     plan = Plan(
         node("n1"), workload("Deployment", "web", replicas=2**31 - 1), workload("Job", "j", parallelism=2**31 - 1)
     )
@@ -210,6 +210,6 @@ def test_a_template_of_an_unknown_priority_class_fails_by_the_name_that_was_aske
     assert failed.message.endswith('-" is forbidden: no PriorityClass with name gold was found')
     ordered = Plan(node("n1"), workload("StatefulSet", "db", pods={"priorityClassName": "gold"}))
     assert ordered.outcome.failed[0].message == (
-        'create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: '
+        'Create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: '
         "no PriorityClass with name gold was found"
     )

@@ -32,14 +32,14 @@ def test_an_unknown_priority_class_is_named_and_one_that_running_pods_have_is_kn
     there["spec"] |= {"priority": 77, "preemptionPolicy": "PreemptLowerPriority"}
     known = Plan(node("n1"), there, wants)
     assert known.where == {"a": "n1", "b": "n1"}
-    assert known.world.pods["default/a"].priority == 77
+    assert known.pod("a").spec.priority == 77
 
 
 def test_the_second_default_priority_class_is_refused() -> None:
     plan = Plan(
         node("n1"), priority_class("a", 5, globalDefault=True), priority_class("b", 9, globalDefault=True), pod("p")
     )
-    assert plan.world.pods["default/p"].priority == 5
+    assert plan.pod("p").spec.priority == 5
     assert "PriorityClass a is already marked as default" in plan.notes[0]
 
 
@@ -100,11 +100,14 @@ def test_a_pod_on_a_node_that_is_not_in_the_input_is_named_and_counts() -> None:
     assert plan.outcome.nodes[0].pods == 0
 
 
-def test_a_node_without_capacity_is_named() -> None:
+def test_a_node_without_a_status_has_what_a_simulated_kubelet_reports() -> None:
     bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "bare"}}
     plan = Plan(bare, pod("a"))
-    assert plan.notes == ["warning 1 Node bare: has neither capacity nor allocatable in its status: no pod fits on it"]
-    assert plan.where == {"a": ""}
+    assert plan.notes == [
+        "warning 1 Node bare: has no status: it is simulated with the default capacity, as in moorage up"
+    ]
+    assert plan.where == {"a": "bare"}
+    assert plan.outcome.nodes[0].resources["cpu"].allocatable == 8000
 
 
 def test_nodes_are_filled_and_bound_pods_stay() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, workload
 
-from moorage.plan.input.inventory import Key
+from moorage.model.kinds import KINDS
 
 NODES = (node("n1", zone="a"), node("n2", zone="b"))
 
@@ -34,7 +34,7 @@ def user(name: str = "a", of: str = "data") -> Raw:
 
 
 def bound_to(plan: Plan, name: str = "data") -> str:
-    view = plan.world.inventory.items[Key("PersistentVolumeClaim", "default", name)].view
+    view = plan.simulation.api.get(KINDS["v1", "PersistentVolumeClaim"], name, "default").view
     return str(view.spec.volumeName)
 
 

@@ -109,7 +109,8 @@ def test_a_lost_node_takes_its_pods_with_it() -> None:
 
 
 def test_manifests_on_top_scale_add_and_replace() -> None:
-    plan = Plan(node("n1"), workload("Deployment", "web", replicas=3), workload("Deployment", "api", replicas=1))
+    web, api = workload("Deployment", "web", replicas=3), workload("Deployment", "api", replicas=1)
+    plan = Plan(node("n1", cpu="5"), web, api)
     difference = plan.what_if(
         Changes(files=("new.yaml",)),
         workload("Deployment", "web", replicas=1),
@@ -129,7 +130,7 @@ def test_a_larger_node_and_a_changed_pod_on_top() -> None:
     labelled = running("b", "n1", cpu="0", labels={"new": "label"})
     difference = plan.what_if(Changes(files=("new.yaml",)), node("n1", cpu="4"), labelled)
     assert [one.name for one in difference.placed] == ["a"]
-    assert plan.world.pods["default/b"].pod.metadata.labels == {"new": "label"}
+    assert plan.pod("b").metadata.labels == {"new": "label"}
     assert plan.where["b"] == "n1"
 
 
@@ -141,7 +142,9 @@ def test_pods_of_a_controller_that_is_not_in_the_input_are_made_anew_too() -> No
 
 
 def test_mirror_pods_are_left_alone() -> None:
-    mirror = running("kube-proxy-n1", "n1", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}})
+    tolerations = [{"operator": "Exists", "effect": "NoExecute"}]  # which kubelets give to static pods
+    annotations = {"kubernetes.io/config.mirror": "x"}
+    mirror = running("kube-proxy-n1", "n1", metadata={"annotations": annotations}, tolerations=tolerations)
     plan = Plan(node("n1"), mirror)
     assert plan.what_if(Changes(taints=(TAINT,), drains=("n1",))).is_empty
 

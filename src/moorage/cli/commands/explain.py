@@ -145,9 +145,9 @@ def _explain(
     for note in inventory.notes:
         if note.message.startswith(UNREADABLE):
             say(str(note))
-    world, placement = planner.build()
-    target = find_target(world, placement, pod, namespace, alone=alone)
-    return explain_pod(world, target, node), inventory.unreadable
+    simulation = planner.build()
+    target = find_target(simulation, inventory, pod, namespace, alone=alone)
+    return explain_pod(simulation, inventory, target, node), inventory.unreadable
 
 
 def _write(told: Explanation, form: str, *, everything: bool, colour: str) -> None:

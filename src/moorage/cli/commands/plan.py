@@ -59,8 +59,9 @@ _WORTH_A_BAR = 2_000
 @click.option("--remove", "removes", multiple=True, metavar="NODE", help="What if a node were gone? Repeatable.")
 @click.option(
     "--rollout",
-    metavar="deployment/[NAMESPACE/]NAME",
-    help="Play a rolling update (to the template in --change, or a restart) and say whether it completes.",
+    metavar="KIND/[NAMESPACE/]NAME",
+    help="Play a rolling update of a deployment, statefulset or daemonset (to the template in --change, or a restart) "
+    "and say whether it completes.",
 )
 @live_kubeconfig_option
 @context_option
@@ -170,24 +171,30 @@ def _plan(
     planner.load(sources_of(paths))
     if not planner.inventory.sources:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
-    played = None
-    if rollout is not None:
-        # A rollout plays on a cluster of its own, so that the plan below is not touched by it.
-        played = planner.rollout(rollout, sources_of(changes.files))
-    world, placement = planner.build()
-    progress = _progress(sum(1 for pod in world.pods.values() if not pod.node))
-    outcome = planner.plan(world, placement, progress.tick if progress is not None else _nothing)
-    difference = None
-    if changes and not (rollout is not None and changes.described() == [f"apply {name}" for name in changes.files]):
-        outcome, difference = planner.what_if(world, placement, changes, sources_of(changes.files))
+    simulation = planner.build()
+    progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
+    outcome = planner.plan(simulation, progress.tick if progress is not None else _nothing)
+    difference = played = None
+    if changes or rollout is not None:
+        after, found, played = planner.what_if(
+            simulation, outcome, changes, sources_of(changes.files), rollout or ""
+        )
+        if changes:  # a mere restart leaves the plan as it is
+            outcome, difference = after, found
     if progress is not None:
         progress.clear()
     _complain(outcome)
     return outcome, difference, played
 
 
+def _replicas(planner: Planner) -> int:
+    return sum(
+        item.view.spec.replicas or 1 for item in planner.inventory.of_kind("Deployment", "ReplicaSet", "StatefulSet")
+    )
+
+
 def _nothing() -> None:
-    """Nobody watches."""
+    """Report no progress."""
 
 
 def _complain(outcome: Outcome) -> None:

@@ -17,9 +17,11 @@ from moorage.plan.explain.groups import Refused, refused_nodes
 from moorage.plan.explain.remedies.change import Change, Kind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError, owner_text
+from moorage.plan.input.inventory import Inventory
 from moorage.plan.input.notes import Note
-from moorage.plan.world import World
+from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.actions import UNSCHEDULABLE
+from moorage.schedule.config.default_profile import program_cache
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework.plugin import Mask
@@ -95,20 +97,21 @@ class Explanation(msgspec.Struct):
         return self.standing in (Standing.PENDING, Standing.PREEMPTS)
 
 
-def explain_pod(world: World, target: Target, node: str = "") -> Explanation:
+def explain_pod(simulation: Simulation, inventory: Inventory, target: Target, node: str = "") -> Explanation:
     """Explain the pod; with `node`, that node in full, and changes that would open it. Raises TargetError."""
-    return _Explaining(world, target, node).explanation()
+    return _Explaining(simulation, inventory, target, node).explanation()
 
 
 class _Explaining:
     """The pod, its candidates, and the parts of the explanation one after the other."""
 
-    def __init__(self, world: World, target: Target, node: str) -> None:
-        self.world, self.target, self.node = world, target, node
-        self.cluster = world.cluster
+    def __init__(self, simulation: Simulation, inventory: Inventory, target: Target, node: str) -> None:
+        self.inventory, self.target, self.node = inventory, target, node
+        self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
+        self.programs = program_cache(simulation.gates)
         name = target.pod.pod.spec.schedulerName
-        self.foreign = not world.scheduler.knows(name)
-        self.engine = world.scheduler.engines[next(iter(world.scheduler.engines)) if self.foreign else name]
+        self.foreign = not self.scheduler.knows(name)
+        self.engine = self.scheduler.engines[next(iter(self.scheduler.engines)) if self.foreign else name]
         if node and node not in self.cluster.nodes.slot_of:
             raise TargetError(f"there is no node {node!r} in the input")
 
@@ -166,10 +169,10 @@ class _Explaining:
             made.node = self.cluster.nodes.node(best).metadata.name
             return
         made.standing, made.reason = Standing.PENDING, UNSCHEDULABLE
-        made.message = self.world.scheduler.why_not(record)
+        made.message = self.scheduler.why_not(record)
         if not made.nodes:
             return
-        outcome = self.world.scheduler.would_preempt(record)
+        outcome = self.scheduler.would_preempt(record)
         if outcome.selection is None:
             made.preemption = Preemption(message=outcome.message)
             return
@@ -182,11 +185,11 @@ class _Explaining:
         """Why the scheduler does not even look at the pod."""
         pod = self.target.pod
         spec = pod.pod.spec
-        verdict = self.world.scheduler.queue.why_gated(spec, spec.schedulerName)
+        verdict = self.scheduler.queue.why_gated(spec, spec.schedulerName)
         if verdict is not None:
             return CONDITION_REASON, "; ".join(verdict.reasons)
         if self.foreign:
-            known = ", ".join(self.world.scheduler.engines)
+            known = ", ".join(self.scheduler.engines)
             return "NoScheduler", f"waits for scheduler {pod.pod.spec.schedulerName}; known here: {known}"
         if pod.pod.metadata.deletionTimestamp is not None:
             return "Terminating", "is being deleted: nobody looks for a node any more"
@@ -198,7 +201,7 @@ class _Explaining:
 
     def _column(self, candidates: Candidates, feasible: Mask, rows: tuple[ScoreRow, ...]) -> Column:
         slot = self.cluster.nodes.slot_of[self.node]
-        cells = column(self.engine.profile, candidates, slot, self.world.gates, self.world.programs)
+        cells = column(self.engine.profile, candidates, slot, self.gates, self.programs)
         better = 0
         for row in rows:
             if self.node in row.nodes:
@@ -219,7 +222,7 @@ class _Explaining:
         if not self.node and (feasible.any() or made.standing is Standing.BOUND):
             made.suggestions = self._entry(made, record, feasible)
             return
-        trials = Trials(self.engine.profile, self.cluster, record.pod, self.world.gates, self.world.programs)
+        trials = Trials(self.engine.profile, self.cluster, record.pod, self.gates, self.programs)
         found = trials.suggestions(among) if among.any() else []
         if not found and among.any():
             made.together = trials.together(among)
@@ -246,7 +249,7 @@ class _Explaining:
             )
             return (Suggestion(change, fitting),)
         if self.foreign and made.standing is Standing.PENDING:
-            name = next(iter(self.world.scheduler.engines))
+            name = next(iter(self.scheduler.engines))
             change = Change(
                 Kind.SCHEDULER,
                 "scheduler",
@@ -262,14 +265,14 @@ class _Explaining:
         """The lowest PriorityClass of the input with which others would have to make room."""
         if self.node or made.standing is not Standing.PENDING or made.reason != UNSCHEDULABLE:
             return ()
-        classes = sorted(self.world.inventory.of_kind("PriorityClass"), key=lambda item: int(item.view.value))
+        classes = sorted(self.inventory.of_kind("PriorityClass"), key=lambda item: int(item.view.value))
         for item in classes:
             value = int(item.view.value)
             if value <= record.priority or item.view.preemptionPolicy == "Never":
                 continue
             pod = with_spec(record.pod, priority=value, priorityClassName=item.key.name, preemptionPolicy=None)
             shape = self.cluster.shape_of(pod, by_name=True)
-            selection = self.world.scheduler.would_preempt(PodRecord(record.key, pod, shape)).selection
+            selection = self.scheduler.would_preempt(PodRecord(record.key, pod, shape)).selection
             if selection is None:
                 continue
             node = self.cluster.nodes.node(selection.slot).metadata.name
@@ -286,7 +289,7 @@ class _Explaining:
         return ()
 
     def _notes(self) -> tuple[Note, ...]:
-        return tuple(dict.fromkeys(self.world.inventory.notes))
+        return tuple(dict.fromkeys(self.inventory.notes))
 
 
 def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow, ...], int]:

@@ -10,13 +10,17 @@ from difflib import get_close_matches
 
 import msgspec
 
+from moorage.admit.raw import Raw
 from moorage.columns.cluster import PodRecord
-from moorage.plan.input.inventory import Item, Key
-from moorage.plan.owners import WORKLOADS
-from moorage.plan.placement import Placement
-from moorage.plan.planned_pod import PlannedPod
-from moorage.plan.world import World
+from moorage.model.kinds import view_of
+from moorage.model.types.pod import Pod
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.planned_pod import PlannedPod, planned_pods, record_of
+from moorage.plan.rollout import kind_of_workload
+from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.actions import Action, Bind
+
+WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 
 _KINDS = {
     **dict.fromkeys(("pod", "pods", "po"), "Pod"),
@@ -43,21 +47,33 @@ class Target(msgspec.Struct):
 
 
 class _ItsTurn(Exception):
-    """Stops the placement where the pod gets a node, or would evict others."""
+    """Stops the simulation where the pod gets a node, or would evict others."""
+
+    def __init__(self, action: Action) -> None:
+        super().__init__()
+        self.record = action.record
 
 
-def find_target(world: World, placement: Placement, text: str, namespace: str = "", *, alone: bool = False) -> Target:
-    """Find the pod and bring the world to its turn; with `alone`, nobody is placed before it. Raises TargetError."""
+def find_target(
+    simulation: Simulation, inventory: Inventory, text: str, namespace: str = "", *, alone: bool = False
+) -> Target:
+    """Find the pod and bring the cluster to its turn; with `alone`, no other is placed first. Raises TargetError."""
     kind, where, name = _parsed(text, namespace)
     if kind == "Pod":
-        pod = _pod_named(world, where, name)
-        if not pod.node and not alone:
-            _wait_for_turn(world, placement, pod)
-        return _target(pod)
-    item = _workload_named(world, kind, where, name)
+        for pod in planned_pods(simulation):
+            if _is_named(pod.pod, where, name) and pod.pod.metadata.deletionTimestamp is not None and not pod.node:
+                return _target(simulation, pod)
+    simulation.controllers.work()
+    simulation.scheduling.take_in()
+    if kind == "Pod":
+        _check_one(simulation, where, name)
+        record = None if alone else _wait_for_turn(simulation, where, name)
+        pod = _pod_named(simulation, inventory, where, name)
+        return _target(simulation, pod, record)
+    item = _workload_named(inventory, kind, where, name)
     if not alone:
-        placement.run()
-    return _of_workload(world, item)
+        simulation.settle()
+    return _of_workload(simulation, item)
 
 
 def _parsed(text: str, namespace: str) -> _Named:
@@ -77,39 +93,44 @@ def _parsed(text: str, namespace: str) -> _Named:
 # -- pods -------------------------------------------------------------------------------------------------------------
 
 
-def _pod_named(world: World, namespace: str, name: str) -> PlannedPod:
-    found = [
-        pod
-        for pod in world.pods.values()
-        if pod.pod.metadata.name == name and namespace in ("", pod.pod.metadata.namespace)
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
+def _is_named(pod: Pod, namespace: str, name: str) -> bool:
+    return pod.metadata.name == name and namespace in ("", pod.metadata.namespace)
+
+
+def _check_one(simulation: Simulation, namespace: str, name: str) -> None:
+    found = [pod for pod in simulation.pods() if _is_named(pod.view, namespace, name)]
+    if len(found) > 1:
         raise TargetError(f"there are several pods {name!r}: {_listed(pod.key for pod in found)}; which one?")
-    raise TargetError(_not_there(world, namespace, name))
 
 
-def _not_there(world: World, namespace: str, name: str) -> str:
+def _pod_named(simulation: Simulation, inventory: Inventory, namespace: str, name: str) -> PlannedPod:
+    pods = planned_pods(simulation)
+    for pod in pods:
+        if _is_named(pod.pod, namespace, name):
+            return pod
+    raise TargetError(_not_there(pods, inventory, namespace, name))
+
+
+def _not_there(pods: Sequence[PlannedPod], inventory: Inventory, namespace: str, name: str) -> str:
     where = f" in namespace {namespace!r}" if namespace else ""
     finished = [
         item
-        for item in world.inventory.of_kind("Pod")
+        for item in inventory.of_kind("Pod")
         if item.key.name == name and namespace in ("", item.key.namespace)
     ]
     if finished:
         return f"pod {name!r}{where} has ended ({finished[0].view.status.phase}): it needs no node"
-    refused = [n for n in world.inventory.notes if n.subject.endswith((f" {name}", f"/{name}")) and n.level == "error"]
+    refused = [n for n in inventory.notes if n.subject.endswith((f" {name}", f"/{name}")) and n.level == "error"]
     if refused:
         return f"pod {name!r} was refused: {refused[0].message}"
-    workloads = [i.key for i in world.inventory.of_kind(*WORKLOADS) if i.key.name == name]
+    workloads = [i.key for i in inventory.of_kind(*WORKLOADS) if i.key.name == name]
     if workloads:
         hints = [f"{key.kind.lower()}/{key.name}" for key in workloads]
         return f"there is no pod {name!r}{where} in the input; did you mean {_listed(hints)}?"
-    known = [pod for pod in world.pods.values() if namespace in ("", pod.pod.metadata.namespace)]
+    known = [pod for pod in pods if namespace in ("", pod.pod.metadata.namespace)]
     close = _close(name, [pod.pod.metadata.name for pod in known])
     if not close and namespace:
-        elsewhere = [pod.key for pod in world.pods.values() if pod.pod.metadata.name == name]
+        elsewhere = [pod.key for pod in pods if pod.pod.metadata.name == name]
         close = elsewhere[:_MAX_NAMED]
     return f"there is no pod {name!r}{where} in the input" + (f"; did you mean {_listed(close)}?" if close else "")
 
@@ -124,36 +145,40 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def _wait_for_turn(world: World, placement: Placement, target: PlannedPod) -> None:
-    """Place pods until it is the target's turn and it gets a node, then undo that; or until nobody can be placed."""
+def _wait_for_turn(simulation: Simulation, namespace: str, name: str) -> PodRecord | None:
+    """Go on until it is the pod's turn and it gets a node, then undo that; or until nothing more happens."""
 
     def follow(action: Action) -> None:
-        if action.record.key == target.key and (isinstance(action, Bind) or action.victims):
-            raise _ItsTurn
+        if _is_named(action.record.pod, namespace, name) and (isinstance(action, Bind) or action.victims):
+            raise _ItsTurn(action)
 
-    placement.follow = follow
+    simulation.scheduling.follow = follow
     try:
-        placement.run()
-    except _ItsTurn:
-        target.reason = target.message = ""  # whatever it waited for before is there now
-        record = target.record
-        if record is not None and record.slot >= 0:
-            world.cluster.remove_pod(record)
-            world.scheduler.engines[target.pod.spec.schedulerName].unreserve(record)
-    world.scheduler.nominations.remove(target.key)
+        simulation.settle()
+    except _ItsTurn as turn:
+        record = turn.record
+        if record.slot >= 0:
+            simulation.cluster.remove_pod(record)
+            simulation.scheduler.engines[record.pod.spec.schedulerName].unreserve(record)
+        simulation.scheduler.nominations.remove(record.key)
+        return record
+    return None
 
 
-def _target(pod: PlannedPod, story: str = "") -> Target:
-    if pod.record is None:
-        raise TargetError(f"pod {pod.key} is not part of the plan")
-    return Target(pod, pod.record, story)
+def _target(simulation: Simulation, pod: PlannedPod, record: PodRecord | None = None, story: str = "") -> Target:
+    if record is not None:
+        pod.reason = pod.message = ""  # whatever it waited for before is there now
+    else:
+        record = simulation.cluster.pods.get(pod.key) or record_of(simulation, pod.key, pod.pod)
+    simulation.scheduler.nominations.remove(pod.key)
+    return Target(pod, record, story)
 
 
 # -- workloads --------------------------------------------------------------------------------------------------------
 
 
-def _workload_named(world: World, kind: str, namespace: str, name: str) -> Item:
-    items = list(world.inventory.of_kind(kind))
+def _workload_named(inventory: Inventory, kind: str, namespace: str, name: str) -> Item:
+    items = list(inventory.of_kind(kind))
     found = [item for item in items if item.key.name == name and namespace in ("", item.key.namespace)]
     if len(found) == 1:
         return found[0]
@@ -165,40 +190,46 @@ def _workload_named(world: World, kind: str, namespace: str, name: str) -> Item:
     raise TargetError(f"there is no {kind} {name!r} in the input{hint}")
 
 
-def _of_workload(world: World, item: Item) -> Target:
-    above = world.owners.above(item)
-    key = above or item.key
-    pods = world.pods_of(key)
+def _of_workload(simulation: Simulation, item: Item) -> Target:
+    found = simulation.world.get(item.kind, f"{item.key.namespace}/{item.key.name}")
+    key = Key(*simulation.workload_of(found)) if found is not None else item.key
+    pods = [pod for pod in planned_pods(simulation) if pod.owner == key]
     pending = [pod for pod in pods if not pod.node]
     if pending:
         count = f"{len(pending)} of {len(pods)} pods" if len(pods) > 1 else "the pod"
         waits = "wait" if len(pending) > 1 else "waits"
-        return _target(pending[0], f"{count} of {key} {waits} for a node; this is one")
-    if key in world.failed:
-        raise TargetError(f"{key} has no pods: {world.failed[key].message}")
-    following = _next_pod(world, world.inventory.items[key], pods)
+        return _target(simulation, pending[0], story=f"{count} of {key} {waits} for a node; this is one")
+    for kind, owner, message in simulation.controllers.refused_creates():
+        above = simulation.world.get(kind, owner)
+        if above is not None and Key(*simulation.workload_of(above)) == key:
+            raise TargetError(f"{key} has no pods: {message}")
+    following = _next_pod(simulation, key, pods)
     if following is not None:
         whole = "the pod" if len(pods) == 1 else f"all {len(pods)} pods"
         has = f"{whole} of {key} {'has' if len(pods) == 1 else 'have'} a node" if pods else f"{key} has no pods"
-        return _target(following, f"{has}; this would be the next one")
+        return _target(simulation, following, story=f"{has}; this would be the next one")
     if pods:
-        return _target(pods[0], f"every node that should run a pod of {key} does; this is one")
+        return _target(simulation, pods[0], story=f"every node that should run a pod of {key} does; this is one")
     raise TargetError(f"{key} has no pods")
 
 
-def _next_pod(world: World, item: Item, pods: Sequence[PlannedPod]) -> PlannedPod | None:
-    """The pod that a controller would make if it were asked for one more; None for a DaemonSet."""
-    view, count = item.view, len(pods) + 1
-    if item.key.kind == "DaemonSet":
+def _next_pod(simulation: Simulation, key: Key, pods: Sequence[PlannedPod]) -> PlannedPod | None:
+    """Return the pod that a controller makes if it is asked for one more; None for a DaemonSet."""
+    count = len(pods) + 1
+    if key.kind == "DaemonSet":
         return None
-    if item.key.kind == "Job":
+    found = simulation.world.get(kind_of_workload(key.kind), f"{key.namespace}/{key.name}")
+    if found is None:
+        return None
+    wanted: Raw = {"replicas": count}
+    if key.kind == "Job":
         wanted = {"parallelism": count, "completions": None, "suspend": False}
-    else:
-        wanted = {"replicas": count}
-    larger = msgspec.structs.replace(view, spec=msgspec.structs.replace(view.spec, **wanted))
-    world.inventory.items[item.key] = msgspec.structs.replace(item, view=larger)
-    made = world.reconcile(only={item.key})
-    return made[-1] if made else None
+    raw = {**found.raw, "spec": {**found.raw["spec"], **wanted}}
+    simulation.api.put(found.kind, raw, view_of(raw))
+    simulation.controllers.work()
+    simulation.scheduling.take_in()
+    known = {pod.key for pod in pods}
+    return next((pod for pod in planned_pods(simulation) if pod.owner == key and pod.key not in known), None)
 
 
 def owner_text(owner: Key | None) -> str:

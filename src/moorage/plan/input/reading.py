@@ -9,6 +9,7 @@ Kubernetes: kubectl apply, and the API server behind it.
 """
 
 from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any, BinaryIO
 from uuid import NAMESPACE_URL, uuid5
 
@@ -17,6 +18,7 @@ from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request
+from moorage.admit.template_memo import TemplateMemo
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, written_path
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
@@ -26,8 +28,6 @@ from moorage.model.text.documents import DecodeError, Document, read_documents
 from moorage.model.text.positions import Location
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.notes import UNREADABLE, Level, Note, Place
-from moorage.plan.naming import name_suffix
-from moorage.plan.remembered_pods import RememberedPods
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
 _PLUGINS = (DefaultTolerationSeconds(),)
@@ -35,6 +35,7 @@ _PLUGINS = (DefaultTolerationSeconds(),)
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
 #: What no pod's place depends on; of a Service its selector counts.
 _WITHOUT_PLACEMENT = frozenset({"ConfigMap", "Event", "Lease", "Secret", "Service", "ServiceAccount"})
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _MADE_BY_A_SERVER = ("uid", "resourceVersion", "creationTimestamp")
 
 
@@ -46,8 +47,8 @@ class Reader:
         self.changed: dict[Key, Item | None] = {}
         self._gates = gates
         self._announces_updates = announces_updates
-        self._unnamed = 0
-        self._pods = RememberedPods(self._create)
+        self._random = Random(0)
+        self._pods = TemplateMemo(gates, _PLUGINS)
 
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
         for source in sources:
@@ -137,10 +138,10 @@ class Reader:
         if existing:
             return admit(raw, _stored(raw, key), self._gates, plugins=())
         if not key.name:
-            self._unnamed += 1
-            return self._create(raw, Request(name_suffix=name_suffix(f"{key}{self._unnamed}")))
+            suffix = "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
+            return self._create(raw, Request(name_suffix=suffix))
         if key.kind == "Pod":
-            return self._pods.admit(raw, key.name)
+            return self._pods.admit_pod(raw, ANY_REQUEST)
         # A Job's pods carry its uid in a label.
         uid = str(uuid5(NAMESPACE_URL, "/".join(key))) if key.kind == "Job" else ANY_REQUEST.uid
         return self._create(raw, Request(uid=uid))

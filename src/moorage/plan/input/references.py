@@ -5,11 +5,18 @@ nevertheless: whoever needs the missing thing stays Pending, for the reason a cl
 no claims at all, it is the output of a `kubectl get` that did not ask for them, and one note says so.
 """
 
+from collections.abc import Iterator
+
+from moorage.match.volumes.claims import claim_class
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod import PodSpec
 from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import Level
+from moorage.plan.input.notes import NOWHERE, Level, Note, note_at
+from moorage.plan.simulation.simulation import Simulation
 
 _CLAIM = "PersistentVolumeClaim"
+_CLAIM_KIND, _CLASS_KIND = KINDS["v1", _CLAIM], KINDS["storage.k8s.io/v1", "StorageClass"]
+_DELAYED = "WaitForFirstConsumer"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
@@ -55,3 +62,18 @@ def _note_volume_of_claim(inventory: Inventory, item: Item) -> None:
     if name and Key("StorageClass", "", name) not in inventory.items:
         text = f"names StorageClass {name}, which is not in the input"
         inventory.note(Level.WARNING, item.key, text, item.place)
+
+
+def unbound_claims(simulation: Simulation, inventory: Inventory) -> Iterator[Note]:
+    """Return a note for every claim that nothing can bind before a pod uses it."""
+    for found in simulation.world.all(_CLAIM_KIND):
+        claim = found.view
+        if claim.status.phase != "Pending" or claim.spec.volumeName or claim.metadata.deletionTimestamp is not None:
+            continue
+        name = claim_class(claim)
+        storage_class = simulation.world.view(_CLASS_KIND, name) if name else None
+        if storage_class.volumeBindingMode == _DELAYED if storage_class is not None else bool(name):
+            continue
+        key = Key(_CLAIM, found.namespace, found.name)
+        place = inventory.items[key].place if key in inventory.items else NOWHERE
+        yield note_at(Level.WARNING, str(key), "is not bound, and no volume in the input fits it", place)

@@ -24,7 +24,7 @@ from moorage.plan.report.grouping import (
     names,
     other_resources,
 )
-from moorage.plan.rollout import Rollout, Step
+from moorage.plan.rollout import Rollout, RolloutStep
 
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
 _LEVEL_COLOURS = {Level.ERROR: "1;31", Level.WARNING: "1;33", Level.INFO: "1;36"}
@@ -210,7 +210,7 @@ class TextReport:
                 yield from self._wrapped("  ", 2, text)
         yield ""
 
-    def _step(self, step: Step) -> Iterator[str]:
+    def _step(self, step: RolloutStep) -> Iterator[str]:
         counts = f"{step.old} old, {step.new} new, {step.available} available"
         yield f"  {step.number:>3}. {step.action:<42} {self._styled(counts, _DIM)}"
         for placed in step.placed[: None if self._all else 3]:

@@ -61,7 +61,7 @@ class VolumeBinder:
         seen: set[VolumeDecision] = set()  # whose traces the watch has brought back to us
         try:
             for decision in sorted(decisions, key=lambda decision: not decision.volume):
-                await self._write(decision)
+                await self.write(decision)
         except (ApiError, Unreachable) as error:
             raise VolumesNotBound(str(error)) from None
         timeout = self._timeouts.get(assumption.action.pod.scheduler, DEFAULT_TIMEOUT_SECONDS)
@@ -69,7 +69,7 @@ class VolumeBinder:
             async with asyncio.timeout(timeout):
                 while self._assumptions.holds(assumption):
                     changed = self._changed
-                    bound = [self._is_bound(decision, seen) for decision in decisions]
+                    bound = [self.is_bound(decision, seen) for decision in decisions]
                     if all(bound):
                         return
                     await changed.wait()
@@ -78,7 +78,7 @@ class VolumeBinder:
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    async def _write(self, decision: VolumeDecision) -> None:
+    async def write(self, decision: VolumeDecision) -> None:
         namespace, name = decision.claim
         if not decision.volume:
             claim = await self._client.get(_CLAIM, name, namespace)
@@ -118,7 +118,7 @@ class VolumeBinder:
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
-    def _is_bound(self, decision: VolumeDecision, seen: set[VolumeDecision]) -> bool:
+    def is_bound(self, decision: VolumeDecision, seen: set[VolumeDecision]) -> bool:
         """Return whether a claim is bound; raise VolumesNotBound if it never will be for this node."""
         node, (namespace, name) = decision.node, decision.claim
         slot = self._cluster.nodes.slot_of.get(node)

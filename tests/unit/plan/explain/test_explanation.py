@@ -43,7 +43,7 @@ def test_every_reason_of_every_node() -> None:
     said = {group.nodes: {one.plugin: one.verdict for one in group.refusals} for group in told.groups}
     assert list(said[("b",)]) == ["NodeAffinity", "NodeResourcesFit"]
     assert list(said[("a",)]) == ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"]
-    assert len(said[("a",)]["TaintToleration"].details) == 2
+    assert len(said[("a",)]["TaintToleration"].details) == 3  # also that of the node controller
     assert said[("b",)]["NodeResourcesFit"].details == ("cpu: 2 <= 1 is false (allocatable 1, requested 0)",)
     assert told.message.startswith("0/2 nodes are available: ")
 

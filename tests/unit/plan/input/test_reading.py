@@ -9,7 +9,7 @@ from moorage.plan.input.inventory import Key
 def test_a_pod_is_placed_and_its_defaults_are_filled_in() -> None:
     plan = Plan(node("n1"), pod("a"))
     assert plan.where == {"a": "n1"}
-    made = plan.world.pods["default/a"].pod
+    made = plan.pod("a")
     assert made.spec.schedulerName == "default-scheduler"
     assert [one.tolerationSeconds for one in made.spec.tolerations] == [300, 300]
 
@@ -45,11 +45,11 @@ def test_a_finished_pod_takes_no_room(phase: str) -> None:
     assert Plan(node("n1"), done, pod("a", "4")).where == {"a": "n1"}
 
 
-def test_a_pod_being_deleted_takes_room_until_it_is_gone() -> None:
+def test_a_pod_being_deleted_goes_and_makes_room() -> None:
     leaving = running("leaving", "n1", cpu="3")
     leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
     plan = Plan(node("n1"), leaving, pod("a", "2"))
-    assert plan.where == {"leaving": "n1", "a": ""}
+    assert plan.where == {"a": "n1"}
 
 
 def test_the_same_object_again_is_an_update() -> None:
@@ -65,7 +65,7 @@ def test_an_update_that_is_forbidden_leaves_the_first() -> None:
     plan = Plan(node("n1"), pod("a", "1"), pod("a", "2"))
     assert plan.where == {"a": "n1"}
     assert "as an update of the one at" in plan.notes[0]
-    assert plan.world.pods["default/a"].pod.spec.containers[0].resources.requests["cpu"].milli_value() == 1000
+    assert plan.pod("a").spec.containers[0].resources.requests["cpu"].milli_value() == 1000
 
 
 def test_names_are_generated_one_by_one() -> None:
@@ -85,7 +85,7 @@ def test_other_kinds_are_counted_and_services_are_read() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "web"}}}
     plan = Plan(node("n1"), service, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})
     assert plan.outcome.passed_over == {"ConfigMap": 1}
-    assert plan.world.inventory.services == {("default", "s"): {"app": "web"}}
+    assert plan.planner.inventory.services == {("default", "s"): {"app": "web"}}
 
 
 def test_broken_documents_do_not_stop_the_rest() -> None:
@@ -97,5 +97,5 @@ def test_broken_documents_do_not_stop_the_rest() -> None:
 
 def test_a_workload_keeps_its_view_and_its_raw_document() -> None:
     plan = Plan(workload("Deployment", "web", replicas=2))
-    item = plan.world.inventory.items[Key("Deployment", "default", "web")]
+    item = plan.planner.inventory.items[Key("Deployment", "default", "web")]
     assert item.view.spec.replicas == item.raw["spec"]["replicas"] == 2

@@ -118,9 +118,10 @@ def test_json_and_yaml_are_the_same_data() -> None:
     assert document["summary"]["pending"] == 3
     assert document["whatIf"]["before"]["pending"] == 1
     assert document["rollout"]["completes"] is True
-    (note,) = document["notes"]
+    note, *drained = document["notes"]
     assert note["level"] == "error"
     assert note["line"] > 1
+    assert all("kubectl drain n1 refuses without --force" in one["message"] for one in drained)
 
 
 def test_json_has_one_pod_a_line() -> None:

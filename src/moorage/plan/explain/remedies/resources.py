@@ -18,7 +18,7 @@ from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.model.types.container import Container, ContainerPort
 from moorage.model.types.pod import Pod, PodSpec
 from moorage.plan.explain.remedies.change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
-from moorage.plan.planned_pod import MIRROR_ANNOTATION
+from moorage.plan.simulation.drain import MIRROR_ANNOTATION
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown

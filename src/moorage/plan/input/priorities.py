@@ -12,14 +12,16 @@ from moorage.admit.messages.rejection_status import forbidden_status
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import Pod
+from moorage.model.types.pod import PodSpec
 from moorage.model.types.policy import PriorityClass
 from moorage.plan.input.inventory import Inventory
 
 
-def resolve_priorities(inventory: Inventory) -> Priority:
-    """Give every pod its priority; what cannot have one is noted and removed."""
-    plugin = Priority(_classes(inventory))
+def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
+    """Give every pod its priority; note and remove what cannot have one. Return the classes learned from pods."""
+    classes, learned = _classes(inventory)
+    plugin = Priority([*classes, *learned])
+    specs: dict[int, tuple[PodSpec, PodSpec]] = {}
     for item in list(inventory.of_kind("Pod")):
         if item.view.spec.priority is not None and item.existing:
             continue
@@ -30,17 +32,22 @@ def resolve_priorities(inventory: Inventory) -> Priority:
             message = forbidden_status(item.kind, item.key.name, str(refusal))["message"]
             inventory.reject(item.key, str(message), item.place)
             continue
-        item.view = _with_priority(item.view, item.raw["spec"])
-    return plugin
+        # Pods of one template go on sharing their spec.
+        known = specs.get(id(item.view.spec))
+        if known is None:
+            known = specs[id(item.view.spec)] = item.view.spec, _with_priority(item.view.spec, item.raw["spec"])
+        item.view = msgspec.structs.replace(item.view, spec=known[1])
+    return learned
 
 
-def _with_priority(pod: Pod, spec: dict[str, object]) -> Pod:
+def _with_priority(view: PodSpec, spec: dict[str, object]) -> PodSpec:
     fields = {name: spec[name] for name in ("priority", "priorityClassName", "preemptionPolicy") if name in spec}
-    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **fields))
+    return msgspec.structs.replace(view, **fields)
 
 
-def _classes(inventory: Inventory) -> list[PriorityClass]:
+def _classes(inventory: Inventory) -> tuple[list[PriorityClass], list[PriorityClass]]:
     classes: list[PriorityClass] = []
+    learned: list[PriorityClass] = []
     for item in list(inventory.of_kind("PriorityClass")):
         try:
             Priority(classes).validate("PriorityClass", item.raw, None)
@@ -56,7 +63,7 @@ def _classes(inventory: Inventory) -> list[PriorityClass]:
         if item.existing and name and name not in known and spec.priority is not None:
             known.add(name)
             metadata = ObjectMeta(name=name)
-            classes.append(
+            learned.append(
                 PriorityClass(metadata=metadata, value=spec.priority, preemptionPolicy=spec.preemptionPolicy)
             )
-    return classes
+    return classes, learned

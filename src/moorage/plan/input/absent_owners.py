@@ -1,0 +1,226 @@
+"""Workloads that pods name as their controller and that the input does not have → workloads that stand in for them.
+
+`kubectl get pods,deployments` prints no ReplicaSets, and `kubectl get pods` no workloads at all. Without a controller a
+pod would not be made anew when it goes, and the garbage collector would delete it. A ReplicaSet that a Deployment of
+the input must own (its name is the Deployment's and the pod's template hash) gets the Deployment's template; every
+other stand-in gets the template of its pods. A workload written by hand has no uid: it gets the one that its pods name.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from moorage.admit.raw import Raw, copy_document
+from moorage.model.types.meta import ObjectMeta, OwnerReference
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.notes import Level
+
+POD_TEMPLATE_HASH = "pod-template-hash"
+_REPLICA_SET, _DEPLOYMENT, _STATEFUL_SET = "ReplicaSet", "Deployment", "StatefulSet"
+_STAND_IN = "plan.moorage.dev/controller"
+_REVISION = "deployment.kubernetes.io/revision"
+#: What the server writes into a pod's spec, and what the next pod does not inherit.
+_OF_ONE_POD = ("nodeName", "priority", "preemptionPolicy", "hostname", "subdomain")
+_replace = msgspec.structs.replace
+
+
+class StandIns(NamedTuple):
+    """Workloads to add. `shown` has what they stand in for by uid, if that is of another kind.
+
+    `kept` are the UIDs of owners for which there is no stand-in, and whose pods stay all the same.
+    """
+
+    workloads: list[Raw]
+    kept: set[str]
+    shown: dict[str, tuple[str, str, str]]
+
+
+def controller_reference(metadata: ObjectMeta) -> OwnerReference | None:
+    return next((owner for owner in metadata.ownerReferences if owner.controller), None)
+
+
+def adopt_uids(inventory: Inventory) -> None:
+    """Give workloads without a uid the one by which their dependents name them."""
+    for item in list(inventory.items.values()):
+        owner = controller_reference(item.view.metadata)
+        above = inventory.items.get(Key(owner.kind, item.key.namespace, owner.name)) if owner is not None else None
+        if owner is not None and above is not None and not above.existing and above.view.metadata.uid != owner.uid:
+            above.raw = {**above.raw, "metadata": {**above.raw["metadata"], "uid": owner.uid}}
+            above.view = _replace(above.view, metadata=_replace(above.view.metadata, uid=owner.uid))
+            above.existing = True
+
+
+def complete_claim_references(inventory: Inventory) -> None:
+    """Write a claim's uid into the volume that it is bound to, where a dump by hand leaves it out."""
+    for item in inventory.of_kind("PersistentVolume"):
+        reference = item.view.spec.claimRef
+        if reference is None or reference.uid:
+            continue
+        claim = inventory.items.get(Key("PersistentVolumeClaim", reference.namespace, reference.name))
+        if claim is not None and claim.view.spec.volumeName == item.key.name:
+            uid = claim.view.metadata.uid
+            raw = copy_document(item.raw)
+            raw["spec"]["claimRef"]["uid"] = uid
+            item.raw = raw
+            spec = _replace(item.view.spec, claimRef=_replace(reference, uid=uid))
+            item.view = _replace(item.view, spec=spec)
+
+
+def stand_ins(inventory: Inventory) -> StandIns:
+    """Return what stands in for absent owners. Every workload of the input must have its uid."""
+    groups: dict[tuple[str, Key], list[Item]] = {}
+    known = {item.view.metadata.uid for item in inventory.items.values()}
+    for item in inventory.of_kind("Pod"):
+        owner = controller_reference(item.view.metadata)
+        if owner is not None and owner.uid not in known:
+            key = Key(owner.kind, item.key.namespace, owner.name)
+            groups.setdefault((owner.uid, key), []).append(item)
+    made = StandIns([], set(), {})
+    newest: dict[Key, str] = {}
+    for (uid, _), pods in groups.items():
+        deployment = deployment_of(inventory, pods[0])
+        if deployment is not None:
+            newest[deployment.key] = uid
+    for (uid, _), pods in groups.items():
+        deployment = deployment_of(inventory, pods[0])
+        owner = controller_reference(pods[0].view.metadata)
+        if owner is None:
+            continue
+        if deployment is not None:
+            current = newest[deployment.key] == uid
+            made.workloads.append(_replica_set_of(deployment, owner, pods, is_current=current))
+        elif owner.kind == "DaemonSet":
+            made.kept.add(uid)
+        elif owner.kind == _STATEFUL_SET:
+            made.workloads.append(_stateful_set(owner, pods))
+        else:
+            if owner.kind != _REPLICA_SET:
+                made.shown[uid] = owner.kind, pods[0].key.namespace, owner.name
+                for item in pods:
+                    _give_to_replica_set(item, uid)
+            made.workloads.append(_replica_set(owner, pods))
+    return made
+
+
+def _give_to_replica_set(pod: Item, uid: str) -> None:
+    """Name the stand-in as the pod's controller, where it is of another kind than the absent one."""
+    changed = {"apiVersion": "apps/v1", "kind": _REPLICA_SET}
+    metadata = pod.raw["metadata"]
+    references = [{**one, **changed} if one["uid"] == uid else one for one in metadata["ownerReferences"]]
+    pod.raw = {**pod.raw, "metadata": {**metadata, "ownerReferences": references}}
+    owners = tuple(_replace(one, **changed) if one.uid == uid else one for one in pod.view.metadata.ownerReferences)
+    pod.view = _replace(pod.view, metadata=_replace(pod.view.metadata, ownerReferences=owners))
+
+
+def deployment_of(inventory: Inventory, pod: Item) -> Item | None:
+    """Return the Deployment whose ReplicaSet must own the pod."""
+    metadata: ObjectMeta = pod.view.metadata
+    owner = controller_reference(metadata)
+    suffix = f"-{metadata.labels.get(POD_TEMPLATE_HASH, '')}"
+    if owner is None or owner.kind != _REPLICA_SET or not owner.name.endswith(suffix):
+        return None
+    return inventory.items.get(Key(_DEPLOYMENT, metadata.namespace, owner.name.removesuffix(suffix)))
+
+
+def _replica_set_of(deployment: Item, owner: OwnerReference, pods: list[Item], *, is_current: bool) -> Raw:
+    metadata, spec = deployment.view.metadata, deployment.raw["spec"]
+    hashed = {POD_TEMPLATE_HASH: pods[0].view.metadata.labels.get(POD_TEMPLATE_HASH, "")}
+    template = copy_document(spec["template"]) if is_current else _template(pods[0])
+    labels = {**((template.get("metadata") or {}).get("labels") or {}), **hashed}
+    template["metadata"] = {**(template.get("metadata") or {}), "labels": labels}
+    selector = copy_document(spec.get("selector") or {})
+    selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **hashed}
+    made = _workload(_REPLICA_SET, owner, pods, selector, template)
+    reference = {"apiVersion": "apps/v1", "kind": _DEPLOYMENT, "name": metadata.name, "uid": metadata.uid}
+    made["metadata"]["ownerReferences"] = [{**reference, "controller": True, "blockOwnerDeletion": True}]
+    made["metadata"]["annotations"] = {_REVISION: "2" if is_current else "1"}
+    made["metadata"]["labels"] = labels
+    return made
+
+
+def _replica_set(owner: OwnerReference, pods: list[Item]) -> Raw:
+    if not _common_labels(pods):
+        for item in pods:
+            _label(item, owner.name)
+    selector = {"matchLabels": _common_labels(pods)}
+    return _workload(_REPLICA_SET, owner, pods, selector, _template(pods[0]))
+
+
+def _label(pod: Item, value: str) -> None:
+    """Give the pod a label by which its stand-in can tell it from others."""
+    metadata = pod.raw["metadata"]
+    labels = {**(metadata.get("labels") or {}), _STAND_IN: value}
+    pod.raw = {**pod.raw, "metadata": {**metadata, "labels": labels}}
+    pod.view = _replace(pod.view, metadata=_replace(pod.view.metadata, labels=labels))
+
+
+def _stateful_set(owner: OwnerReference, pods: list[Item]) -> Raw:
+    template = _template(pods[0])
+    own = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash")
+    labels = {name: value for name, value in _common_labels(pods).items() if name not in own}
+    template["metadata"]["labels"] = labels
+    name, claims, volumes = pods[0].key.name, [], []
+    for volume in template["spec"].get("volumes") or []:
+        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if claim == f"{volume.get('name')}-{name}":
+            storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+            claims.append({"metadata": {"name": volume["name"]}, "spec": storage})
+        else:
+            volumes.append(volume)
+    template["spec"]["volumes"] = volumes
+    made = _workload(_STATEFUL_SET, owner, pods, {"matchLabels": labels}, template)
+    ordinals = sorted(int(text) for item in pods if (text := item.key.name.rpartition("-")[2]).isdecimal())
+    start = ordinals[0] if ordinals else 0
+    made["spec"] |= {"replicas": ordinals[-1] - start + 1 if ordinals else len(pods), "serviceName": ""}
+    made["spec"] |= {"ordinals": {"start": start}, "volumeClaimTemplates": claims, "podManagementPolicy": "Parallel"}
+    made["spec"]["updateStrategy"] = {"type": "OnDelete"}
+    return made
+
+
+def _workload(kind: str, owner: OwnerReference, pods: list[Item], selector: Raw, template: Raw) -> Raw:
+    metadata = {"name": owner.name, "namespace": pods[0].key.namespace, "uid": owner.uid}
+    counted = sum(item.view.metadata.deletionTimestamp is None and not _is_over(item) for item in pods)
+    spec = {"replicas": counted, "selector": selector, "template": template}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _is_over(item: Item) -> bool:
+    return item.view.status.phase in ("Succeeded", "Failed")
+
+
+def _common_labels(pods: list[Item]) -> dict[str, str]:
+    first, *others = (item.view.metadata.labels for item in pods)
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+
+
+def _template(pod: Item) -> Raw:
+    spec: dict[str, Any] = copy_document(pod.raw["spec"])
+    for name in _OF_ONE_POD:
+        spec.pop(name, None)
+    spec.setdefault("restartPolicy", "Always")
+    metadata = pod.raw["metadata"]
+    return {"metadata": {"labels": dict(metadata.get("labels") or {})}, "spec": spec}
+
+
+def note_cycles(inventory: Inventory) -> None:
+    """Note objects that own themselves by way of others, which no controller follows."""
+    seen: set[Key] = set()
+    for start in inventory.items:
+        path: list[Key] = []
+        for key in _owners_above(inventory, start):
+            if key in path:
+                cycle = " → ".join(map(str, [*path[path.index(key) :], key]))
+                inventory.note(Level.WARNING, key, f"owns itself: {cycle}", inventory.items[key].place)
+                break
+            if key in seen:
+                break
+            seen.add(key)
+            path.append(key)
+
+
+def _owners_above(inventory: Inventory, key: Key | None) -> Iterator[Key]:
+    while key is not None and key in inventory.items:
+        yield key
+        owner = controller_reference(inventory.items[key].view.metadata)
+        key = Key(owner.kind, key.namespace, owner.name) if owner is not None else None

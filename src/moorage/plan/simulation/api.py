@@ -1,0 +1,344 @@
+"""The API server of a simulation: the verbs of `serve` as plain functions on objects in memory.
+
+Every change goes through the functions of `admit` that the server's verbs call, and is published at once as an old
+and a new object to `listeners`. Two shortcuts keep ten thousand pods cheap: pods that differ by their names only are
+admitted once (`TemplateMemo`), and what a kubelet or a binding writes into a pod is put into its typed view, the
+document being made when it is asked for. `actor` names the component at work; deletions record it.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from moorage.admit.admission import Admitted
+from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
+from moorage.admit.raw import copy_document
+from moorage.admit.request import Request
+from moorage.admit.subresources.binding import bind_pod, bound_view
+from moorage.admit.subresources.deletion import decide_deletion, is_finalized
+from moorage.admit.subresources.eviction import decide_eviction, marked_for_eviction
+from moorage.admit.subresources.status_update import finalize_namespace
+from moorage.client.http.wire import namespace_to_create_in, render_delete_options
+from moorage.client.informer import Delta
+from moorage.client.protocol import Object, PatchType, Raw
+from moorage.control.framework.world import World
+from moorage.model.api_error import already_exists, not_found, stale
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.schema.conversion import convert_view
+from moorage.model.schema.merge_schema import schema_of
+from moorage.model.types.meta import ObjectMeta, ObjectReference
+from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import PodStatus
+from moorage.model.types.subresource import Binding
+from moorage.serve.api import Api, admitted
+from moorage.serve.decoding import check_kind
+from moorage.serve.options import delete_options
+from moorage.serve.patch.strategic_merge import apply_strategic_merge
+from moorage.serve.pod_templates import likeness
+from moorage.serve.resources.objects import key_of
+from moorage.serve.resources.owner_references import name_owners_once
+from moorage.serve.verbs.changing import Changed, admit_change, expected_revision
+from moorage.serve.verbs.creating import check_namespace
+from moorage.serve.verbs.patching import patched
+from moorage.store.protocol import Store, Stored
+
+POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
+_BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_NAMES_TRIED = 8
+#: For a cluster that never comes to rest.
+MAX_WRITES = 100_000
+_replace = msgspec.structs.replace
+
+Listener = Callable[[Kind, Object | None, Object | None], None]
+
+
+class TooManyWrites(Exception):
+    """The cluster does not come to rest: the simulation must end."""
+
+
+class Clock:
+    """Virtual time of day, in seconds. `start` is when the simulation began."""
+
+    __slots__ = ("now", "start")
+
+    def __init__(self, start: float) -> None:
+        self.start = self.now = start
+
+    def __call__(self) -> float:
+        return self.now
+
+    @property
+    def elapsed(self) -> float:
+        return self.now - self.start
+
+
+class Deletion(NamedTuple):
+    """A pod whose deletion was asked for: when, and by which component."""
+
+    pod: Object
+    time: float
+    actor: str
+
+
+class _SimulatedObject(Object):
+    """An object whose document, with its resourceVersion, is made when it is asked for."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, kind: Kind, key: str, revision: int, view: Any, make: Callable[[], Raw]) -> None:
+        super().__init__(kind, key, revision, view=view)
+        self._make = make
+
+    def _decode(self) -> Raw:
+        raw = self._make()
+        return {**raw, "metadata": {**raw["metadata"], "resourceVersion": str(self.revision)}}
+
+
+class _Admission(Api):
+    """The admission half of the API server, which notes no field owners."""
+
+    def __init__(self, gates: GateSet, clock: Clock, random: Random) -> None:
+        super().__init__(
+            cast(Store, None),
+            gates,
+            clock=clock,
+            new_uid=lambda: _uid(random),
+            new_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),
+            collects_garbage=True,
+            protects_storage=True,
+        )
+
+    def admit_pod(self, raw: Raw, namespace: str, like: bytes) -> Admitted:
+        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
+        request = Request(namespace, suffix, self.new_uid(), self.now_text())
+        return admitted(self._templates.admit_pod(raw, request, like))
+
+
+def _uid(random: Random) -> str:
+    digits = f"{random.getrandbits(128):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+class SimulatedApi:
+    """All objects of a simulated cluster, and the verbs that change them. Verbs raise ApiError."""
+
+    def __init__(self, gates: GateSet, clock: Clock, random: Random) -> None:
+        self.gates, self.clock, self.world = gates, clock, World()
+        self.rules = _Admission(gates, clock, random)
+        self.listeners: list[Listener] = []
+        self.deletions: list[Deletion] = []
+        self.created_pods: list[tuple[Object, float]] = []
+        self.actor = ""
+        self.writes, self.max_writes = 0, MAX_WRITES
+        self._revision = 0
+        self._template: tuple[Raw, str, bytes] | None = None
+        self._bound_statuses: dict[int, tuple[PodStatus, str, PodStatus]] = {}
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
+        found = self.world.get(kind, _key(kind, namespace, name))
+        if found is None:
+            raise not_found(kind, name)
+        return found
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def put(self, kind: Kind, raw: Raw, view: Any) -> Object:
+        """Store an admitted object as it is, new or in the place of the one of its name."""
+        metadata = view.metadata
+        key = _key(kind, metadata.namespace, metadata.name)
+        self._revision += 1
+        made = _SimulatedObject(kind, key, self._revision, view, lambda: raw)
+        self._publish(kind, self.world.get(kind, key), made)
+        return made
+
+    def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
+        namespace = namespace_to_create_in(kind, document, namespace)
+        is_pod = kind is POD
+        raw = {**document, "metadata": dict(document["metadata"])} if is_pod else copy_document(document)
+        check_kind(raw, kind)
+        metadata = raw["metadata"]
+        check_namespace(kind, namespace if kind.namespaced else "", metadata)
+        name_owners_once(metadata)
+        for _ in range(1 if metadata.get("name") else _NAMES_TRIED):
+            if is_pod:
+                result = self.rules.admit_pod(raw, namespace, self._likeness(document, raw, namespace))
+            else:
+                result = self.rules.admit_new(kind, raw, namespace, None)
+            name = result.object["metadata"]["name"]
+            if self.world.get(kind, _key(kind, namespace, name)) is None:
+                made = self.put(kind, result.object, result.view)
+                if is_pod:
+                    self.created_pods.append((made, self.clock.now))
+                return made
+        raise already_exists(kind, name)
+
+    def _likeness(self, document: Raw, raw: Raw, namespace: str) -> bytes:
+        """Return the fingerprint of all but the name; controllers hand over one document for many pods."""
+        known = self._template
+        if known is None or known[0] is not document or known[1] != namespace:
+            known = self._template = document, namespace, likeness(raw)
+        return known[2]
+
+    def update(self, kind: Kind, document: Raw, subresource: str = "") -> Object:
+        metadata = dict(document["metadata"])
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        expected = expected_revision(kind, name, document)
+        if subresource == "finalize":
+            return self._change(
+                kind,
+                name,
+                "",
+                lambda old, view: Changed(
+                    admitted(finalize_namespace(copy_document(document), old, self.gates)), expected
+                ),
+            )
+        new = {**document, "metadata": metadata}
+        check_kind(new, kind)
+        return self._change(
+            kind,
+            name,
+            namespace,
+            lambda old, view: admit_change(
+                self.rules, kind, name, new, old, expected, None, subresource, old_view=view
+            ),
+        )
+
+    def patch(
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str,
+        patch: Raw | list[Raw],
+        subresource: str = "",
+        patch_type: PatchType = PatchType.STRATEGIC,
+    ) -> Object:
+        def make(old: Raw, view: Any) -> Changed:
+            new = patched(old, patch_type.value, patch, schema_of(kind))
+            new = {**new, "metadata": dict(new["metadata"])}
+            name_owners_once(new["metadata"], is_patch=True)
+            is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
+            expected = None if is_same else expected_revision(kind, name, new)
+            return admit_change(self.rules, kind, name, new, old, expected, None, subresource, old_view=view)
+
+        return self._change(kind, name, namespace, make)
+
+    def delete(
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str = "",
+        uid: str = "",
+        grace_seconds: int | None = None,
+        propagation: str = "",
+        revision: int = 0,
+    ) -> None:
+        if kind is _NAMESPACE:
+            check_namespace_deletion(name)
+        found = self.get(kind, name, namespace)
+        options = delete_options({}, render_delete_options(uid, grace_seconds, propagation, revision) or None)
+        now = datetime.fromtimestamp(int(self.clock.now), UTC)
+        deletion = decide_deletion(kind, found.raw, options, now, str(found.revision))
+        if kind is POD and found.view.metadata.deletionTimestamp is None:
+            self.deletions.append(Deletion(found, self.clock.now, self.actor))
+        if deletion.removes:
+            self._revision += 1
+            self._publish(kind, found, None)
+        elif deletion.changed:
+            self.put(kind, deletion.object, convert_view(deletion.object, kind.view))
+
+    def bind(self, key: str, uid: str, node: str) -> None:
+        """Put a pod on a node. Pods of one template that are bound in one second share their new status."""
+        found = self.world.get(POD, key)
+        name = key.rpartition("/")[2]
+        if found is None:
+            raise not_found(POD, name)
+        pod: Pod = found.view
+        now = self.rules.now_text()
+        binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
+        known = self._bound_statuses.get(id(pod.status))
+        is_plain = pod.metadata.deletionTimestamp is None and not pod.spec.nodeName and pod.metadata.uid == uid
+        if is_plain and known is not None and known[0] is pod.status and known[1] == now:
+            view = _replace(pod, spec=_replace(pod.spec, nodeName=node), status=known[2])
+        else:
+            bound = bind_pod(found.raw, binding, now, str(found.revision))
+            view = bound_view(pod, bound)
+            if len(self._bound_statuses) > 4096:
+                self._bound_statuses.clear()
+            self._bound_statuses[id(pod.status)] = pod.status, now, view.status
+        self._derive(found, view, lambda raw: bind_pod(raw, binding, now))
+
+    def write_pod_status(self, key: str, uid: str, status: Raw) -> None:
+        """Write a complete status from our own kubelet, which needs no validation. A gone pod is ignored."""
+        found = self.world.get(POD, key)
+        if found is None or found.uid != uid:
+            return
+        view = _replace(found.view, status=merged_status(found.view.status, status))
+        patch = {"status": status}
+        self._derive(found, view, lambda raw: cast(Raw, apply_strategic_merge(raw, patch, schema_of(POD))))
+
+    def evict(self, namespace: str, name: str) -> None:
+        """Delete a pod if its disruption budget allows it (else ApiError 429)."""
+        found = self.get(POD, name, namespace)
+        budgets = [(one.raw, one.view) for one in self.world.in_namespace(_BUDGET, namespace)]
+        verdict = decide_eviction(found.view, budgets, self.rules.now_text())
+        if verdict.budget is not None:
+            self.put(_BUDGET, verdict.budget, convert_view(verdict.budget, _BUDGET.view))
+        marked = marked_for_eviction(found.raw, self.rules.now_text())
+        self.put(POD, marked, convert_view(marked, Pod))
+        self.delete(POD, name, namespace)
+
+    # -- storing ------------------------------------------------------------------------------------------------------
+
+    def _change(self, kind: Kind, name: str, namespace: str, make: Callable[[Raw, Any], Changed]) -> Object:
+        found = self.get(kind, name, namespace)
+        old = found.raw
+        changed = make(old, found.view)
+        if changed.expected not in (None, found.revision):
+            raise stale(kind, name)
+        new = changed.admitted.object
+        if new is old or new == old:
+            return found
+        if is_finalized(kind, new, old):
+            self._revision += 1
+            self._publish(kind, found, None)
+            return found
+        return self.put(kind, new, changed.admitted.view)
+
+    def _derive(self, found: Object, view: Any, derive: Callable[[Raw], Raw]) -> None:
+        self._revision += 1
+        made = _SimulatedObject(found.kind, found.key, self._revision, view, lambda: derive(found.raw))
+        self._publish(found.kind, found, made)
+
+    def _publish(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        self.writes += 1
+        if self.writes > self.max_writes:
+            raise TooManyWrites
+        self.world.apply(kind, Delta(old, new))
+        changed = new or old
+        if changed is not None and kind is not POD:
+            stored = Stored(key_of(kind, changed.namespace, changed.name), b"", 1, 1, changed.view)
+            (self.rules.directory.learn if new is not None else self.rules.directory.forget)(kind, stored)
+        for listener in self.listeners:
+            listener(kind, old, new)
+
+
+def merged_status(old: PodStatus, status: Raw) -> PodStatus:
+    """Return the pod status with what a kubelet wrote: it is complete but for conditions of other components."""
+    told = [{name: value for name, value in one.items() if value is not None} for one in status.get("conditions", ())]
+    written = convert_view({**status, "conditions": told}, PodStatus)
+    fields = {name: getattr(written, name) for name in status}
+    types = {one.type for one in written.conditions}
+    fields["conditions"] = (*(one for one in old.conditions if one.type not in types), *written.conditions)
+    return _replace(old, **fields)
+
+
+def _key(kind: Kind, namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if kind.namespaced else name
+

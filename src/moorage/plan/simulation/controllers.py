@@ -1,0 +1,255 @@
+"""The real controllers, carried out synchronously: their keys, their plans, and the verbs that their actions name.
+
+A controller is started when there is something for it to do, and is then told of every object there is, as an
+informer's first list does: a plan of Deployments does not pay for Jobs and budgets. `Periodic` looks, such as the node
+lifecycle controller's pulse, happen when time passes them, but time is not advanced for their sake.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+from moorage.client.protocol import Object
+from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
+from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.work_queue import WorkQueue
+from moorage.control.registry import CONTROLLERS, Row
+from moorage.model.api_error import ApiError
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.node import Node
+from moorage.plan.simulation.api import NODE, POD, Clock, SimulatedApi
+from moorage.telemetry.metrics import Metrics
+
+TAINT_EVICTION, POD_GARBAGE = "taint-eviction-controller", "pod-garbage-collector-controller"
+NODE_LIFECYCLE, GARBAGE = "node-lifecycle-controller", "garbage-collector-controller"
+EPHEMERAL = "ephemeral-volume-controller"
+CRON_JOB = "cronjob-controller"
+#: Controllers that change nothing a plan shows.
+_LEFT_OUT = frozenset({"serviceaccount-controller"})
+_VOLUME, _CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
+_BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
+_JOB, _CRON = KINDS["batch/v1", "Job"], KINDS["batch/v1", "CronJob"]
+_OWN_KIND: dict[str, tuple[Kind, ...]] = {
+    NODE_LIFECYCLE: (NODE,),
+    "replicaset-controller": (KINDS["apps/v1", "ReplicaSet"],),
+    "deployment-controller": (KINDS["apps/v1", "Deployment"],),
+    "daemonset-controller": (KINDS["apps/v1", "DaemonSet"],),
+    "statefulset-controller": (KINDS["apps/v1", "StatefulSet"],),
+    "job-controller": (_JOB,),
+    "ttl-after-finished-controller": (_JOB,),
+    CRON_JOB: (_CRON,),
+    "persistentvolume-binder-controller": (_VOLUME, _CLAIM),
+    "persistentvolumeclaim-protection-controller": (_CLAIM,),
+    "persistentvolume-protection-controller": (_VOLUME,),
+    "disruption-controller": (_BUDGET,),
+}
+_PULSE = ""
+_COLLECTORS = frozenset({POD_GARBAGE, GARBAGE})
+
+
+class ControllerLoop:
+    """One controller with its queue of keys."""
+
+    def __init__(
+        self, controller: Controller, api: SimulatedApi, random: Random, told: Callable[[Report], None]
+    ) -> None:
+        self.controller, self.queue = controller, WorkQueue(random.random)
+        self.periodic_due = float("inf")
+        #: Keys whose last create was refused, and what the controller's event says of it.
+        self.refused_creates: dict[str, str] = {}
+        self._api, self._told = api, told
+
+    def changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        for key in self.controller.concerns(kind, old, new, self._api.world):
+            self.queue.add(key, self._api.clock.now)
+
+    def pulse(self) -> None:
+        """Look at what is looked at periodically."""
+        self.periodic_due = float("inf")
+        self.queue.add(_PULSE, self._api.clock.now)
+
+    def work(self) -> bool:
+        """Reconcile the keys that are due. Return whether there were any."""
+        api, now, worked = self._api, self._api.clock.now, False
+        api.actor = self.controller.name
+        while (key := self.queue.pop(now)) is not None:
+            worked = True
+            self._reconcile(key, now)
+            self.queue.done(key)
+        api.actor = ""
+        return worked
+
+    def _reconcile(self, key: str, now: float) -> None:
+        controller, world = self.controller, self._api.world
+        questions = controller.questions(key, world, now)
+        if questions:
+            plan = controller.decide(key, world, {one: self._look_up(one) for one in questions}, now)
+        else:
+            plan = controller.reconcile(key, world, now)
+        if not self._carry_out(key, plan.actions) or plan.retries:
+            self.queue.add_failed(key, now)
+            return
+        self.queue.forget(key)
+        self.refused_creates.pop(key, None)
+        self._plan_ahead(key, plan, now)
+
+    def _plan_ahead(self, key: str, plan: Plan, now: float) -> None:
+        if plan.actions:
+            self.controller.done(key, plan, now)
+        if plan.again_after is not None:
+            if key == _PULSE and plan.again_after > 0:
+                self.periodic_due = now + plan.again_after
+            else:
+                self.queue.add_after(key, plan.again_after, now)
+        for other in plan.wakes:
+            self.queue.add(other, now)
+
+    def _look_up(self, question: Question) -> Sequence[Object]:
+        kind, namespace, name = question
+        if not name:
+            return self._api.world.in_namespace(kind, namespace) if namespace else list(self._api.world.all(kind))
+        found = self._api.world.get(kind, f"{namespace}/{name}" if namespace else name)
+        return () if found is None else (found,)
+
+    def _carry_out(self, key: str, actions: Sequence[Action]) -> bool:
+        """Carry out the actions up to the first that is refused, of which the controller is told."""
+        for action in actions:
+            try:
+                self._do(action)
+            except ApiError as error:
+                if isinstance(action, Delete) and error.code == 404:
+                    continue
+                consequences = self.controller.refused(key, action, error, self._api.world)
+                if isinstance(action, Create):
+                    said = (one.message for one in consequences if isinstance(one, Report))
+                    self.refused_creates[key] = next(said, error.message)
+                for consequence in consequences:
+                    try:
+                        self._do(consequence)
+                    except ApiError:
+                        break
+                return False
+        return True
+
+    def _do(self, action: Action) -> None:
+        api = self._api
+        if isinstance(action, Report):
+            self._told(action)
+        elif isinstance(action, Create):
+            api.create(action.kind, action.document, action.namespace)
+        elif isinstance(action, Update):
+            api.update(action.kind, action.document, action.subresource)
+        elif isinstance(action, Patch):
+            api.patch(action.kind, action.name, action.namespace, action.patch, action.subresource, action.patch_type)
+        elif isinstance(action, Delete):
+            api.delete(
+                action.kind,
+                action.name,
+                action.namespace,
+                action.uid,
+                action.grace_seconds,
+                action.propagation,
+                action.revision,
+            )
+
+
+class Controllers:
+    """The controllers that have been started, in the order of the registry."""
+
+    def __init__(
+        self, api: SimulatedApi, gates: GateSet, random: Random, told: Callable[[Report], None], *, follows_cron: bool
+    ) -> None:
+        self._api, self._random, self._told = api, random, told
+        self._context = ControllerContext(gates, Metrics(), random.random, simulates_storage=True)
+        left_out = _LEFT_OUT if follows_cron else _LEFT_OUT | {CRON_JOB}
+        self._rows = {row.name: row for row in CONTROLLERS if row.name not in left_out}
+        self.loops: dict[str, ControllerLoop] = {}
+        self._watching: dict[Kind, list[ControllerLoop]] = {}
+        self._started_by: dict[Kind, list[Row]] = {}
+        for name, kinds in _OWN_KIND.items():
+            for kind in kinds:
+                if name in self._rows:
+                    self._started_by.setdefault(kind, []).append(self._rows[name])
+        #: Nodes that were in the cluster at some time: pods on others are not collected for want of their node.
+        self._known_nodes: set[str] = set()
+        #: Owners that the input does not have and that nothing stands in for: their dependents are let be.
+        self.absent_owners: set[str] = set()
+        api.listeners.append(self._changed)
+
+    def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        started = self._start_for(kind, old, new)
+        for loop in self._watching.get(kind, ()):
+            if loop not in started and not (
+                loop.controller.name in _COLLECTORS and self._is_exempt(loop.controller.name, kind, new or old)
+            ):
+                loop.changed(kind, old, new)
+
+    def _start_for(self, kind: Kind, old: Object | None, new: Object | None) -> list[ControllerLoop]:
+        """Start the controllers that this change is the first to concern."""
+        names: list[str] = []
+        if new is not None and kind in self._started_by:
+            names += [row.name for row in self._started_by.pop(kind)]
+        if kind is NODE:
+            if new is not None:
+                self._known_nodes.add(new.name)
+                node: Node = new.view
+                if any(taint.effect == "NoExecute" for taint in node.spec.taints):
+                    names.append(TAINT_EVICTION)
+            else:
+                names.append(POD_GARBAGE)
+        if kind is POD:
+            if new is not None and any(volume.ephemeral is not None for volume in new.view.spec.volumes):
+                names.append(EPHEMERAL)
+            if new is not None and new.view.metadata.deletionTimestamp is not None and not new.view.spec.nodeName:
+                names.append(POD_GARBAGE)
+            if new is None and EPHEMERAL in self.loops:
+                names.append(GARBAGE)
+        elif new is None or new.view.metadata.deletionTimestamp is not None:
+            names.append(GARBAGE)
+            if kind is _NAMESPACE:
+                names.append("namespace-controller")
+        return [self._start(name) for name in names if name in self._rows and name not in self.loops]
+
+    def _start(self, name: str) -> ControllerLoop:
+        controller = self._rows[name].make(self._context)
+        loop = ControllerLoop(controller, self._api, self._random, self._told)
+        self.loops[name] = loop
+        order = {row.name: number for number, row in enumerate(CONTROLLERS)}
+        self.loops = dict(sorted(self.loops.items(), key=lambda pair: order[pair[0]]))
+        for kind in controller.watches:
+            self._watching.setdefault(kind, []).append(loop)
+            for found in self._api.world.all(kind):
+                if not self._is_exempt(name, kind, found):
+                    loop.changed(kind, None, found)
+        return loop
+
+    def _is_exempt(self, controller: str, kind: Kind, found: Object | None) -> bool:
+        """Return whether a collector must not see a pod whose node or owner the input merely does not have."""
+        if kind is not POD or found is None:
+            return False
+        if controller == POD_GARBAGE:
+            node = found.view.spec.nodeName
+            return bool(node) and node not in self._known_nodes
+        return controller == GARBAGE and any(
+            owner.uid in self.absent_owners for owner in found.view.metadata.ownerReferences
+        )
+
+    def work(self) -> bool:
+        """Let every controller work until none has anything to do now. Return whether any had."""
+        worked = False
+        while any([loop.work() for loop in list(self.loops.values())]):
+            worked = True
+        return worked
+
+    def refused_creates(self) -> Iterator[tuple[Kind, str, str]]:
+        """Return the kind and key of every object whose controller could not create something, and why."""
+        for loop in self.loops.values():
+            for key, message in loop.refused_creates.items():
+                yield loop.controller.watches[0], key, message
+
+    def next_time(self, only: str = "", but: str = "") -> float:
+        """Return when a key is due next, of one controller, of all but one, or of all."""
+        times = (
+            loop.queue.next_due() for name, loop in self.loops.items() if (not only or name == only) and name != but
+        )
+        return min((time for time in times if time is not None), default=float("inf"))

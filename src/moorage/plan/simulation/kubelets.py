@@ -1,0 +1,114 @@
+"""The kubelets of a simulation: the real state machine of `run`, fed at once and answered at once.
+
+Leases are not simulated one by one: a Lease is shown to the node lifecycle controller right before it looks at the node,
+and those of all nodes whose kubelet is alive before its pulse. Where no kubelet is down, there are no pulses. A node that a cluster has, and whose Ready condition is not True, has a kubelet that is
+down. Unless `ends`, containers run until their pod is deleted: a plan shows Jobs at work.
+"""
+
+import msgspec
+
+from moorage.client.informer import Delta
+from moorage.client.protocol import Object
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.lease import Lease
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.plan.simulation.api import NODE, POD, SimulatedApi
+from moorage.plan.simulation.controllers import NODE_LIFECYCLE, Controllers
+from moorage.run.admission import Admission
+from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
+from moorage.run.mounts import Mounts
+from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
+from moorage.run.pod_script import COMPLETES_AFTER
+from moorage.model.schema.conversion import convert_view
+
+_CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
+_LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
+#: A time that no plan reaches.
+NEVER_COMPLETES = "876000h"
+_replace = msgspec.structs.replace
+
+
+class SimulatedKubelets:
+    """The kubelets of all nodes. `down` are the nodes whose kubelet does not answer."""
+
+    def __init__(self, api: SimulatedApi, controllers: Controllers, gates: GateSet, *, ends: bool) -> None:
+        self._api, self._controllers, self._ends = api, controllers, ends
+        self._mounts = Mounts(gates)
+        self.state = KubeletState(Admission(gates), self._mounts)
+        self.down: set[str] = set()
+        self._pods: dict[str, Pod] = {}
+        self._leases: dict[str, Object] = {}
+        api.listeners.append(self._changed)
+
+    def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        now = self._api.clock.now
+        if kind is POD:
+            if new is None:
+                if old is not None:
+                    self._pods.pop(old.key, None)
+                    self.state.pod_gone(old.key)
+            elif new.view.spec.nodeName:
+                self._pods[new.key] = new.view if self._ends else _endless(new.view)
+        elif kind is NODE:
+            if new is not None and self._is_alive(new.view, old):
+                self.down.discard(new.name)
+                self.state.node_changed(new.view, now)
+                if self._api.clock.elapsed:
+                    self._renew(new.view)
+            elif (gone := new or old) is not None:
+                (self.down.add if new is not None else self.down.discard)(gone.name)
+                self.state.node_gone(gone.name)
+        elif kind is _CLAIM:
+            self._mounts.claims_changed([Delta(old, new)])
+            self.state.volumes_changed(now)
+        elif kind is _VOLUME:
+            self._mounts.volumes_changed([Delta(old, new)])
+            self.state.volumes_changed(now)
+
+    def _is_alive(self, node: Node, old: Object | None) -> bool:
+        if node.metadata.annotations.get(STOPPED) == "true":
+            return False
+        if old is not None:
+            return node.metadata.name not in self.down
+        ready = next((one.status for one in node.status.conditions if one.type == "Ready"), "True")
+        return ready == "True" or not node.metadata.resourceVersion
+
+    def work(self) -> bool:
+        """Take what was bound and do what is due. Return whether there was anything."""
+        api, now = self._api, self._api.clock.now
+        arrived, self._pods = self._pods, {}
+        self.state.pods_changed(arrived.items(), now)
+        actions = self.state.due(now)
+        api.actor = "kubelet"
+        for action in actions:
+            if isinstance(action, WriteStatus):
+                api.write_pod_status(action.key, action.uid, action.status)
+            elif isinstance(action, Remove) and (found := api.world.get(POD, action.key)) is not None:
+                if found.uid == action.uid:
+                    api.delete(POD, found.name, found.namespace, action.uid, 0)
+        api.actor = ""
+        return bool(actions) or bool(arrived)
+
+    def renew_leases(self) -> None:
+        """Show the node lifecycle controller a renewed Lease of every node that is alive."""
+        for node in list(self.state.nodes.values()):
+            self._renew(node)
+
+    def _renew(self, node: Node) -> None:
+        loop, name = self._controllers.loops.get(NODE_LIFECYCLE), node.metadata.name
+        if loop is not None:
+            document = new_lease(node, self._api.clock.now)
+            lease = Object(_LEASE, f"{LEASE_NAMESPACE}/{name}", 0, view=convert_view(document, Lease))
+            loop.changed(_LEASE, self._leases.get(name), lease)
+            self._leases[name] = lease
+
+
+def _endless(pod: Pod) -> Pod:
+    """Return the pod as one that runs until it is deleted."""
+    metadata = pod.metadata
+    if COMPLETES_AFTER not in metadata.annotations and not any(one.kind == "Job" for one in metadata.ownerReferences):
+        return pod
+    annotations = {**metadata.annotations, COMPLETES_AFTER: NEVER_COMPLETES}
+    return _replace(pod, metadata=_replace(metadata, annotations=annotations))

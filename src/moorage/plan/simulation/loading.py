@@ -1,0 +1,159 @@
+"""An inventory → the objects of a simulation.
+
+New objects get a uid and a creation time, and what admission looks up in the cluster: a priority, a default class.
+Namespaces that are only mentioned are made. Nodes that say nothing of themselves get what a simulated kubelet reports.
+"""
+
+from typing import Any
+
+import msgspec
+
+from moorage.admit.plugins.default_storage_class import DefaultStorageClass
+from moorage.admit.raw import Raw, copy_document
+from moorage.admit.request import ANY_REQUEST
+from moorage.control.framework.pods_of import seconds_of
+from moorage.model.kinds import KINDS, view_of
+from moorage.model.types.node import Node
+from moorage.plan.input.absent_owners import adopt_uids, complete_claim_references, note_cycles, stand_ins
+from moorage.plan.input.inventory import Inventory, Item
+from moorage.plan.input.notes import Level
+from moorage.plan.input.priorities import resolve_priorities
+from moorage.plan.input.references import note_dangling
+from moorage.plan.simulation.api import MAX_WRITES, NODE, POD, SimulatedApi
+from moorage.plan.simulation.simulation import DEFAULT_START, FINISHED, Settings, Simulation
+from moorage.run.node_objects import node_status
+from moorage.serve.cluster.bootstrap import NAMESPACES
+
+_NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io/v1", "PriorityClass"]
+_SERVICE, _CLAIM = KINDS["v1", "Service"], KINDS["v1", "PersistentVolumeClaim"]
+_FIRST = ("Namespace", "PriorityClass", "StorageClass", "Node")
+_COUNTED = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
+#: More pods than Kubernetes supports in a whole cluster.
+MAX_PODS = 150_000
+_replace = msgspec.structs.replace
+
+
+def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -> Simulation:
+    """Return a simulation of the cluster that the inventory describes, in which nothing has happened yet."""
+    simulation = Simulation(settings, _start(inventory), lives=lives)
+    _note_nodes(inventory)
+    wanted = sum(_bound_replicas(inventory, item) for item in list(inventory.of_kind(*_COUNTED)))
+    learned = resolve_priorities(inventory)
+    api = simulation.api
+    names = [item.key.name for item in inventory.of_kind("Namespace")]
+    used = [*NAMESPACES, *(key.namespace for key in inventory.items), *(key[0] for key in inventory.services)]
+    for name in dict.fromkeys(used):
+        if name and name not in names:
+            api.create(_NAMESPACE, {"metadata": {"name": name}})
+    for one in learned:
+        raw = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": one.metadata.name}}
+        api.put(_PRIORITY_CLASS, {**raw, "value": one.value}, one)
+    load_services(simulation, inventory)
+    note_cycles(inventory)
+    adopt_uids(inventory)
+    now = api.rules.now_text()
+    for item in inventory.items.values():
+        _complete(item, api, now)
+    complete_claim_references(inventory)
+    absent = stand_ins(inventory)
+    simulation.controllers.absent_owners |= absent.kept
+    simulation.shown_owners |= absent.shown
+    load(simulation, sorted(inventory.items.values(), key=_rank))
+    for raw in absent.workloads:
+        api.put(KINDS[raw["apiVersion"], raw["kind"]], raw, view_of(raw))
+    api.max_writes = MAX_WRITES + 30 * api.writes + 30 * wanted
+    simulation.scheduling.take_in()
+    note_dangling(inventory)
+    return simulation
+
+
+def _rank(item: Item) -> tuple[int, str]:
+    """Return the order of loading: what others look up first; pods last, those that exist before new ones, by age."""
+    kind = item.key.kind
+    rank = _FIRST.index(kind) if kind in _FIRST else 9 if kind == "Pod" else 5
+    if kind != "Pod":
+        return rank, ""
+    return rank, (item.view.metadata.creationTimestamp or "") if item.existing else "~"
+
+
+def load(simulation: Simulation, items: Any) -> None:
+    """Put objects into the cluster, as they are if it has them already, else as created now."""
+    api, nodes = simulation.api, 0
+    now = api.rules.now_text()
+    default_class = next(one for one in api.rules.plugins if isinstance(one, DefaultStorageClass))
+    for item in items:
+        if item.kind is _CLAIM and not item.existing:
+            default_class.admit(item.key.kind, item.raw, None)
+            item.view = view_of(item.raw)
+        _complete(item, api, now)
+        if item.kind is NODE:
+            nodes += 1
+            if not item.view.status.allocatable or not _has_ready(item.view):
+                _report_status(item, nodes, simulation.clock.now)
+        elif item.kind is POD and item.view.spec.nodeName:
+            simulation.bound_at_start.add(item.view.metadata.uid)
+        api.put(item.kind, item.raw, item.view)
+
+
+def load_services(simulation: Simulation, inventory: Inventory) -> None:
+    """Of a Service only its selector counts: its pods are spread although they do not ask for it."""
+    for (namespace, name), selector in inventory.services.items():
+        raw = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": namespace, "name": name}}
+        spec = {"selector": selector} if selector else {}
+        simulation.api.put(_SERVICE, {**raw, "spec": spec}, view_of({**raw, "spec": spec}))
+
+
+def _complete(item: Item, api: SimulatedApi, now: str) -> None:
+    metadata = item.view.metadata
+    if metadata.uid and metadata.uid != ANY_REQUEST.uid:
+        return
+    added: dict[str, str] = {"uid": api.rules.new_uid()}
+    if not metadata.creationTimestamp:
+        added["creationTimestamp"] = now
+    item.raw = {**item.raw, "metadata": {**item.raw["metadata"], **added}}
+    item.view = _replace(item.view, metadata=_replace(metadata, **added))
+
+
+def _report_status(item: Item, number: int, now: float) -> None:
+    """Let the node's kubelet say what the node has, which its manifest does not."""
+    status = {**(item.raw.get("status") or {}), **node_status(item.view, number, now)}
+    item.raw = {**copy_document(item.raw), "status": status}
+    item.view = view_of(item.raw)
+
+
+def _bound_replicas(inventory: Inventory, item: Item) -> int:
+    """Return how many pods a workload asks for, and let it ask for no more than a cluster can have."""
+    name = "parallelism" if item.key.kind == "Job" else "replicas"
+    wanted: int = getattr(item.view.spec, name) or 0
+    if wanted > MAX_PODS:
+        text = f"asks for {wanted:,} pods; {MAX_PODS:,} are planned"
+        inventory.note(Level.WARNING, item.key, text, item.place)
+        item.raw = {**item.raw, "spec": {**item.raw["spec"], name: MAX_PODS}}
+        item.view = view_of(item.raw)
+    return min(wanted, MAX_PODS)
+
+
+def _has_ready(node: Node) -> bool:
+    return any(one.type == "Ready" for one in node.status.conditions)
+
+
+def _note_nodes(inventory: Inventory) -> None:
+    nodes = {item.key.name for item in inventory.of_kind("Node")}
+    for item in inventory.of_kind("Pod"):
+        name = item.view.spec.nodeName
+        if name and name not in nodes and item.view.status.phase not in FINISHED:
+            text = f"is bound to node {name}, which is not in the input"
+            inventory.note(Level.WARNING, item.key, text, item.place)
+    for item in inventory.of_kind("Node"):
+        node: Node = item.view
+        if not node.status.allocatable and not node.status.capacity:
+            text = "has no status: it is simulated with the default capacity, as in moorage up"
+            inventory.note(Level.WARNING, item.key, text, item.place)
+
+
+def _start(inventory: Inventory) -> float:
+    """Return a time after everything that the input says has happened."""
+    times = (seconds_of(item.view.metadata.creationTimestamp) for item in inventory.items.values() if item.existing)
+    latest = max((time for time in times if time is not None), default=DEFAULT_START)
+    return max(latest, DEFAULT_START)
+

@@ -1,0 +1,160 @@
+"""The real scheduler of a simulation: the same feeds and the same cycle as live, its actions carried out at once.
+
+Pods with volumes are bound when their claims are: `VolumeBinder` writes what was decided, and looks again whenever
+a claim or a volume changes.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+from moorage.client.protocol import Client, Object, Raw
+from moorage.columns.cluster import Cluster
+from moorage.columns.volumes.storage import VolumeDecision
+from moorage.model.api_error import ApiError
+from moorage.model.gates import GateSet
+from moorage.model.kinds import Kind
+from moorage.client.informer import Delta
+from moorage.plan.simulation.api import POD, SimulatedApi
+from moorage.schedule.actions import Action, Bind, NoNode
+from moorage.schedule.config.configured_scheduler import Configuration
+from moorage.schedule.live.assumptions import Assumption, Assumptions
+from moorage.schedule.live.feed import WATCHED_KINDS, Feed
+from moorage.schedule.live.pod_feed import PodFeed
+from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
+from moorage.schedule.plugins.default_selector import DefaultSelectors
+
+SCHEDULER = "scheduler"
+_TARGET = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+
+
+class _Reader:
+    """The part of the client's protocol that the volume binder uses, without waiting."""
+
+    def __init__(self, api: SimulatedApi) -> None:
+        self._api = api
+
+    async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
+        return self._api.get(kind, name, namespace)
+
+    async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
+        return self._api.update(kind, document, subresource)
+
+
+class SimulatedScheduler:
+    """The scheduler and what it has decided. `follow` hears of every action before it is carried out."""
+
+    def __init__(self, api: SimulatedApi, gates: GateSet, configuration: Configuration, seed: int) -> None:
+        self._api = api
+        self.cluster = Cluster(seed)
+        selectors = DefaultSelectors()
+        self.scheduler = configuration.make_scheduler(self.cluster, gates, selectors)
+        self._assumptions = Assumptions()
+        self.pods = PodFeed(self.scheduler, self._assumptions)
+        surroundings = SurroundingsFeed(self.scheduler, selectors)
+        self._feed = Feed(self.pods, surroundings)
+        self._handlers = {kind: self._feed.handler(kind) for kind in WATCHED_KINDS}
+        client = cast(Client, _Reader(api))
+        self._volumes = VolumeBinder(client, self.cluster, surroundings, self._assumptions, gates, {})
+        self._waiting: list[tuple[Assumption, tuple[VolumeDecision, ...], set[VolumeDecision]]] = []
+        self.preempted: list[tuple[Object, str]] = []  # the victim, and the key of the pod that it made room for
+        self.follow: Callable[[Action], None] = lambda action: None
+        self.placed: Callable[[], None] = lambda: None
+        api.listeners.append(self._changed)
+
+    def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        handler = self._handlers.get(kind)
+        if handler is not None:
+            handler([Delta(old, new)])
+
+    def take_in(self) -> None:
+        """Look at what has changed, without scheduling anything."""
+        self._feed.take(self._api.clock, float("inf"))
+
+    def work(self) -> bool:
+        """Schedule until no pod can be tried now. Return whether anything was done."""
+        api, worked = self._api, False
+        api.actor = SCHEDULER
+        self.take_in()
+        while (action := self.scheduler.step(api.clock.now)) is not None:
+            self.follow(action)
+            worked = True
+            if isinstance(action, Bind):
+                self._bind(action)
+            else:
+                self._preempt(action)
+            if self._feed:
+                self.take_in()
+        worked = self._bind_waiting() or worked
+        api.actor = ""
+        return worked
+
+    def next_time(self) -> float:
+        return self.scheduler.queue.next_time()
+
+    def _bind(self, action: Bind) -> None:
+        assumption = self._assumptions.make(action, self._api.clock.now)
+        decisions = self.cluster.storage.decisions.get(assumption.key) if action.record.claims else None
+        if not decisions:
+            self._finish(assumption)
+            return
+        try:
+            for decision in sorted(decisions, key=lambda decision: not decision.volume):
+                _run(self._volumes.write(decision))
+        except (ApiError, VolumesNotBound):
+            self.pods.bind_failed(assumption, self._api.clock.now)
+            return
+        self._waiting.append((assumption, decisions, set()))
+
+    def _finish(self, assumption: Assumption) -> None:
+        try:
+            self._api.bind(assumption.key, assumption.uid, assumption.action.node)
+            self.placed()
+        except ApiError:
+            self.pods.bind_failed(assumption, self._api.clock.now)
+
+    def _bind_waiting(self) -> bool:
+        """Bind the pods whose claims are bound by now."""
+        waiting, self._waiting = self._waiting, []
+        self.take_in()
+        for entry in waiting:
+            assumption, decisions, seen = entry
+            if not self._assumptions.holds(assumption):
+                continue
+            try:
+                bound = [self._volumes.is_bound(decision, seen) for decision in decisions]
+            except VolumesNotBound:
+                self.pods.bind_failed(assumption, self._api.clock.now)
+                continue
+            if all(bound):
+                self._finish(assumption)
+            else:
+                self._waiting.append(entry)
+        return len(self._waiting) < len(waiting)
+
+    def _preempt(self, action: NoNode) -> None:
+        """Delete the pods that make room, with the condition that says why."""
+        api = self._api
+        for victim in action.victims:
+            if victim.pod.metadata.deletionTimestamp is not None:
+                continue
+            namespace, _, name = victim.key.partition("/")
+            text = f"{action.pod.scheduler}: preempting to accommodate a higher priority pod"
+            condition = {**_TARGET, "message": text, "lastTransitionTime": api.rules.now_text()}
+            try:
+                found = api.get(POD, name, namespace)
+                api.patch(POD, name, namespace, {"status": {"conditions": [condition]}}, "status")
+                api.delete(POD, name, namespace, victim.pod.metadata.uid)
+            except ApiError:
+                self.scheduler.eviction_failed(victim.key, action.record.key)
+                continue
+            self.preempted.append((found, action.record.key))
+
+
+def _run(coroutine: object) -> None:
+    """Run a coroutine that never waits."""
+    try:
+        coroutine.send(None)  # type: ignore[attr-defined]
+    except StopIteration:
+        return
+    raise RuntimeError("a coroutine of the simulation waits")

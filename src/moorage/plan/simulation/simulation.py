@@ -1,0 +1,171 @@
+"""One simulated cluster in virtual time: API, controllers, scheduler and kubelets take turns until nothing is left.
+
+Nothing sleeps: time jumps from one timer to the next. At one moment controllers work first, then the scheduler, then
+the kubelets, until all are quiet. `settle` follows timers for as long as they come soon after something happened
+(`PATIENCE`), and evictions by taints however late they are, if asked to: a pod that is evicted from the only node that it
+fits on is evicted again and again, so they are not waited for without need. Periodic timers are never waited for.
+Every loop has a bound; `stopped` says which one was hit.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+
+from moorage.client.protocol import Object
+from moorage.control.framework.actions import Report
+from moorage.control.framework.world import controller_of
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS, Kind
+from moorage.plan.simulation.api import POD, Clock, SimulatedApi, TooManyWrites
+from moorage.plan.simulation.controllers import NODE_LIFECYCLE, TAINT_EVICTION, Controllers
+from moorage.plan.simulation.kubelets import SimulatedKubelets
+from moorage.plan.simulation.scheduling import SimulatedScheduler
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+
+#: 2026-01-01, unless the input has something younger.
+DEFAULT_START = 1_767_225_600.0
+#: For how long after the last change the next timer may still matter.
+PATIENCE = 120.0
+#: Evictions by taints are waited for no longer than this.
+HORIZON = 48 * 3600.0
+MAX_ROUNDS = 100_000
+MAX_REFUSED = 200
+FINISHED = ("Succeeded", "Failed")
+_INFINITY = float("inf")
+#: Kind, namespace and name.
+OwnerName = tuple[str, str, str]
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a plan depends on besides its input: equal settings and input give equal plans."""
+
+    gates: GateSet
+    seed: int = 0
+    configuration: Configuration = DEFAULT_CONFIGURATION
+    namespace: str = "default"
+
+
+class Simulation:
+    """A cluster that goes on by itself. `lives`: containers end and CronJobs start Jobs, as time passes."""
+
+    def __init__(self, settings: Settings, start: float = DEFAULT_START, *, lives: bool = False) -> None:
+        self.settings, self.gates = settings, settings.gates
+        self.clock = Clock(start)
+        random = Random(settings.seed)
+        self.api = SimulatedApi(settings.gates, self.clock, random)
+        self.world = self.api.world
+        self.reports: list[tuple[float, Report]] = []
+        self.controllers = Controllers(self.api, settings.gates, random, self._report, follows_cron=lives)
+        self.kubelets = SimulatedKubelets(self.api, self.controllers, settings.gates, ends=lives)
+        self.scheduling = SimulatedScheduler(self.api, settings.gates, settings.configuration, settings.seed)
+        self.scheduler, self.cluster = self.scheduling.scheduler, self.scheduling.cluster
+        self.order: dict[str, int] = {}  # UIDs of pods, in the order in which they were made
+        self.bound_at_start: set[str] = set()
+        #: Workloads that stand in for others of the same uid: what the others are called.
+        self.shown_owners: dict[str, OwnerName] = {}
+        self.after_round: list[Callable[[], None]] = []
+        self.stopped = ""
+        self._lives = lives
+        self.api.listeners.append(self._count)
+
+    def _report(self, report: Report) -> None:
+        self.reports.append((self.clock.elapsed, report))
+
+    def _count(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        if kind is POD and old is None and new is not None:
+            self.order[new.uid] = len(self.order)
+
+    # -- time ---------------------------------------------------------------------------------------------------------
+
+    def work(self) -> bool:
+        """Let all components work until nothing is left to do now. Return whether there was anything."""
+        before = self.api.writes
+        try:
+            self._work()
+        except TooManyWrites:
+            self.stopped = "the cluster does not come to rest: the simulation ends here"
+        return self.api.writes > before and not self.stopped
+
+    def _work(self) -> None:
+        for _ in range(MAX_ROUNDS):
+            worked = self.controllers.work()
+            worked = self.scheduling.work() or worked
+            worked = self.kubelets.work() or worked
+            for listener in self.after_round:
+                listener()
+            if not worked:
+                return
+            if self.kubelets.state.refused.total() > MAX_REFUSED:
+                self.stopped = f"more than {MAX_REFUSED} pods were refused by their nodes: the simulation ends here"
+                return
+        raise TooManyWrites
+
+    def settle(self, awaits_eviction: Callable[[], bool] = lambda: False) -> None:
+        """Go on until nothing more happens; evictions by taints are waited for while `awaits_eviction` says so."""
+        quiet_since, limit = self.clock.now, self.clock.now + HORIZON
+        while True:
+            if self.work():
+                quiet_since = self.clock.now
+            soon = self._next_time(evictions=False)
+            if soon > quiet_since + PATIENCE:
+                soon = _INFINITY
+            evicts = self.controllers.next_time(TAINT_EVICTION)
+            if evicts < soon and awaits_eviction():
+                soon = evicts
+            if self.stopped or soon > limit:
+                return
+            self._advance(soon)
+
+    def run_until(self, time: float) -> bool:
+        """Go on until that time, which is then now. Return whether anything happened."""
+        happened = self.work()
+        while not self.stopped and (soon := self._next_time()) <= time:
+            self._advance(soon)
+            happened = self.work() or happened
+        self._advance(time)
+        return self.work() or happened
+
+    def _next_time(self, *, evictions: bool = True) -> float:
+        controllers = self.controllers.next_time() if evictions else self.controllers.next_time(but=TAINT_EVICTION)
+        times = [controllers, self.scheduling.next_time(), self.kubelets.state.next_time()]
+        if self.kubelets.down and (loop := self.controllers.loops.get(NODE_LIFECYCLE)) is not None:
+            times.append(loop.periodic_due)
+        return min(times)
+
+    def _advance(self, time: float) -> None:
+        self.clock.now = max(time, self.clock.now)
+        loop = self.controllers.loops.get(NODE_LIFECYCLE)
+        if loop is not None and loop.periodic_due <= self.clock.now and self.kubelets.down:
+            self.kubelets.renew_leases()
+            loop.pulse()
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def pods(self) -> list[Object]:
+        """Return the pods that are not over, in the order in which they came."""
+        found = [pod for pod in self.world.all(POD) if pod.view.status.phase not in FINISHED]
+        return sorted(found, key=lambda pod: self.order[pod.uid])
+
+    def owner_of(self, found: Object) -> OwnerName | None:
+        """Return the workload that a pod belongs to; its Deployment, if it has one."""
+        reference = controller_of(found.view.metadata)
+        if reference is None:
+            return None
+        if reference.uid in self.shown_owners:
+            return self.shown_owners[reference.uid]
+        owner = _kind(reference.apiVersion, reference.kind)
+        above = self.world.get(owner, f"{found.namespace}/{reference.name}") if owner is not None else None
+        if above is not None and above.uid == reference.uid and reference.kind == "ReplicaSet":
+            deployment = controller_of(above.view.metadata)
+            if deployment is not None and deployment.kind == "Deployment":
+                reference = deployment
+        return reference.kind, found.namespace, reference.name
+
+    def workload_of(self, found: Object) -> OwnerName:
+        """Return the workload that an object belongs to, or which it is."""
+        return self.owner_of(found) or (found.kind.name, found.namespace, found.name)
+
+
+def _kind(api_version: str, name: str) -> Kind | None:
+    return KINDS.get((api_version, name))
