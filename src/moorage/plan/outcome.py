@@ -109,7 +109,11 @@ class Outcome(msgspec.Struct):
 
 
 def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
-    notes = [*inventory.notes, *unbound_claims(simulation, inventory), *([Note(Level.WARNING, "", simulation.stopped)] if simulation.stopped else ())]
+    notes = [
+        *inventory.notes,
+        *unbound_claims(simulation, inventory),
+        *([Note(Level.WARNING, "", simulation.stopped)] if simulation.stopped else ()),
+    ]
     return Outcome(
         pods=[pod_line(pod) for pod in planned_pods(simulation)],
         nodes=node_lines(simulation.cluster),

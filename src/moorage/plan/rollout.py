@@ -94,9 +94,7 @@ class RolloutWatch:
 
     def _pods(self) -> list[Object]:
         return [
-            pod
-            for pod in self._simulation.pods()
-            if self._is_ours(pod) and pod.view.metadata.deletionTimestamp is None
+            pod for pod in self._simulation.pods() if self._is_ours(pod) and pod.view.metadata.deletionTimestamp is None
         ]
 
     def _is_ours(self, pod: Object) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
-from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, controller_reference, deployment_of
+from moorage.plan.input.inventory import Inventory, Item, Key
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _KEYS = "matchLabelKeys"

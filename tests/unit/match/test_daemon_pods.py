@@ -81,9 +81,9 @@ def test_one_pod_on_each_node_that_fits() -> None:
     gpu = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
     plan = Plan(node("n1"), node("n2"), node("n3", taints=gpu), workload("DaemonSet", "agent", "100m"))
     assert plan.nodes_of("agent") == ["n1", "n2"]
-    made = plan.world.pods_of(next(key for key in plan.world.inventory.items if key.kind == "DaemonSet"))
-    assert {pinned_to(one.pod.spec) for one in made} == {"n1", "n2"}
-    assert all("controller-revision-hash" in one.pod.metadata.labels for one in made)
+    made = plan.simulation.pods()
+    assert {pinned_to(one.view.spec) for one in made} == {"n1", "n2"}
+    assert all("controller-revision-hash" in one.view.metadata.labels for one in made)
 
 
 def test_a_pod_that_is_there_is_not_made_twice_and_one_on_the_wrong_node_goes() -> None:

@@ -176,9 +176,7 @@ def _plan(
     outcome = planner.plan(simulation, progress.tick if progress is not None else _nothing)
     difference = played = None
     if changes or rollout is not None:
-        after, found, played = planner.what_if(
-            simulation, outcome, changes, sources_of(changes.files), rollout or ""
-        )
+        after, found, played = planner.what_if(simulation, outcome, changes, sources_of(changes.files), rollout or "")
         if changes:  # a mere restart leaves the plan as it is
             outcome, difference = after, found
     if progress is not None:

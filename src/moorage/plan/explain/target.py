@@ -114,9 +114,7 @@ def _pod_named(simulation: Simulation, inventory: Inventory, namespace: str, nam
 def _not_there(pods: Sequence[PlannedPod], inventory: Inventory, namespace: str, name: str) -> str:
     where = f" in namespace {namespace!r}" if namespace else ""
     finished = [
-        item
-        for item in inventory.of_kind("Pod")
-        if item.key.name == name and namespace in ("", item.key.namespace)
+        item for item in inventory.of_kind("Pod") if item.key.name == name and namespace in ("", item.key.namespace)
     ]
     if finished:
         return f"pod {name!r}{where} has ended ({finished[0].view.status.phase}): it needs no node"

@@ -18,6 +18,8 @@ from moorage.plan.input.notes import Level
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 _REPLICA_SET, _DEPLOYMENT, _STATEFUL_SET = "ReplicaSet", "Deployment", "StatefulSet"
+REVISION_HASH = "controller-revision-hash"
+_WITH_REVISIONS = ("DaemonSet", "StatefulSet")
 _STAND_IN = "plan.moorage.dev/controller"
 _REVISION = "deployment.kubernetes.io/revision"
 #: What the server writes into a pod's spec, and what the next pod does not inherit.
@@ -103,6 +105,44 @@ def stand_ins(inventory: Inventory) -> StandIns:
     return made
 
 
+def revision_stand_ins(inventory: Inventory) -> Iterator[Raw]:
+    """Return the ControllerRevisions of DaemonSets and StatefulSets whose pods exist: no dump has them.
+
+    The revision of the youngest pod, or that which a StatefulSet calls its update revision, has the present template.
+    """
+    pods: dict[str, list[Item]] = {}
+    for item in inventory.of_kind("Pod"):
+        owner = controller_reference(item.view.metadata)
+        if owner is not None and owner.kind in _WITH_REVISIONS:
+            pods.setdefault(owner.uid, []).append(item)
+    for workload in inventory.of_kind(*_WITH_REVISIONS):
+        of_hash: dict[str, Item] = {}
+        for item in pods.get(workload.view.metadata.uid, ()):
+            if REVISION_HASH not in item.view.metadata.labels:
+                _label(item, REVISION_HASH, f"{workload.key.name}-0")
+            of_hash[item.view.metadata.labels[REVISION_HASH]] = item
+        current = getattr(workload.view.status, "updateRevision", "") or next(reversed(of_hash), "")
+        for value, item in of_hash.items():
+            template = workload.raw["spec"]["template"] if value == current else _template(item)
+            yield _revision(workload, value, template, 2 if value == current else 1)
+
+
+def _revision(workload: Item, value: str, template: Raw, number: int) -> Raw:
+    metadata, is_daemon = workload.view.metadata, workload.key.kind == "DaemonSet"
+    labels = {**((workload.raw["spec"]["template"].get("metadata") or {}).get("labels") or {})}
+    labels[REVISION_HASH if is_daemon else "controller.kubernetes.io/hash"] = value
+    name = f"{metadata.name}-{value}" if is_daemon else value
+    owner = {"apiVersion": "apps/v1", "kind": workload.key.kind, "name": metadata.name, "uid": metadata.uid}
+    about = {"name": name, "namespace": metadata.namespace, "uid": f"{metadata.uid}-{value}", "labels": labels}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {**about, "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}]},
+        "data": {"spec": {"template": {**template, "$patch": "replace"}}},
+        "revision": number,
+    }
+
+
 def _give_to_replica_set(pod: Item, uid: str) -> None:
     """Name the stand-in as the pod's controller, where it is of another kind than the absent one."""
     changed = {"apiVersion": "apps/v1", "kind": _REPLICA_SET}
@@ -142,15 +182,15 @@ def _replica_set_of(deployment: Item, owner: OwnerReference, pods: list[Item], *
 def _replica_set(owner: OwnerReference, pods: list[Item]) -> Raw:
     if not _common_labels(pods):
         for item in pods:
-            _label(item, owner.name)
+            _label(item, _STAND_IN, owner.name)
     selector = {"matchLabels": _common_labels(pods)}
     return _workload(_REPLICA_SET, owner, pods, selector, _template(pods[0]))
 
 
-def _label(pod: Item, value: str) -> None:
-    """Give the pod a label by which its stand-in can tell it from others."""
+def _label(pod: Item, name: str, value: str) -> None:
+    """Give the pod a label by which its controller can tell it from others."""
     metadata = pod.raw["metadata"]
-    labels = {**(metadata.get("labels") or {}), _STAND_IN: value}
+    labels = {**(metadata.get("labels") or {}), name: value}
     pod.raw = {**pod.raw, "metadata": {**metadata, "labels": labels}}
     pod.view = _replace(pod.view, metadata=_replace(pod.view.metadata, labels=labels))
 

@@ -281,7 +281,7 @@ class SimulatedApi:
             return
         view = _replace(found.view, status=merged_status(found.view.status, status))
         patch = {"status": status}
-        self._derive(found, view, lambda raw: cast(Raw, apply_strategic_merge(raw, patch, schema_of(POD))))
+        self._derive(found, view, lambda raw: apply_strategic_merge(raw, patch, schema_of(POD)))
 
     def evict(self, namespace: str, name: str) -> None:
         """Delete a pod if its disruption budget allows it (else ApiError 429)."""
@@ -341,4 +341,3 @@ def merged_status(old: PodStatus, status: Raw) -> PodStatus:
 
 def _key(kind: Kind, namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if kind.namespaced else name
-

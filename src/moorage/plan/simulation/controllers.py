@@ -17,7 +17,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
-from moorage.plan.simulation.api import NODE, POD, Clock, SimulatedApi
+from moorage.plan.simulation.api import NODE, POD, SimulatedApi
 from moorage.telemetry.metrics import Metrics
 
 TAINT_EVICTION, POD_GARBAGE = "taint-eviction-controller", "pod-garbage-collector-controller"
@@ -236,10 +236,13 @@ class Controllers:
 
     def work(self) -> bool:
         """Let every controller work until none has anything to do now. Return whether any had."""
-        worked = False
-        while any([loop.work() for loop in list(self.loops.values())]):
-            worked = True
-        return worked
+        happened, worked = False, True
+        while worked:
+            worked = False
+            for loop in list(self.loops.values()):
+                worked = loop.work() or worked
+            happened = happened or worked
+        return happened
 
     def refused_creates(self) -> Iterator[tuple[Kind, str, str]]:
         """Return the kind and key of every object whose controller could not create something, and why."""

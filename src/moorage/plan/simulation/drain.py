@@ -78,7 +78,9 @@ def _drain_one(simulation: Simulation, name: str) -> list[tuple[str, str]]:
         futile = 0 if happened else futile + 1
         if futile > _MAX_FUTILE_TRIES:
             break
-    return [(key, f"the drain of {name} waits: {why}") for key, why in refused.items() if simulation.world.get(POD, key)]
+    return [
+        (key, f"the drain of {name} waits: {why}") for key, why in refused.items() if simulation.world.get(POD, key)
+    ]
 
 
 def _evict(simulation: Simulation, pod: Object) -> dict[str, str]:

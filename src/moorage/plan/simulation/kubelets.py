@@ -1,8 +1,9 @@
 """The kubelets of a simulation: the real state machine of `run`, fed at once and answered at once.
 
-Leases are not simulated one by one: a Lease is shown to the node lifecycle controller right before it looks at the node,
-and those of all nodes whose kubelet is alive before its pulse. Where no kubelet is down, there are no pulses. A node that a cluster has, and whose Ready condition is not True, has a kubelet that is
-down. Unless `ends`, containers run until their pod is deleted: a plan shows Jobs at work.
+Leases are not simulated one by one: a Lease is shown to the node lifecycle controller right before it looks at the
+node, and those of all nodes whose kubelet is alive before its pulse. Where no kubelet is down, there are no pulses. A
+node that a cluster has, and whose Ready condition is not True, has a kubelet that is down. Unless `ends`, containers
+run until their pod is deleted: a plan shows Jobs at work.
 """
 
 import msgspec
@@ -11,6 +12,7 @@ from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types.lease import Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -21,7 +23,6 @@ from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
 from moorage.run.pod_script import COMPLETES_AFTER
-from moorage.model.schema.conversion import convert_view
 
 _CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
 _LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
@@ -85,8 +86,9 @@ class SimulatedKubelets:
         for action in actions:
             if isinstance(action, WriteStatus):
                 api.write_pod_status(action.key, action.uid, action.status)
-            elif isinstance(action, Remove) and (found := api.world.get(POD, action.key)) is not None:
-                if found.uid == action.uid:
+            elif isinstance(action, Remove):
+                found = api.world.get(POD, action.key)
+                if found is not None and found.uid == action.uid:
                     api.delete(POD, found.name, found.namespace, action.uid, 0)
         api.actor = ""
         return bool(actions) or bool(arrived)

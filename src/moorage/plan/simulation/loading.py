@@ -9,12 +9,18 @@ from typing import Any
 import msgspec
 
 from moorage.admit.plugins.default_storage_class import DefaultStorageClass
-from moorage.admit.raw import Raw, copy_document
+from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
 from moorage.control.framework.pods_of import seconds_of
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.node import Node
-from moorage.plan.input.absent_owners import adopt_uids, complete_claim_references, note_cycles, stand_ins
+from moorage.plan.input.absent_owners import (
+    adopt_uids,
+    complete_claim_references,
+    note_cycles,
+    revision_stand_ins,
+    stand_ins,
+)
 from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.notes import Level
 from moorage.plan.input.priorities import resolve_priorities
@@ -46,8 +52,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
         if name and name not in names:
             api.create(_NAMESPACE, {"metadata": {"name": name}})
     for one in learned:
-        raw = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": one.metadata.name}}
-        api.put(_PRIORITY_CLASS, {**raw, "value": one.value}, one)
+        api.put(_PRIORITY_CLASS, {"metadata": {"name": one.metadata.name}, "value": one.value}, one)
     load_services(simulation, inventory)
     note_cycles(inventory)
     adopt_uids(inventory)
@@ -56,10 +61,11 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
         _complete(item, api, now)
     complete_claim_references(inventory)
     absent = stand_ins(inventory)
+    revisions = list(revision_stand_ins(inventory))
     simulation.controllers.absent_owners |= absent.kept
     simulation.shown_owners |= absent.shown
     load(simulation, sorted(inventory.items.values(), key=_rank))
-    for raw in absent.workloads:
+    for raw in (*absent.workloads, *revisions):
         api.put(KINDS[raw["apiVersion"], raw["kind"]], raw, view_of(raw))
     api.max_writes = MAX_WRITES + 30 * api.writes + 30 * wanted
     simulation.scheduling.take_in()
@@ -156,4 +162,3 @@ def _start(inventory: Inventory) -> float:
     times = (seconds_of(item.view.metadata.creationTimestamp) for item in inventory.items.values() if item.existing)
     latest = max((time for time in times if time is not None), default=DEFAULT_START)
     return max(latest, DEFAULT_START)
-

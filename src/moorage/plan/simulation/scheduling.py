@@ -7,13 +7,13 @@ a claim or a volume changes.
 from collections.abc import Callable
 from typing import cast
 
+from moorage.client.informer import Delta
 from moorage.client.protocol import Client, Object, Raw
 from moorage.columns.cluster import Cluster
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
-from moorage.client.informer import Delta
 from moorage.plan.simulation.api import POD, SimulatedApi
 from moorage.schedule.actions import Action, Bind, NoNode
 from moorage.schedule.config.configured_scheduler import Configuration

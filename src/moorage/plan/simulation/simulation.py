@@ -2,9 +2,9 @@
 
 Nothing sleeps: time jumps from one timer to the next. At one moment controllers work first, then the scheduler, then
 the kubelets, until all are quiet. `settle` follows timers for as long as they come soon after something happened
-(`PATIENCE`), and evictions by taints however late they are, if asked to: a pod that is evicted from the only node that it
-fits on is evicted again and again, so they are not waited for without need. Periodic timers are never waited for.
-Every loop has a bound; `stopped` says which one was hit.
+(`PATIENCE`), and evictions by taints however late they are, if asked to: a pod that is evicted from the only node
+that it fits on is evicted again and again, so they are not waited for without need. Periodic timers are never waited
+for. Every loop has a bound; `stopped` says which one was hit.
 """
 
 from collections.abc import Callable
