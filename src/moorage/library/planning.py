@@ -80,9 +80,11 @@ class _Asked(msgspec.Struct, frozen=True):
         return planner
 
     def explain(self, target: str, *, namespace: str = "", node: str = "", alone: bool = False) -> Explanation:
-        world, placement = self.planner().build()
+        planner = self.planner()
+        simulation, inventory = planner.build(), planner.inventory
         with as_moorage_errors(TargetError):
-            return explain_pod(world, find_target(world, placement, target, namespace, alone=alone), node)
+            found = find_target(simulation, inventory, target, namespace, alone=alone)
+            return explain_pod(simulation, inventory, found, node)
 
 
 def plan(
@@ -118,10 +120,10 @@ def plan(
             tuple(remove),
         )
         planner = asked.planner()
-        world, placement = planner.build()
-        outcome, difference = planner.plan(world, placement), None
+        simulation = planner.build()
+        outcome, difference = planner.plan(simulation), None
         if changes:
-            outcome, difference = planner.what_if(world, placement, changes, sources)
+            outcome, difference, _ = planner.what_if(simulation, outcome, changes, sources)
     return Plan(
         tuple(outcome.pods),
         tuple(outcome.nodes),

@@ -11,8 +11,9 @@ import msgspec
 
 from moorage.client.protocol import Object
 from moorage.control.daemon_set.rolling import limits_of
-from moorage.control.deployment.bounds import bounds_of, scaled
+from moorage.control.deployment.rollout import bounds_of
 from moorage.control.framework.pods_of import ready_condition
+from moorage.control.framework.workloads import scaled
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.raw import Raw
+from moorage.client.protocol import Template
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
 from moorage.plan.input.notes import Level, Note, Place, note_at
@@ -35,6 +36,7 @@ class Item(msgspec.Struct):
     view: Any
     existing: bool
     place: Place
+    template: Template | None = None
 
 
 class Inventory:

@@ -18,7 +18,7 @@ from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request
-from moorage.admit.template_memo import TemplateMemo
+from moorage.client.protocol import Template
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, written_path
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
@@ -28,6 +28,7 @@ from moorage.model.text.documents import DecodeError, Document, read_documents
 from moorage.model.text.positions import Location
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.notes import UNREADABLE, Level, Note, Place
+from moorage.serve.templates import PodTemplates
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
 _PLUGINS = (DefaultTolerationSeconds(),)
@@ -39,6 +40,14 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _MADE_BY_A_SERVER = ("uid", "resourceVersion", "creationTimestamp")
 
 
+class _PodRejected(Exception):
+    """A pod that admission refuses."""
+
+    def __init__(self, result: Rejected) -> None:
+        super().__init__()
+        self.result = result
+
+
 class Reader:
     """Reads sources into an inventory; `changed` are the keys that were added or updated, in order."""
 
@@ -48,7 +57,8 @@ class Reader:
         self._gates = gates
         self._announces_updates = announces_updates
         self._random = Random(0)
-        self._pods = TemplateMemo(gates, _PLUGINS)
+        self._templates = PodTemplates(self._create_pod)
+        self._template: Template | None = None
 
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
         for source in sources:
@@ -106,6 +116,7 @@ class Reader:
         key = Key(facts.name, namespace, name)
         old = self.inventory.items.get(key) if name else None
         existing = _exists(raw, facts)
+        self._template = None
         result = self._admit(raw, old, facts, key, existing=existing)
         if isinstance(result, Rejected):
             self._rejected(result, document, facts, place, old)
@@ -123,7 +134,7 @@ class Reader:
                 text = f"stands here again (first at {old.place}): the later one is applied on top of it"
                 self.inventory.note(Level.WARNING, key, text, place)
         self.changed.setdefault(key, old)
-        self.inventory.items[key] = Item(key, facts, result.object, view, existing, place)
+        self.inventory.items[key] = Item(key, facts, result.object, view, existing, place, self._template)
 
     def _in_namespace(self, raw: Raw) -> Raw:
         """An object that does not name its namespace, in the one that is meant; `default` is known to admission."""
@@ -141,10 +152,24 @@ class Reader:
             suffix = "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
             return self._create(raw, Request(name_suffix=suffix))
         if key.kind == "Pod":
-            return self._pods.admit_pod(raw, ANY_REQUEST)
+            return self._admit_pod(raw)
         # A Job's pods carry its uid in a label.
         uid = str(uuid5(NAMESPACE_URL, "/".join(key))) if key.kind == "Job" else ANY_REQUEST.uid
         return self._create(raw, Request(uid=uid))
+
+    def _admit_pod(self, raw: Raw) -> Admitted | Rejected:
+        """Admit a new pod, and keep its template for the item."""
+        try:
+            admitted, self._template = self._templates.admit(raw, ANY_REQUEST, "")
+        except _PodRejected as error:
+            return error.result
+        return admitted
+
+    def _create_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
+        result = self._create(raw, request)
+        if isinstance(result, Rejected):
+            raise _PodRejected(result)
+        return result
 
     def _create(self, raw: Raw, request: Request = ANY_REQUEST) -> Admitted | Rejected:
         return admit(raw, None, self._gates, plugins=_PLUGINS, request=request)

@@ -2,7 +2,7 @@
 
 Every change goes through the functions of `admit` that the server's verbs call, and is published at once as an old
 and a new object to `listeners`. Two shortcuts keep ten thousand pods cheap: pods that differ by their names only are
-admitted once (`TemplateMemo`), and what a kubelet or a binding writes into a pod is put into its typed view, the
+admitted once (`PodTemplates`), and what a kubelet or a binding writes into a pod is put into its typed view, the
 document being made when it is asked for. `actor` names the component at work; deletions record it.
 """
 
@@ -14,16 +14,15 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from moorage.admit.admission import Admitted
-from moorage.admit.plugins.namespace_lifecycle import check_namespace_deletion
+from moorage.admit.plugins.standard import check_namespace_deletion
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
-from moorage.admit.subresources.binding import bind_pod, bound_view
 from moorage.admit.subresources.deletion import decide_deletion, is_finalized
-from moorage.admit.subresources.eviction import decide_eviction, marked_for_eviction
+from moorage.admit.subresources.pods import bind_pod, bound_view, decide_eviction, marked_for_eviction
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.client.http.wire import namespace_to_create_in, render_delete_options
 from moorage.client.informer import Delta
-from moorage.client.protocol import Object, PatchType, Raw
+from moorage.client.protocol import Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.gates import GateSet
@@ -33,14 +32,14 @@ from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodStatus
-from moorage.model.types.subresource import Binding
+from moorage.model.types.request import Binding
 from moorage.serve.api import Api, admitted
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import delete_options
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
-from moorage.serve.pod_templates import likeness
 from moorage.serve.resources.objects import key_of
 from moorage.serve.resources.owner_references import name_owners_once
+from moorage.serve.templates import Likeness
 from moorage.serve.verbs.changing import Changed, admit_change, expected_revision
 from moorage.serve.verbs.creating import check_namespace
 from moorage.serve.verbs.patching import patched
@@ -50,6 +49,7 @@ POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 _BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAMES_TRIED = 8
+_MANAGER = "simulation"
 #: For a cluster that never comes to rest.
 MAX_WRITES = 100_000
 _replace = msgspec.structs.replace
@@ -88,11 +88,17 @@ class Deletion(NamedTuple):
 class _SimulatedObject(Object):
     """An object whose document, with its resourceVersion, is made when it is asked for."""
 
-    __slots__ = ("_make",)
+    __slots__ = ("_make", "_template")
 
-    def __init__(self, kind: Kind, key: str, revision: int, view: Any, make: Callable[[], Raw]) -> None:
+    def __init__(
+        self, kind: Kind, key: str, revision: int, view: Any, template: Template | None, make: Callable[[], Raw]
+    ) -> None:
         super().__init__(kind, key, revision, view=view)
-        self._make = make
+        self._make, self._template = make, template
+
+    @property
+    def template(self) -> Template | None:
+        return self._template
 
     def _decode(self) -> Raw:
         raw = self._make()
@@ -113,10 +119,8 @@ class _Admission(Api):
             protects_storage=True,
         )
 
-    def admit_pod(self, raw: Raw, namespace: str, like: bytes) -> Admitted:
-        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        request = Request(namespace, suffix, self.new_uid(), self.now_text())
-        return admitted(self._templates.admit_pod(raw, request, like))
+    def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
+        return self._admit_first(POD, raw, request, None)
 
 
 def _uid(random: Random) -> str:
@@ -136,7 +140,7 @@ class SimulatedApi:
         self.actor = ""
         self.writes, self.max_writes = 0, MAX_WRITES
         self._revision = 0
-        self._template: tuple[Raw, str, bytes] | None = None
+        self._template: tuple[Raw, str, Likeness] | None = None
         self._bound_statuses: dict[int, tuple[PodStatus, str, PodStatus]] = {}
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -149,12 +153,12 @@ class SimulatedApi:
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def put(self, kind: Kind, raw: Raw, view: Any) -> Object:
+    def put(self, kind: Kind, raw: Raw, view: Any, template: Template | None = None) -> Object:
         """Store an admitted object as it is, new or in the place of the one of its name."""
         metadata = view.metadata
         key = _key(kind, metadata.namespace, metadata.name)
         self._revision += 1
-        made = _SimulatedObject(kind, key, self._revision, view, lambda: raw)
+        made = _SimulatedObject(kind, key, self._revision, view, template, lambda: raw)
         self._publish(kind, self.world.get(kind, key), made)
         return made
 
@@ -167,23 +171,21 @@ class SimulatedApi:
         check_namespace(kind, namespace if kind.namespaced else "", metadata)
         name_owners_once(metadata)
         for _ in range(1 if metadata.get("name") else _NAMES_TRIED):
-            if is_pod:
-                result = self.rules.admit_pod(raw, namespace, self._likeness(document, raw, namespace))
-            else:
-                result = self.rules.admit_new(kind, raw, namespace, None)
+            like = self._likeness(document, raw, namespace) if is_pod else None
+            result, template = self.rules.admit_new(kind, raw, namespace, _MANAGER if is_pod else None, like)
             name = result.object["metadata"]["name"]
             if self.world.get(kind, _key(kind, namespace, name)) is None:
-                made = self.put(kind, result.object, result.view)
+                made = self.put(kind, result.object, result.view, template)
                 if is_pod:
                     self.created_pods.append((made, self.clock.now))
                 return made
         raise already_exists(kind, name)
 
-    def _likeness(self, document: Raw, raw: Raw, namespace: str) -> bytes:
+    def _likeness(self, document: Raw, raw: Raw, namespace: str) -> Likeness:
         """Return the fingerprint of all but the name; controllers hand over one document for many pods."""
         known = self._template
         if known is None or known[0] is not document or known[1] != namespace:
-            known = self._template = document, namespace, likeness(raw)
+            known = self._template = document, namespace, self.rules.templates.likeness(raw, namespace, _MANAGER)
         return known[2]
 
     def update(self, kind: Kind, document: Raw, subresource: str = "") -> Object:
@@ -313,7 +315,7 @@ class SimulatedApi:
 
     def _derive(self, found: Object, view: Any, derive: Callable[[Raw], Raw]) -> None:
         self._revision += 1
-        made = _SimulatedObject(found.kind, found.key, self._revision, view, lambda: derive(found.raw))
+        made = _SimulatedObject(found.kind, found.key, self._revision, view, found.template, lambda: derive(found.raw))
         self._publish(found.kind, found, made)
 
     def _publish(self, kind: Kind, old: Object | None, new: Object | None) -> None:

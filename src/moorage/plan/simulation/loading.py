@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.plugins.default_storage_class import DefaultStorageClass
+from moorage.admit.plugins.storage import DefaultStorageClass
 from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
 from moorage.control.framework.pods_of import seconds_of
@@ -98,7 +98,7 @@ def load(simulation: Simulation, items: Any) -> None:
                 _report_status(item, nodes, simulation.clock.now)
         elif item.kind is POD and item.view.spec.nodeName:
             simulation.bound_at_start.add(item.view.metadata.uid)
-        api.put(item.kind, item.raw, item.view)
+        api.put(item.kind, item.raw, item.view, item.template)
 
 
 def load_services(simulation: Simulation, inventory: Inventory) -> None:

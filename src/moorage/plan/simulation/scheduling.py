@@ -22,7 +22,7 @@ from moorage.schedule.live.feed import WATCHED_KINDS, Feed
 from moorage.schedule.live.pod_feed import PodFeed
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
-from moorage.schedule.plugins.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 SCHEDULER = "scheduler"
 _TARGET = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
