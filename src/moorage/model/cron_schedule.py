@@ -51,7 +51,7 @@ class _Field(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """See the module. Either five fields, or so many seconds between one time and the next."""
+    """A parsed schedule: five fields, or the seconds between one time and the next."""
 
     fields: tuple[_Field, ...] = ()
     every: int = 0

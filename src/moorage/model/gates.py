@@ -1,4 +1,4 @@
-"""Feature gates: which of the documents' features a component may use.
+"""Feature gates: which features of KEP-5471, KEP-5721, KEP-5500 and KEP-3633 a component may use.
 
 In: `--feature-gates=A=true,B=false`, for all components and for each. Out: a `GateSet` per component, read by the
 `compile_*` and `admit` functions and nowhere deeper. Kubernetes: component-base/featuregate, pkg/features.

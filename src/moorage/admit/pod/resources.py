@@ -102,7 +102,7 @@ def is_native_resource(name: str) -> bool:
 
 
 def _is_extended(name: str) -> bool:
-    """Somebody else's, and still a valid name when a quota puts `requests.` in front of it."""
+    """True for a name of another domain that stays valid when a quota puts `requests.` in front of it."""
     if is_native_resource(name) or name.startswith(_QUOTA_PREFIX):
         return False
     return not label_key_errors(f"{_QUOTA_PREFIX}{name}")

@@ -2,7 +2,7 @@
 
 In: a raw Service with its defaults, the old one on update, and who gives out addresses and ports. Out: the same
 Service, completed in place. Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does this
-before the strategy validates. Differs: one family, IPv4; nobody routes anything here, so addresses are names more than
+before the strategy validates. Differs: one family, IPv4; nothing is routed here, so addresses are names more than
 places.
 """
 

@@ -22,7 +22,7 @@ from moorage.model.types.request import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")
-_MAX_GRACE_LENGTH = 100 * 366 * 86_400  # for arithmetic only: nobody waits for so long
+_MAX_GRACE_LENGTH = 100 * 366 * 86_400  # for arithmetic only: no object waits for so long
 _LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _FINISHED = ("Failed", "Succeeded")
 

@@ -31,7 +31,7 @@ _WRITTEN_AS_NULL = frozenset(
 
 
 def kept_part(raw: Any, view: type[View]) -> Any:
-    """See the module. What is handed in stays as it is."""
+    """Return the document without unknown fields and nulls; the argument is not modified."""
     return _kept(raw, struct_shape(view))
 
 

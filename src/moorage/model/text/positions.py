@@ -90,7 +90,7 @@ class Positions(Protocol):
         ...
 
     def start(self) -> Callable[[], Location]:
-        """Where the document starts, for whoever asks long after everything else of it has been forgotten."""
+        """Return where the document starts; this outlives its nodes."""
         ...
 
 
