@@ -13,13 +13,13 @@ from moorage.model.schema.merge_schema import struct_type
 from moorage.model.schema.shapes import ListShape, MapShape, StructShape, struct_shape
 from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
-from moorage.serve.openapi.definition_names import definition_name
+from moorage.serve.openapi.definitions import definition_name
 from moorage.serve.openapi.descriptions import describe_type
 from moorage.serve.protobuf.field_numbers import UNNUMBERED, field_numbers
 from moorage.serve.resources.discovery_table import RESOURCES
 from moorage.serve.resources.event_versions import REPORTED_EVENT
 from moorage.serve.resources.subresources import SUBRESOURCES
-from moorage.serve.tables.registry import TABLES
+from moorage.serve.tables.render import TABLES
 
 API_PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 
@@ -81,7 +81,7 @@ def missing_rows(kind: Kind) -> list[str]:
         "subresource handlers (serve/resources/subresources.py)": all(
             sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
         ),
-        "table (serve/tables/registry.py)": (kind.api_version, kind.name) in TABLES,
+        "table (serve/tables/render.py)": (kind.api_version, kind.name) in TABLES,
         "field numbers (serve/protobuf/field_numbers.py)": not unpublished_numbers(kind.view),
         "merge schema": "metadata" in struct_type(kind.view).fields,
         "OpenAPI name": definition_name(kind.view) == f"{kind.openapi_package}.{kind.name}",

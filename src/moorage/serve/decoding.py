@@ -140,8 +140,7 @@ def _count_keys(value: Any) -> int:
 
 
 def _decode_protobuf(body: bytes, kind: Kind) -> Raw:
-    from moorage.serve.protobuf.reader import read_object
-    from moorage.serve.protobuf.wire import WireError
+    from moorage.serve.protobuf.reader import WireError, read_object
 
     try:
         return read_object(body, kind)

@@ -18,8 +18,7 @@ from moorage.serve.options import IGNORE, delete_options, list_options, query_of
 from moorage.serve.pki.authentication import User
 from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
 from moorage.serve.resources.routes import Target, target_of
-from moorage.serve.resources.subresources import SUBRESOURCES
-from moorage.serve.resources.virtual import VIRTUAL
+from moorage.serve.resources.subresources import SUBRESOURCES, VIRTUAL
 from moorage.serve.templates import POD
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create

@@ -6,15 +6,32 @@ of Go comments.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
-from moorage.model.kinds import VIRTUAL_KINDS, Kind
+from moorage.model.kinds import EVICTION, KINDS, SCALE, VIRTUAL_KINDS, Kind
 from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.model.schema.merge_schema import struct_type as schema_of_view
 from moorage.model.types.view import View
-from moorage.serve.openapi.definition_names import LIST_META, SCALAR_DEFINITIONS, definition_name
 from moorage.serve.openapi.descriptions import describe_field, describe_type, values_of
 from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
+
+META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
+
+_PACKAGES_OF_KINDS = {kind.view: kind.openapi_package for kind in (*KINDS.values(), *VIRTUAL_KINDS, EVICTION, SCALE)}
+
+#: Types with a JSON form of their own.
+SCALAR_DEFINITIONS: Final = {
+    "IntOrString": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+    "MicroTime": f"{META}.MicroTime",
+    "Quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
+    "Time": f"{META}.Time",
+}
+LIST_META: Final = f"{META}.ListMeta"
+
+
+def definition_name(view: type[View]) -> str:
+    return f"{_PACKAGES_OF_KINDS.get(view, view.package)}.{view.__name__}"
+
 
 Raw = dict[str, Any]
 

@@ -10,8 +10,7 @@ from typing import Any
 from moorage.model.kinds import Kind
 from moorage.model.types.request import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View
-from moorage.serve.openapi.definition_names import definition_name
-from moorage.serve.openapi.definitions import Definitions, group_version_kind
+from moorage.serve.openapi.definitions import Definitions, definition_name, group_version_kind
 
 Raw = dict[str, Any]
 

@@ -6,6 +6,8 @@ start with a slash; copies may add up to 3 MiB. Differs: the result may not be d
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -29,6 +31,7 @@ MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 _MISSING = "missing value"
+_NO_PATH = "operation missing path field: "
 _INVALID_INDEX = "invalid index referenced"
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
 _ESCAPE = re.compile("~[01]")
@@ -55,7 +58,7 @@ def apply_json_patch(document: Raw, patch: Any) -> Raw:
     if any(_may_deepen(operation) for operation in operations):
         check_depth(work.root)
     if not isinstance(work.root, dict):
-        raise PatchError("the patch makes the document something that is no object", UNPROCESSABLE, hidden=True)
+        raise PatchError("the patched document is not an object", UNPROCESSABLE, hidden=True)
     return work.root
 
 
@@ -205,105 +208,90 @@ def _remove(container: Container, key: str) -> None:
         raise _Failed(f"Unable to remove nonexistent key: {key}: {_MISSING}")
 
 
-def _path(operation: Raw, missing: str) -> str:
+def _path(operation: Raw, kind: str, missing: str = "") -> str:
     path = operation.get("path")
     if path is None:
-        raise _Failed(missing)
+        raise _Failed(f"{kind} operation failed to decode path: {missing}{_MISSING}")
     return str(path)
 
 
 def _from(operation: Raw, kind: str) -> str:
     place = operation.get("from")
     if place is None:
-        text = f"operation, missing from field: {_MISSING}"
-        raise _Failed(f"{kind} operation failed to decode from: {text}")
+        raise _Failed(f"{kind} operation failed to decode from: operation, missing from field: {_MISSING}")
     return str(place)
 
 
-def _do_add(work: _Work, operation: Raw) -> None:
-    path = _path(operation, f"add operation failed to decode path: {_MISSING}")
-    found = work.find_to_write(path)
+def _present(found: tuple[Container, str] | None, problem: str) -> tuple[Container, str]:
     if found is None:
-        raise _Failed(f'add operation does not apply: doc is missing path: "{path}": {_MISSING}')
+        raise _Failed(f"{problem}: {_MISSING}")
+    return found
+
+
+@contextmanager
+def _explained(context: str) -> Iterator[None]:
+    """Put the context of an operation before the reason why it failed."""
     try:
-        _add(*found, operation.get("value"))
+        yield
     except _Failed as failed:
-        raise _Failed(f"error in add for path: '{path}': {failed}") from None
+        raise _Failed(f"{context}: {failed}") from None
+
+
+def _do_add(work: _Work, operation: Raw) -> None:
+    path = _path(operation, "add")
+    found = _present(work.find_to_write(path), f'add operation does not apply: doc is missing path: "{path}"')
+    with _explained(f"error in add for path: '{path}'"):
+        _add(*found, operation.get("value"))
 
 
 def _do_remove(work: _Work, operation: Raw) -> None:
-    path = _path(operation, f"remove operation failed to decode path: {_MISSING}")
-    found = work.find_to_write(path)
-    if found is None:
-        raise _Failed(f'remove operation does not apply: doc is missing path: "{path}": {_MISSING}')
-    try:
+    path = _path(operation, "remove")
+    found = _present(work.find_to_write(path), f'remove operation does not apply: doc is missing path: "{path}"')
+    with _explained(f"error in remove for path: '{path}'"):
         _remove(*found)
-    except _Failed as failed:
-        raise _Failed(f"error in remove for path: '{path}': {failed}") from None
 
 
 def _do_replace(work: _Work, operation: Raw) -> None:
-    missing = f"replace operation failed to decode path: operation missing path field: {_MISSING}"
-    path = _path(operation, missing)
+    path = _path(operation, "replace", _NO_PATH)
     value = operation.get("value")
     if path == "":
         if not isinstance(value, dict | list):
             raise _Failed("replace operation value must be object or array: %!w(<nil>)")
         work.root = value
         return
-    found = work.find_to_write(path)
-    if found is None:
-        raise _Failed(f"replace operation does not apply: doc is missing path: {path}: {_MISSING}")
-    container, key = found
+    problem = "replace operation does not apply: doc is missing"
+    container, key = _present(work.find_to_write(path), f"{problem} path: {path}")
     if isinstance(container, dict):
         container[key] = value
         return
     try:
         place = _place(key, len(container))
     except _Failed:
-        raise _Failed(f"replace operation does not apply: doc is missing key: {path}: {_MISSING}") from None
+        raise _Failed(f"{problem} key: {path}: {_MISSING}") from None
     container[place] = value
 
 
 def _do_move(work: _Work, operation: Raw) -> None:
-    source = _from(operation, "move")
-    found = work.find_to_write(source)
-    if found is None:
-        raise _Failed(f"move operation does not apply: doc is missing from path: {source}: {_MISSING}")
-    container, key = found
-    try:
+    source, problem = _from(operation, "move"), "move operation does not apply: doc is missing"
+    container, key = _present(work.find_to_write(source), f"{problem} from path: {source}")
+    with _explained(f"error in move for path: '{key}'"):
         value = _get(container, key)
         _remove(container, key)
-    except _Failed as failed:
-        raise _Failed(f"error in move for path: '{key}': {failed}") from None
-    missing = f"move operation failed to decode path: operation missing path field: {_MISSING}"
-    path = _path(operation, missing)
-    found = work.find_to_write(path)
-    if found is None:
-        raise _Failed(f"move operation does not apply: doc is missing destination path: {path}: {_MISSING}")
-    try:
+    path = _path(operation, "move", _NO_PATH)
+    found = _present(work.find_to_write(path), f"{problem} destination path: {path}")
+    with _explained(f"error in move for path: '{path}'"):
         _add(*found, value)
-    except _Failed as failed:
-        raise _Failed(f"error in move for path: '{path}': {failed}") from None
 
 
 def _do_copy(work: _Work, operation: Raw) -> None:
-    source = _from(operation, "copy")
-    found = work.find(source)
-    if found is None:
-        raise _Failed(f"copy operation does not apply: doc is missing from path: {source}: {_MISSING}")
-    try:
+    source, problem = _from(operation, "copy"), "copy operation does not apply: doc is missing"
+    found = _present(work.find(source), f"{problem} from path: {source}")
+    with _explained(f"error in copy for from: '{source}'"):
         value = _get(*found)
-    except _Failed as failed:
-        raise _Failed(f"error in copy for from: '{source}': {failed}") from None
-    path = _path(operation, f"copy operation failed to decode path: {_MISSING}")
-    found = work.find_to_write(path)
-    if found is None:
-        raise _Failed(f"copy operation does not apply: doc is missing destination path: {path}: {_MISSING}")
-    try:
+    path = _path(operation, "copy")
+    found = _present(work.find_to_write(path), f"{problem} destination path: {path}")
+    with _explained("error while adding value during copy"):
         _add(*found, _copied(work, value))
-    except _Failed as failed:
-        raise _Failed(f"error while adding value during copy: {failed}") from None
 
 
 def _copied(work: _Work, value: Any) -> Any:
@@ -322,19 +310,12 @@ def _copied(work: _Work, value: Any) -> Any:
 
 
 def _do_test(work: _Work, operation: Raw) -> None:
-    missing = f"test operation failed to decode path: operation missing path field: {_MISSING}"
-    path = _path(operation, missing)
-    expected = operation.get("value")
-    if path == "":
-        value = work.root
-    else:
-        found = work.find(path)
-        if found is None:
-            raise _Failed(f"test operation does not apply: is missing path: {path}: {_MISSING}")
-        try:
+    path = _path(operation, "test", _NO_PATH)
+    expected, value = operation.get("value"), work.root
+    if path != "":
+        found = _present(work.find(path), f"test operation does not apply: is missing path: {path}")
+        with _explained(f"error in test for path: '{path}'"):
             value = _get(*found)
-        except _Failed as failed:
-            raise _Failed(f"error in test for path: '{path}': {failed}") from None
     try:
         same = _same(value, expected)
     except RecursionError:

@@ -20,8 +20,7 @@ from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
-from moorage.serve.resources.owner_references import name_owners_once
-from moorage.serve.verbs.creating import check_namespace, create
+from moorage.serve.verbs.creating import check_namespace, create, name_owners_once
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 Raw = dict[str, Any]

@@ -31,7 +31,6 @@ from moorage.serve.patch.merge_patch import apply_merge_patch
 from moorage.serve.patch.patch_error import PatchError, json_type_name, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import key_of
-from moorage.serve.resources.owner_references import name_owners_once
 from moorage.serve.verbs.changing import (
     Changed,
     admit_change,
@@ -40,7 +39,7 @@ from moorage.serve.verbs.changing import (
     expected_revision,
     refuse_unknown_uid,
 )
-from moorage.serve.verbs.creating import check_namespace, create
+from moorage.serve.verbs.creating import check_namespace, create, name_owners_once
 
 Raw = dict[str, Any]
 

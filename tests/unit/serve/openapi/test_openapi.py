@@ -7,7 +7,7 @@ import pytest
 
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.serve.openapi import etag_of, openapi_v2, openapi_v3, openapi_v3_index
-from moorage.serve.openapi.definition_names import definition_name
+from moorage.serve.openapi.definitions import definition_name
 from moorage.serve.openapi.descriptions import TEXTS, describe_field, describe_type
 
 Raw = dict[str, Any]

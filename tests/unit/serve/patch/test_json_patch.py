@@ -57,7 +57,7 @@ def test_operations_come_one_after_another_and_leave_the_document_alone() -> Non
 def test_a_whole_document_can_be_replaced() -> None:
     assert apply_json_patch(POD, [{"op": "replace", "path": "", "value": {"a": 1}}]) == {"a": 1}
     said = _said({"op": "replace", "path": "", "value": [1]})
-    assert said == "the patch makes the document something that is no object"
+    assert said == "the patched document is not an object"
     said = _said({"op": "replace", "path": "", "value": 1})
     assert said == "replace operation value must be object or array: %!w(<nil>)"
 

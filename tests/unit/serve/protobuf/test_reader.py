@@ -5,8 +5,7 @@ import random
 import pytest
 
 from moorage.model.kinds import KINDS
-from moorage.serve.protobuf.reader import read_object
-from moorage.serve.protobuf.wire import WireError
+from moorage.serve.protobuf.reader import WireError, read_object
 
 POD, DEPLOYMENT = KINDS["v1", "Pod"], KINDS["apps/v1", "Deployment"]
 

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, shown
 
 from moorage.serve.api import Api
-from moorage.serve.resources.owner_references import name_owners_once
 from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import name_owners_once
 from moorage.serve.verbs.patching import MERGE_PATCH, patch_object
 
 A: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"}

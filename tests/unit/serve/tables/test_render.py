@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.view import View
-from moorage.serve.tables.registry import TABLES
 from moorage.serve.tables.render import (
+    TABLES,
     IncludeObject,
     render_partial_metadata,
     render_partial_metadata_list,
