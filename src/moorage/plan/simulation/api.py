@@ -38,10 +38,9 @@ from moorage.serve.decoding import check_kind
 from moorage.serve.options import delete_options
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import key_of
-from moorage.serve.resources.owner_references import name_owners_once
 from moorage.serve.templates import Likeness
 from moorage.serve.verbs.changing import Changed, admit_change, expected_revision
-from moorage.serve.verbs.creating import check_namespace
+from moorage.serve.verbs.creating import check_namespace, name_owners_once
 from moorage.serve.verbs.patching import patched
 from moorage.store.protocol import Store, Stored
 
