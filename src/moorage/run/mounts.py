@@ -4,7 +4,7 @@ Each claim must be bound, and the volume's node affinity must match by the kubel
 attached, so nothing else can fail.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from moorage.client.informer import Delta
 from moorage.match.node_selector import compile_node_selector
@@ -35,18 +35,10 @@ class Mounts:
         self._volumes: dict[str, PersistentVolume] = {}
 
     def claims_changed(self, deltas: list[Delta]) -> None:
-        for old, new in deltas:
-            if new is not None:
-                self._claims[new.key] = new.view
-            elif old is not None:
-                self._claims.pop(old.key, None)
+        _apply(deltas, self._claims)
 
     def volumes_changed(self, deltas: list[Delta]) -> None:
-        for old, new in deltas:
-            if new is not None:
-                self._volumes[new.key] = new.view
-            elif old is not None:
-                self._volumes.pop(old.key, None)
+        _apply(deltas, self._volumes)
 
     def missing(self, pod: Pod, node: Node) -> NotMounted | None:
         """Return why the first volume that cannot be mounted cannot; None if all can."""
@@ -98,3 +90,11 @@ def _out_of_reach(volume: PersistentVolume) -> NotMounted:
     what = "MapVolume" if is_device else "MountVolume"
     failed = f"{what}.NodeAffinity check failed for volume {go_quote(volume.metadata.name)}"
     return NotMounted(FAILED_MAP if is_device else FAILED_MOUNT, f"{failed} : no matching NodeSelectorTerms")
+
+
+def _apply(deltas: list[Delta], views: dict[str, Any]) -> None:
+    for old, new in deltas:
+        if new is not None:
+            views[new.key] = new.view
+        elif old is not None:
+            views.pop(old.key, None)

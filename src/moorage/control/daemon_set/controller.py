@@ -45,12 +45,9 @@ from moorage.control.framework.workloads import (
 from moorage.control.framework.world import World, controller_of
 from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity
 from moorage.model.api_error import ApiError
-from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
-from moorage.model.types.pod import PodSpec
 from moorage.model.types.workload import DaemonSet
-from moorage.telemetry.metrics import Metrics
 
 FIRST_SECONDS, MAX_SECONDS = 1.0, 900.0
 _TIDY_EVERY = 512
@@ -79,25 +76,6 @@ class FailedPods:
 
     def __len__(self) -> int:
         return len(self._last)
-
-
-class Eligibility:
-    """Compiles DaemonSet templates under the controller manager's gates. Kubernetes: NodeShouldRunDaemonPod."""
-
-    def __init__(self, gates: GateSet, metrics: Metrics) -> None:
-        name = "daemonset-controller"
-        self._reader = TolerationReader(gates, metrics, name, "daemonset_controller", "DaemonSet")
-
-    @property
-    def evaluation_errors(self) -> int:
-        return self._reader.evaluation_errors
-
-    def compile(self, spec: PodSpec) -> DaemonTemplate:
-        reader = self._reader
-        return DaemonTemplate(spec, reader.gates, reader.programs, reader.evaluation_failed)
-
-    def tell_unreadable(self, template: DaemonTemplate, node: Node, daemon_set: str) -> None:
-        self._reader.tell_unreadable(template.tolerations, node.spec.taints, node.metadata.name, daemonset=daemon_set)
 
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -173,7 +151,7 @@ class DaemonSetController(Controller):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._eligibility = Eligibility(context.gates, context.metrics)
+        self._reader = TolerationReader(context.gates, context.metrics, self.name, "daemonset_controller", "DaemonSet")
         self._known: dict[str, _Known] = {}
         self._failed: dict[str, FailedPods] = {}
 
@@ -225,7 +203,7 @@ class DaemonSetController(Controller):
         keys = [key for key, known in self._known.items() if known.tracker.node_changed(changed.name, view)]
         if view is not None and view.spec.taints:
             for key, known in self._known.items():
-                self._eligibility.tell_unreadable(known.tracker.template, view, key)
+                self._tell_unreadable(known.tracker, view, key)
         return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
@@ -269,16 +247,22 @@ class DaemonSetController(Controller):
             return known.tracker
         spec = view.spec
         wishes = Wishes(hash_, generation, spec.minReadySeconds, surges(spec.updateStrategy))
-        tracker = Tracker(self._eligibility.compile(spec.template.spec), spec.selector, wishes)
+        reader = self._reader
+        template = DaemonTemplate(spec.template.spec, reader.gates, reader.programs, reader.evaluation_failed)
+        tracker = Tracker(template, spec.selector, wishes)
         for node in world.all(NODE):
             tracker.node_changed(node.name, node.view)
             if node.view.spec.taints:
-                self._eligibility.tell_unreadable(tracker.template, node.view, daemon_set.key)
+                self._tell_unreadable(tracker, node.view, daemon_set.key)
         for pod in world.owned(POD, daemon_set.uid):
             tracker.pod_changed(pod.key, pod)
         tracker.orphans.update(pod.key for pod in world.orphans(POD, daemon_set.namespace))
         self._known[daemon_set.key] = _Known(made_for, tracker)
         return tracker
+
+    def _tell_unreadable(self, tracker: Tracker, node: Node, key: str) -> None:
+        tolerations = tracker.template.tolerations
+        self._reader.tell_unreadable(tolerations, node.spec.taints, node.metadata.name, daemonset=key)
 
     def _steps(self, daemon_set: Object, tracker: Tracker, hash_: str, now: float) -> tuple[list[Action], list[float]]:
         """Return what puts one pod on each node that fits; else the next step of a rolling update."""

@@ -15,42 +15,23 @@ class ControllerMetrics:
 
     def __init__(self, metrics: Metrics, clock: Callable[[], float]) -> None:
         self._queues: dict[str, WorkQueue] = {}
-        self._clock = clock
-        self._waited = metrics.histogram(
-            "workqueue_queue_duration_seconds",
-            "How long in seconds an item stays in workqueue before being requested",
-            _NAME,
-            _BUCKETS,
-        )
-        self._worked = metrics.histogram(
-            "workqueue_work_duration_seconds",
-            "How long in seconds processing an item from workqueue takes.",
-            _NAME,
-            _BUCKETS,
-        )
+        text = "How long in seconds an item stays in workqueue before being requested"
+        self._waited = metrics.histogram("workqueue_queue_duration_seconds", text, _NAME, _BUCKETS)
+        text = "How long in seconds processing an item from workqueue takes."
+        self._worked = metrics.histogram("workqueue_work_duration_seconds", text, _NAME, _BUCKETS)
         self._refused = metrics.counter(
             "moorage_controller_refused_requests_total",
             "Requests of a controller that the API server refused, such as pods of a template that is not valid.",
             _NAME,
         )
-        for name, help_text, read in (
-            ("workqueue_depth", "Current depth of workqueue", lambda queue: float(len(queue))),
-            (
-                "workqueue_longest_running_processor_seconds",
-                "How many seconds has the longest running processor for workqueue been running.",
-                lambda queue: queue.longest_running(self._clock()),
-            ),
-        ):
-            metrics.gauge_function(name, help_text, self._reading(read), _NAME)
-        for name, help_text, read in (
-            ("workqueue_adds_total", "Total number of adds handled by workqueue", lambda queue: float(queue.adds)),
-            (
-                "workqueue_retries_total",
-                "Total number of retries handled by workqueue",
-                lambda queue: float(queue.retries),
-            ),
-        ):
-            metrics.counter_function(name, help_text, self._reading(read), _NAME)
+        gauge, counter = metrics.gauge_function, metrics.counter_function
+        gauge("workqueue_depth", "Current depth of workqueue", self._reading(lambda queue: float(len(queue))), _NAME)
+        text = "How many seconds has the longest running processor for workqueue been running."
+        longest = self._reading(lambda queue: queue.longest_running(clock()))
+        gauge("workqueue_longest_running_processor_seconds", text, longest, _NAME)
+        for what in ("adds", "retries"):
+            count = self._reading(lambda queue, what=what: float(getattr(queue, what)))
+            counter(f"workqueue_{what}_total", f"Total number of {what} handled by workqueue", count, _NAME)
 
     def add(self, name: str, queue: WorkQueue) -> None:
         self._queues[name] = queue
@@ -64,5 +45,5 @@ class ControllerMetrics:
     def refused(self, name: str) -> None:
         self._refused.labels(name).inc()
 
-    def _reading(self, read: Callable[[WorkQueue], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
+    def _reading(self, read: Callable[..., float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
         return lambda: {(name,): read(queue) for name, queue in self._queues.items()}

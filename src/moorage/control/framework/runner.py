@@ -16,7 +16,7 @@ from moorage.control.framework.actions import Action, Create, Delete, Patch, Pla
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.expectations import Expectations
 from moorage.control.framework.metrics import ControllerMetrics
-from moorage.control.framework.uncertain_writes import UncertainWrites
+from moorage.control.framework.uncertain_writes import UncertainWrites, find
 from moorage.control.framework.work_queue import WorkQueue
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
@@ -182,12 +182,7 @@ class Runner:
         kind, namespace, name = question
         if not name:
             return (await self._client.list_all(kind, namespace)).items
-        try:
-            return (await self._client.get(kind, name, namespace),)
-        except ApiError as error:
-            if error.code != 404:
-                raise
-            return ()
+        return await find(self._client, kind, name, namespace)
 
     def _retry(self, key: str) -> None:
         """Queue a key with a growing delay, which stays short while the API server is unreachable."""

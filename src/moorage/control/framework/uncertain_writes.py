@@ -51,19 +51,21 @@ class UncertainWrites:
         """Return what it may have created: with a generated name, all objects that have its labels."""
         metadata = action.document.get("metadata") or {}
         if metadata.get("name"):
-            return await self._get(action.kind, metadata["name"], action.namespace)
+            return await find(self._client, action.kind, metadata["name"], action.namespace)
         labels = ",".join(f"{name}={value}" for name, value in (metadata.get("labels") or {}).items())
         return (await self._client.list_all(action.kind, action.namespace, labels=labels)).items
 
     async def _is_going(self, action: Delete) -> bool:
-        there = await self._get(action.kind, action.name, action.namespace)
+        there = await find(self._client, action.kind, action.name, action.namespace)
         metadata = there[0].view.metadata if there else None
         return metadata is None or metadata.uid != action.uid or metadata.deletionTimestamp is not None
 
-    async def _get(self, kind: Kind, name: str, namespace: str) -> Sequence[Object]:
-        try:
-            return (await self._client.get(kind, name, namespace),)
-        except ApiError as error:
-            if error.code != 404:
-                raise
-            return ()
+
+async def find(client: Client, kind: Kind, name: str, namespace: str) -> Sequence[Object]:
+    """Return the object as the only element; empty if it does not exist."""
+    try:
+        return (await client.get(kind, name, namespace),)
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        return ()

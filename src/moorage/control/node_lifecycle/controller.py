@@ -231,25 +231,13 @@ class NodeLifecycleController(Controller):
         def by_zone(read: Any) -> Any:
             return lambda: {(name,): read(zone) for name, zone in self.zones.by_name.items()}
 
-        labels = ("zone",)
-        metrics.gauge_function(
-            "node_collector_zone_health",
-            "Gauge measuring percentage of healthy nodes per zone.",
-            by_zone(lambda zone: 100.0 * (1 - zone.not_ready / len(zone.ready)) if zone.ready else 100.0),
-            labels,
-        )
-        metrics.gauge_function(
-            "node_collector_zone_size",
-            "Gauge measuring number of registered Nodes per zones.",
-            by_zone(lambda zone: float(len(zone.ready))),
-            labels,
-        )
-        metrics.gauge_function(
-            "node_collector_unhealthy_nodes_in_zone",
-            "Gauge measuring number of not Ready Nodes per zones.",
-            by_zone(lambda zone: float(zone.not_ready)),
-            labels,
-        )
+        labels, health = ("zone",), lambda zone: 100.0 * (1 - zone.not_ready / len(zone.ready)) if zone.ready else 100.0
+        for name, what, read in (
+            ("zone_health", "percentage of healthy nodes per zone.", health),
+            ("zone_size", "number of registered Nodes per zones.", lambda zone: float(len(zone.ready))),
+            ("unhealthy_nodes_in_zone", "number of not Ready Nodes per zones.", lambda zone: float(zone.not_ready)),
+        ):
+            metrics.gauge_function(f"node_collector_{name}", f"Gauge measuring {what}", by_zone(read), labels)
         self._evictions = metrics.counter(
             "node_collector_evictions_total",
             "Number of Node evictions that happened since current instance of NodeController started.",

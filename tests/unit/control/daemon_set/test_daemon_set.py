@@ -91,7 +91,7 @@ def test_expressions_decide_where_their_gate_is_on() -> None:
             await add_node(found.cluster, "plain")
             await found.create(daemon_set(pod_spec=tolerates))
             assert await found.where() == nodes
-            text = found.cluster.manager.runners[0].controller._eligibility  # type: ignore[attr-defined]
+            text = found.cluster.manager.runners[0].controller._reader  # type: ignore[attr-defined]
             assert (text.evaluation_errors > 0) == controller_on
 
     run_virtual(story(True, ["high", "plain"]))
