@@ -44,7 +44,7 @@ def validate_dns_subdomain(name: str, path: str) -> list[FieldError]:
 
 
 def mask_trailing_dash(prefix: str) -> str:
-    """A generateName as upstream checks it: a final dash stands for the characters that will follow it.
+    """Return a generateName as upstream checks it: a final dash stands for the characters that will follow it.
 
     Upstream replaces the last two characters, not one; so does this.
     """

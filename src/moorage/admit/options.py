@@ -69,5 +69,5 @@ def options_for_create(gates: GateSet, *, resource_is_pod: bool = False) -> Vali
 
 @lru_cache(maxsize=64)
 def with_privileged(options: ValidationOptions) -> ValidationOptions:
-    """The same options on a server that admits privileged containers."""
+    """Return the same options on a server that admits privileged containers."""
     return msgspec.structs.replace(options, allow_privileged=True)

@@ -18,7 +18,7 @@ def copy_document(document: Raw) -> Raw:
 
 
 def part(document: Raw, name: str) -> Raw:
-    """The object at `name`, which is made if it is absent or null."""
+    """Return the object at `name`, which is made if it is absent or null."""
     value = document.get(name)
     if value is None:
         value = document[name] = {}
@@ -27,7 +27,7 @@ def part(document: Raw, name: str) -> Raw:
 
 
 def items(document: Raw, name: str) -> list[Raw]:
-    """The list of objects at `name`, or an empty one that is not part of the document.
+    """Return the list of objects at `name`, or an empty one that is not part of the document.
 
     A null among them becomes what Go makes of it, an empty object.
     """

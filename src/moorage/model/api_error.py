@@ -71,7 +71,7 @@ def conflict(facts: Kind, name: str, why: str) -> ApiError:
 
 
 def stale(facts: Kind, name: str) -> ApiError:
-    """The object is not the one that the request was made for any more."""
+    """Return a 409: the object has changed since the revision that the request names."""
     why = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(facts, name, why)
 
@@ -86,7 +86,7 @@ def bad_request(why: str) -> ApiError:
 
 
 def invalid(facts: Kind, name: str, message: str, causes: list[Raw]) -> ApiError:
-    """A refusal with causes; most are made by `moorage.admit`."""
+    """Return a refusal with causes; most are made by `moorage.admit`."""
     kind = f"{facts.name}.{facts.group}" if facts.group else facts.name
     details: Raw = {"name": name, "group": facts.group, "kind": facts.name, "causes": causes}
     return failure(422, "Invalid", f'{kind} "{name}" is invalid: {message}', details)

@@ -58,7 +58,7 @@ class Schedule(NamedTuple):
     zone: tzinfo = UTC
 
     def next_after(self, seconds: float) -> float | None:
-        """The first time after this one, in seconds since 1970; None if there is none within five years."""
+        """Return the first time after this one, in seconds since 1970; None if there is none within five years."""
         if self.every:
             return int(seconds) + self.every
         minutes, hours, _, months, _ = (field.numbers for field in self.fields)
@@ -94,7 +94,7 @@ class Schedule(NamedTuple):
         return self._local(at.astimezone(UTC) + by)
 
     def _midnight(self, year: int, month: int, day: int) -> datetime:
-        """The beginning of a day, which some days have at another time than zero o'clock."""
+        """Return the beginning of a day, which some days have at another time than zero o'clock."""
         return self._local(datetime(year, month, day, tzinfo=self.zone).astimezone(UTC))
 
 

@@ -101,7 +101,7 @@ def duplicate(path: str, value: Any) -> FieldError:
 
 
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
-    """An unknown member of an enumeration: `supported` in the order in which it is to be printed."""
+    """Return an unknown member of an enumeration: `supported` in the order in which it is to be printed."""
     names = ", ".join(go_quote(name) for name in supported)
     return FieldError(ErrorKind.NOT_SUPPORTED, path, _render(value), f"supported values: {names}" if names else "")
 

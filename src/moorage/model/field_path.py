@@ -16,7 +16,7 @@ _MISREPORTED: dict[tuple[str, ...], tuple[str, ...]] = {("metadata", "taints"): 
 
 
 def parse_field_path(path: str) -> tuple[str, ...]:
-    """The steps of a rendered path; list indices are steps of digits. Parts that name no field end the path."""
+    """Return the steps of a rendered path; list indices are steps of digits. Parts that name no field end the path."""
     steps: list[str] = []
     at = 0
     while at < len(path):
@@ -34,5 +34,5 @@ def parse_field_path(path: str) -> tuple[str, ...]:
 
 
 def child_path(path: str, name: str) -> str:
-    """The path of a field; the root is the empty path."""
+    """Return the path of a field; the root is the empty path."""
     return f"{path}.{name}" if path else name

@@ -181,7 +181,7 @@ def parse_feature_gates(text: str) -> dict[str, bool]:
 def component_gates(
     everywhere: Iterable[str] = (), only: Mapping[Component, Iterable[str]] | None = None
 ) -> dict[Component, GateSet]:
-    """The gates of all four components: settings for every component, overridden by a component's own ones."""
+    """Return the gates of all four components: settings for every component, overridden by a component's own ones."""
     shared: dict[str, bool] = {}
     for text in everywhere:
         shared.update(parse_feature_gates(text))

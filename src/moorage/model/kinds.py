@@ -133,7 +133,7 @@ class Kind:
 
     @property
     def has_status(self) -> bool:
-        """Whether the status is written by a subresource of its own."""
+        """True if the status is written by a subresource of its own."""
         return self.subresource("status") is not None
 
     def subresource(self, name: str) -> Subresource | None:

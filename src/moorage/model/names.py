@@ -38,7 +38,7 @@ _is_percent = re.compile(_PERCENT + r"\Z").match
 
 
 def regex_error(words: str, pattern: str, *examples: str) -> str:
-    """The sentence Kubernetes appends wherever a regular expression was not met."""
+    """Return the sentence Kubernetes appends wherever a regular expression was not met."""
     if not examples:
         return f"{words} (regex used for validation is '{pattern}')"
     shown = " or ".join(f"'{example}', " for example in examples)

@@ -94,14 +94,14 @@ def _interpret_suffix(suffix: str) -> tuple[int, int, Format]:
 
 
 def decimal_suffix(exponent: int, notation: Format) -> str:
-    """The suffix for ten to the exponent. Where SI has no letter upstream prints none, and so does this."""
+    """Return the suffix for ten to the exponent. Where SI has no letter upstream prints none, and so does this."""
     if notation is Format.DECIMAL_SI:
         return _DECIMAL_BY_EXPONENT.get(exponent, "")
     return f"e{exponent}" if exponent else ""
 
 
 def binary_suffix(exponent: int) -> str:
-    """The suffix for two to the exponent; none beyond `Ei`, as upstream."""
+    """Return the suffix for two to the exponent; none beyond `Ei`, as upstream."""
     return _BINARY_BY_EXPONENT.get(exponent, "")
 
 
@@ -152,7 +152,7 @@ class Quantity:
         return self.mantissa == 0
 
     def value(self) -> int:
-        """The amount rounded up to an integer, in an int64 that overflows as upstream's does."""
+        """Return the amount rounded up to an integer, in an int64 that overflows as upstream's does."""
         return self._scaled_value(0)
 
     def milli_value(self) -> int:
@@ -214,7 +214,7 @@ class Quantity:
         return self._plus(other, -other.mantissa if other.big else wrap64(-other.mantissa))
 
     def _plus(self, other: "Quantity", addend: int) -> "Quantity":
-        """The sum with `addend` at other's exponent. A zero takes over the other's format."""
+        """Return the sum with `addend` at other's exponent. A zero takes over the other's format."""
         notation = other.format if self.mantissa == 0 else self.format
         if not self.big and not other.big:
             small = self._plus_small(other.exponent, addend, notation)
@@ -229,7 +229,7 @@ class Quantity:
         return Quantity(mine + theirs, lowest, notation, big=True)
 
     def _plus_small(self, exponent: int, addend: int, notation: Format) -> "Quantity | None":
-        """The sum in int64s, or None where it does not fit."""
+        """Return the sum in int64s, or None where it does not fit."""
         if addend == 0:
             return Quantity(self.mantissa, self.exponent, notation)
         if self.mantissa == 0:
@@ -318,7 +318,7 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def _parse_small(text: str, parts: QuantityParts) -> Quantity | None:
-    """The quantity as an int64 and a scale, or None if it needs the big representation."""
+    """Return the quantity as an int64 and a scale, or None if it needs the big representation."""
     digits = parts.whole + parts.fraction
     if parts.base == 10:
         scale, factor = wrap32(parts.exponent - len(parts.fraction)), 1
@@ -336,7 +336,7 @@ def _parse_small(text: str, parts: QuantityParts) -> Quantity | None:
 
 
 def _parse_big(parts: QuantityParts) -> Quantity:
-    """The quantity as an integer of any size over at most ten to the ninth, rounded away from zero."""
+    """Return the quantity as an integer of any size over at most ten to the ninth, rounded away from zero."""
     digits = parts.number.lstrip("+-").replace(".", "")
     if not digits:
         raise QuantityError(NUMERIC_WRONG)

@@ -10,7 +10,7 @@ _CONTAINERS = ("containers", "initContainers")
 
 
 def telling_part(template: dict[str, Any]) -> dict[str, Any]:
-    """The template handed in stays as it is."""
+    """Return the template without empty resources of containers; the argument is not modified."""
     spec = template.get("spec")
     if not isinstance(spec, dict):
         return template

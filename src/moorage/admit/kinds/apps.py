@@ -109,7 +109,7 @@ def _validate_replica_set_spec(spec: ReplicaSetSpec, options: ValidationOptions)
 def _validate_selector_and_template(
     spec: DeploymentSpec | ReplicaSetSpec, options: ValidationOptions
 ) -> list[FieldError]:
-    """Upstream calls both kinds a deployment in the words about an empty selector."""
+    """Check both; upstream's text about an empty selector says deployment for both kinds."""
     errors = validate_required_selector(spec.selector, "spec.selector", "deployment")
     selector = compile_selector(spec.selector)
     if selector is None:

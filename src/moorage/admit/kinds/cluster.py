@@ -220,7 +220,7 @@ def validate_node_update(new: Node, old: Node, options: ValidationOptions) -> li
 
 
 def _pod_cidrs(node: Node) -> tuple[str, ...]:
-    """The ranges, of which the older single field is the first: where they differ, only that one counts."""
+    """Return the ranges, of which the older single field is the first: where they differ, only that one counts."""
     ranges, first = node.spec.podCIDRs, node.spec.podCIDR
     return (first,) if first and first != (ranges[0] if ranges else "") else ranges
 

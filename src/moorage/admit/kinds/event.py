@@ -41,7 +41,7 @@ def validate_event_update(new: Event, old: Event, options: ValidationOptions) ->
 
 
 def as_reported(event: Event) -> ReportedEvent:
-    """The view of a core Event in the names of events.k8s.io."""
+    """Return the view of a core Event in the names of events.k8s.io."""
     return ReportedEvent(
         metadata=event.metadata,
         eventTime=event.eventTime,

@@ -63,7 +63,7 @@ def int_or_percent_value(value: int | str) -> int:
 
 
 def shown_label_selector(selector: LabelSelector | None) -> GoStruct | None:
-    """A selector as Go prints it: its JSON names, and without what is empty."""
+    """Return a selector as Go prints it: its JSON names, and without what is empty."""
     if selector is None:
         return None
     shown = GoStruct()
@@ -85,7 +85,7 @@ NOT_SELECTED = "`selector` does not match template `labels`"
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector | None:
-    """The selector as a matcher, or None if it cannot be one."""
+    """Return the selector as a matcher, or None if it cannot be one."""
     try:
         return compile_label_selector(selector)
     except SelectorError:

@@ -306,7 +306,7 @@ def _source(spec: PersistentVolumeSpec) -> dict[str, object]:
 
 
 def _without_new_expand_secret(new: PersistentVolumeSpec, old: PersistentVolumeSpec) -> PersistentVolumeSpec:
-    """The one thing that may be added to a source: the secret for growing a CSI volume."""
+    """Return the one thing that may be added to a source: the secret for growing a CSI volume."""
     if new.csi is None or old.csi is None or old.csi.controllerExpandSecretRef is not None:
         return new
     return msgspec.structs.replace(new, csi=msgspec.structs.replace(new.csi, controllerExpandSecretRef=None))

@@ -65,7 +65,7 @@ _HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "h
 
 
 def internal_form(value: Any) -> Any:
-    """A view, or what a view holds, as Go would print it."""
+    """Return a view, or what a view holds, as Go would print it."""
     if isinstance(value, msgspec.Struct):
         return _FORMS.get(type(value), _plain_struct)(value)
     if isinstance(value, tuple) and value:
@@ -100,7 +100,7 @@ _EMPTY: tuple[Any, ...] = (None, "", 0, (), {})
 
 
 def _moved(fields: tuple[str, ...], *moves: tuple[str, str]) -> tuple[str, ...]:
-    """The fields with some of them moved to another's back."""
+    """Return the fields with some of them moved behind another."""
     order = list(fields)
     for name, after in moves:
         order.remove(name)

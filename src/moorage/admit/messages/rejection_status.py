@@ -28,7 +28,7 @@ def as_manifest(value: Any) -> Any:
 
 
 def difference(old: Any, new: Any) -> str:
-    """A unified diff of two views as JSON; imported late, because few updates need it."""
+    """Return a unified diff of two views as JSON; imported late, because few updates need it."""
     import difflib
     import json
 
@@ -60,7 +60,7 @@ def forbidden_status(kind: Kind, name: str, reason: str) -> Raw:
 
 
 def bad_request_status(kind: Kind, reasons: Sequence[str]) -> Raw:
-    """The real server names the first reason; so does this, and adds the others."""
+    """Return a 400 Status with the first reason, as the API server, and then the others."""
     version = kind.api_version.rpartition("/")[2]
     message = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {"; ".join(reasons)}'
     return _failure(message, "BadRequest", BAD_REQUEST, None)

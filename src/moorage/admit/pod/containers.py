@@ -200,7 +200,7 @@ def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> l
 
 
 def _is_set(value: Any) -> bool:
-    """Whether a field is not Go's zero: an empty list or map that is written is something, too."""
+    """True if a field is not Go's zero: an empty list or map that is written is something, too."""
     if isinstance(value, ResourceRequirements):
         return any(map(_is_set, (value.limits, value.requests, value.claims)))
     return value is not None and value is not ABSENT_LIST and value is not ABSENT_MAP

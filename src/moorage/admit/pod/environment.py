@@ -81,7 +81,7 @@ def split_subscript(field_path: str) -> tuple[str, str, bool]:
 
 
 def _internal_field(selector: ObjectFieldSelector) -> tuple[str, str]:
-    """The field's path in the pod and "", or "" and what is wrong with it."""
+    """Return the field's path in the pod and "", or "" and what is wrong with it."""
     if selector.apiVersion != "v1":
         return "", f"unsupported pod version: {selector.apiVersion}"
     field_path = selector.fieldPath

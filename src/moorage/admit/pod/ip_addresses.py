@@ -40,7 +40,7 @@ def validate_cidr(value: str, path: str) -> list[FieldError]:
 
 
 def parse_cidr(value: str) -> tuple[bytes, int] | None:
-    """The octets of the address and the length of the prefix, or None; with leading zeros if need be."""
+    """Return the octets of the address and the length of the prefix, or None; with leading zeros if need be."""
     written, slash, prefix = value.partition("/")
     if not slash or len(value) > _LONGEST or not prefix or not _DECIMAL.issuperset(prefix):
         return None
@@ -93,7 +93,7 @@ def _is_strict_ipv4(text: str) -> bool:
 
 
 def _ipv6_groups(text: str) -> list[int] | None:
-    """The eight 16-bit groups; `::` stands for at least one group of zeros, IPv4 may stand at the end."""
+    """Return the eight 16-bit groups; `::` stands for at least one group of zeros, IPv4 may stand at the end."""
     if text.count("::") > 1 or ":::" in text:
         return None
     front_text, ellipsis, back_text = text.partition("::")

@@ -65,7 +65,7 @@ def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
 
 
 def is_deletion_cost(text: str) -> bool:
-    """A 32-bit integer without a plus sign or leading zeros (after a minus sign they are let pass)."""
+    """Return a 32-bit integer without a plus sign or leading zeros (after a minus sign they are let pass)."""
     if len(text) > _MAX_COST_LENGTH:
         negative_zeros = text[0] == "-" and _is_deletion_cost(text)
         text = "-0" + text[1:].lstrip("0")[:_MAX_COST_LENGTH] if negative_zeros else "too long"

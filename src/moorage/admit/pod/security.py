@@ -71,7 +71,7 @@ def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> list[Field
 
 
 def is_apparmor_localhost(name: str) -> bool:
-    """Whether the name of a profile on the node is one that the field could hold."""
+    """True if the name of a profile on the node is one that the field could hold."""
     return not _validate_apparmor_localhost(name, "")
 
 
@@ -230,7 +230,7 @@ def _validate_no_escalation(context: SecurityContext, path: str) -> list[FieldEr
 
 
 def _shown(context: SecurityContext) -> GoStruct:
-    """The context as upstream's internal type prints it."""
+    """Return the context as upstream's internal type prints it."""
     capabilities, selinux, windows = context.capabilities, context.seLinuxOptions, context.windowsOptions
     seccomp, apparmor = context.seccompProfile, context.appArmorProfile
     return GoStruct(

@@ -32,7 +32,7 @@ def round_up_lists(requirements: Raw | None, *names: str) -> None:
 
 
 def amount_text(amount: Any) -> str:
-    """An amount as quantities are read: a number may stand without quotes, and a null is nothing of it."""
+    """Return an amount as quantities are read: a number may stand without quotes, and a null is nothing of it."""
     if isinstance(amount, str):
         return amount.strip()
     return "0" if amount is None else go_json(amount)
@@ -40,7 +40,7 @@ def amount_text(amount: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def _rounded_up(text: str) -> str | None:
-    """The amount rounded away from zero to thousandths, or None if it is one already."""
+    """Return the amount rounded away from zero to thousandths, or None if it is one already."""
     if (text.isdigit() or text[:-1].isdigit() or text[:-2].isdigit()) and not text.endswith(("n", "u")):
         return None
     amount = parse_quantity(text)
@@ -53,7 +53,7 @@ def _rounded_up(text: str) -> str | None:
 
 
 def requests_from_limits(container: Raw) -> None:
-    """What is limited but not requested is requested up to its limit."""
+    """Set the request of each limited resource that has none to its limit."""
     resources = container.get("resources")
     if not resources or resources.get("limits") is None:
         return

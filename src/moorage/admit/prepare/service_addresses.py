@@ -21,11 +21,11 @@ _SERVICE = KINDS["v1", "Service"]
 
 
 class NotAllocated(Exception):
-    """What a service asked for cannot be given to it; the text says why."""
+    """An address or port that cannot be allocated; the text says why."""
 
 
 class Allocator(Protocol):
-    """Gives out what is free, or raises NotAllocated. What a service asks for by itself is told."""
+    """Allocates addresses and ports. `wanted` is what the service asks for; raises NotAllocated."""
 
     def cluster_ip(self, wanted: str) -> str: ...
 
@@ -34,7 +34,7 @@ class Allocator(Protocol):
 
 
 class ServiceAddresses(Plugin):
-    """Completes services; the allocator is asked for each at the moment it is needed."""
+    """Completes services; the allocator is looked up for each request."""
 
     def __init__(self, allocator: Callable[[], Allocator]) -> None:
         self._allocator = allocator
@@ -68,7 +68,7 @@ def _asked_for_address(new: Raw, spec: Raw, allocator: Allocator) -> str:
 
 
 def _give_node_ports(new: Raw, spec: Raw, old: Raw | None, allocator: Allocator) -> None:
-    """A new service's ports of one number, which differ in their protocols, share a port of the nodes."""
+    """Allocate node ports; a new service's ports of one number and several protocols share one."""
     ports, own, shared = items(spec, "ports"), _node_ports(part(old or {}, "spec")), dict[Any, int]()
     for index, port in enumerate(ports):
         number, wanted = port.get("port"), port.get("nodePort") or 0
@@ -108,7 +108,7 @@ def has_node_ports(spec: Raw) -> bool:
 
 
 def _can_have_node_ports(spec: Raw) -> bool:
-    """Where none are given out, some may still be asked for."""
+    """True for types whose node ports may be set, even if none are allocated."""
     return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
@@ -117,7 +117,7 @@ def has_health_port(spec: Raw) -> bool:
 
 
 def keep_allocated(new: Raw, old: Raw | None) -> None:
-    """What an update leaves out of what was given to the service is not given back; and one word says both fields."""
+    """Keep the allocated addresses and ports that an update leaves out, and make clusterIP and clusterIPs agree."""
     spec, before = part(new, "spec"), part(old or {}, "spec")
     if has_address(spec) and has_address(before):
         for name in ("clusterIP", "clusterIPs"):
@@ -151,7 +151,7 @@ def _keep_node_ports(ports: list[Raw], before: list[Raw]) -> None:
 
 
 def drop_what_the_type_has_not(new: Raw, old: Raw) -> None:
-    """A service that changes its type lets go of what only the old type had, unless it changed that, too."""
+    """Drop what only the old type of the service had, unless the update changed that, too."""
     spec, before = part(new, "spec"), part(old, "spec")
     if has_address(before) and not has_address(spec):
         for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):

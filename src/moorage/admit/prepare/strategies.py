@@ -27,17 +27,17 @@ _COUNTS = {
 
 
 def prepare_nothing(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """For kinds that are stored as they are."""
+    """Change nothing."""
 
 
 def prepare_workload(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """A kind with a pod template at spec.template; creating one is its first generation."""
+    """Prepare a kind with a pod template at spec.template; generation begins at 1."""
     _begin_status(new, old)
     drop_disabled_fields(_template_spec(new), None if old is None else _template_spec(old), gates)
 
 
 def prepare_daemon_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Each change of the template is counted in an annotation, which clients have no say in once it is there."""
+    """Count the changes of the template in an annotation that clients cannot change."""
     prepare_workload(new, old, gates)
     metadata = part(new, "metadata")
     given = _template_generation(new if old is None else old)
@@ -49,7 +49,7 @@ def prepare_daemon_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 
 def _is_other_template(new: Raw, old: Raw) -> bool:
-    """Not if it is only written in another way, such as with nulls."""
+    """True if the templates differ in more than how they are written, such as with nulls."""
     return new != old and convert_view(new, PodTemplateSpec) != convert_view(old, PodTemplateSpec)
 
 
@@ -101,7 +101,7 @@ def prepare_cron_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 
 def prepare_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """A volume or claim begins as pending, whatever the document says of one that was bound elsewhere."""
+    """Begin a volume or claim as Pending, whatever status the document has."""
     if old is None:
         new["status"] = {"phase": "Pending"}
     else:
@@ -109,7 +109,7 @@ def prepare_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 
 def prepare_namespace(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """A namespace begins as active, and with the finalizer that empties it before it goes."""
+    """Begin a namespace as Active, with the finalizer `kubernetes`."""
     spec = part(new, "spec")
     if old is None:
         new["status"] = {"phase": "Active"}
@@ -126,7 +126,7 @@ def prepare_disruption_budget(new: Raw, old: Raw | None, gates: GateSet) -> None
 
 
 def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Nodes come with their status. Configuration by ConfigMap is gone since 1.24, but is kept where it is."""
+    """Drop configSource, gone since 1.24, unless the old node has it. Nodes come with their status."""
     spec = part(new, "spec")
     if old is None:
         spec.pop("configSource", None)
@@ -157,7 +157,7 @@ def _template_spec(workload: Raw) -> Raw:
 
 
 def prepare_secret(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Text given as text becomes bytes like the rest; an update that names no type does not mean to change it."""
+    """Move stringData into data as base64; an update without a type keeps the old one."""
     texts = new.pop("stringData", None)
     if texts:
         part(new, "data").update({key: b64encode((text or "").encode()).decode() for key, text in texts.items()})
@@ -175,13 +175,13 @@ def prepare_service(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 
 def prepare_service_account(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Of the secrets only the names count."""
+    """Keep only the names of the secrets."""
     if new.get("secrets"):
         new["secrets"] = [{"name": secret.get("name") or ""} for secret in items(new, "secrets")]
 
 
 def prepare_lease(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """CoordinatedLeaderElection is off by default."""
+    """Drop the fields of CoordinatedLeaderElection, which is off by default."""
     spec, before = part(new, "spec"), (old or {}).get("spec") or {}
     for name in ("strategy", "preferredHolder"):
         if before.get(name) is None:
@@ -189,7 +189,7 @@ def prepare_lease(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 
 def prepare_csi_driver(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """VolumeLimitScaling is off by default."""
+    """Drop the field of VolumeLimitScaling, which is off by default."""
     if ((old or {}).get("spec") or {}).get("preventPodSchedulingIfMissing") is None:
         part(new, "spec").pop("preventPodSchedulingIfMissing", None)
 

@@ -62,7 +62,7 @@ def _validate_requirement(
 
 
 def has_invalid_label_value(selector: LabelSelector | None) -> bool:
-    """Whether an expression of the selector holds what is no label value; updates of such an object may keep it."""
+    """True if an expression of the selector holds what is no label value; updates of such an object may keep it."""
     return selector is not None and any(
         label_value_errors(value) for requirement in selector.matchExpressions for value in requirement.values
     )

@@ -146,7 +146,7 @@ def validate_taints(taints: Iterable[Taint], path: str) -> list[FieldError]:
 
 
 def _in_utc(time: str) -> str:
-    """A time as Go prints it again: in UTC, to the second."""
+    """Return a time as Go prints it again: in UTC, to the second."""
     try:
         return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):

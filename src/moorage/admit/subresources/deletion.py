@@ -28,7 +28,7 @@ _FINISHED = ("Failed", "Succeeded")
 
 
 class Deletion(msgspec.Struct, frozen=True):
-    """What deleting comes to. `changed`: it must be stored, unless it is removed."""
+    """The result of a deletion. `changed`: the object must be stored, unless it is removed."""
 
     object: Raw
     removes: bool
@@ -36,7 +36,7 @@ class Deletion(msgspec.Struct, frozen=True):
 
 
 def read_delete_options(document: Raw) -> DeleteOptions:
-    """The body of a DELETE. Raises ApiError."""
+    """Return the body of a DELETE. Raises ApiError."""
     try:
         options = convert_view(document, DeleteOptions)
     except ConversionError as error:
@@ -72,7 +72,7 @@ def decide_deletion(
     *,
     collects_garbage: bool = True,
 ) -> Deletion:
-    """What becomes of the object. Without a garbage collector no finalizers are added that only it takes away."""
+    """Decide whether the object is removed, marked or kept. Without a collector its finalizers are not added."""
     check_preconditions(kind, stored, options.preconditions, resource_version)
     metadata = stored["metadata"]
     if kind.name == "Namespace":
@@ -101,7 +101,7 @@ def decide_deletion(
 
 
 def is_finalized(kind: Kind, new: Raw, old: Raw) -> bool:
-    """Whether an update took away the last thing that kept a deleted object."""
+    """True if an update took away the last thing that kept a deleted object."""
     metadata, before = new["metadata"], old["metadata"]
     if metadata.get("finalizers") or not before.get("deletionTimestamp"):
         return False
@@ -111,7 +111,7 @@ def is_finalized(kind: Kind, new: Raw, old: Raw) -> bool:
 
 
 def check_preconditions(kind: Kind, stored: Raw, preconditions: Preconditions | None, resource_version: str) -> None:
-    """Raises ApiError if it is not the object, or not the state of it, that was meant."""
+    """Raise ApiError if the UID or resourceVersion is not the one the client named."""
     if preconditions is None:
         return
     metadata = stored["metadata"]
@@ -129,7 +129,7 @@ def check_preconditions(kind: Kind, stored: Raw, preconditions: Preconditions | 
 
 
 def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:
-    """The changes that the end of a pod begins with; None if it has begun, and is not hastened by this."""
+    """Return the metadata changes that begin a pod's deletion; None if it has begun and this does not shorten it."""
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     if metadata.get("deletionTimestamp"):
         return _hastened(metadata, wanted, now)
@@ -162,7 +162,7 @@ def _hastened(metadata: Raw, wanted: int | None, now: datetime) -> Raw | None:
 
 
 def _marked(metadata: Raw, now: datetime) -> Raw:
-    """An object that waits for its finalizers and for nothing else."""
+    """Return the metadata changes of an object that only waits for its finalizers."""
     changes: Raw = {"deletionGracePeriodSeconds": 0}
     before = metadata.get("deletionTimestamp")
     if not before or from_text(before) > now:
@@ -182,7 +182,7 @@ def _finalizers(kind: Kind, current: list[str], options: DeleteOptions, collects
 
 
 def _wanted_finalizer(kind: Kind, current: list[str], options: DeleteOptions) -> str:
-    """An explicit wish first, then what the object says itself, then its kind."""
+    """Return the finalizer to add: what the client asks for, else what the object has, else the default of its kind."""
     if kind.dependents == "none":
         return ""
     if options.orphanDependents is not None:
@@ -205,7 +205,7 @@ def _begin_to_terminate(
 
 
 def _later(time: datetime, seconds: int) -> datetime:
-    """Some time after; the end of time, if that is sooner."""
+    """Return the time so many seconds later, at most the last that can be written."""
     return time + timedelta(seconds=min(seconds, int((_LAST_TIME - time).total_seconds())))
 
 
@@ -214,6 +214,6 @@ def as_text(time: datetime) -> str:
 
 
 def from_text(text: str) -> datetime:
-    """A time that this server has written; others may have an offset."""
+    """Parse a time that this server has written; others may have an offset."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -24,7 +24,7 @@ from moorage.model.types.request import Binding, DeleteOptions, Eviction
 
 
 def with_condition(conditions: Sequence[Raw] | None, wanted: Raw, now: str) -> list[Raw]:
-    """The conditions with the wanted one in the place of the old one of its type, or at the end."""
+    """Return the conditions with the wanted one in the place of the old one of its type, or at the end."""
     found = list(conditions or ())
     for index, condition in enumerate(found):
         if condition.get("type") == wanted["type"]:
@@ -39,7 +39,7 @@ _SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
 
 
 def read_binding(document: Raw, name: str) -> Binding:
-    """A Binding as it was sent to the pod of that name. Raises ApiError."""
+    """Return a Binding as it was sent to the pod of that name. Raises ApiError."""
     try:
         binding = convert_view(document, Binding)
     except ConversionError as error:
@@ -62,7 +62,7 @@ def validate_binding(binding: Binding) -> list[FieldError]:
 
 
 def bind_pod(pod: Raw, binding: Binding, now: str, resource_version: str = "") -> Raw:
-    """The pod on the node. `resource_version` is the stored pod's, for a binding that insists on one."""
+    """Return the pod on the node. `resource_version` is the stored pod's, for a binding that insists on one."""
     metadata, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
     name = metadata["name"]
     wanted = binding.metadata
@@ -87,7 +87,7 @@ def bind_pod(pod: Raw, binding: Binding, now: str, resource_version: str = "") -
 
 
 def bound_view(view: Pod, bound: Raw) -> Pod:
-    """The view of a bound pod, from the one it had: only the parts that binding changes are read again."""
+    """Return the view of a bound pod, from the one it had: only the parts that binding changes are read again."""
     replace = msgspec.structs.replace
     conditions = tuple(convert_view(condition, PodCondition) for condition in bound["status"]["conditions"])
     status = replace(view.status, conditions=conditions, nominatedNodeName="")
@@ -138,7 +138,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def read_eviction(document: Raw, name: str) -> DeleteOptions:
-    """An Eviction as it was sent to the pod of that name: the options to delete it with. Raises ApiError."""
+    """Return an Eviction as it was sent to the pod of that name: the options to delete it with. Raises ApiError."""
     try:
         eviction = convert_view(document, Eviction)
     except ConversionError as error:
@@ -150,7 +150,7 @@ def read_eviction(document: Raw, name: str) -> DeleteOptions:
 
 
 def decide_eviction(pod: Pod, budgets: Iterable[tuple[Raw, PodDisruptionBudget]], now: str) -> Verdict:
-    """Whether the pod may be evicted now. Raises ApiError if not."""
+    """Decide whether the pod may be evicted now. Raises ApiError if not."""
     if pod.metadata.deletionTimestamp is not None or pod.status.phase in _TERMINAL:
         return Verdict()
     if pod.status.phase == "Pending":
@@ -168,14 +168,14 @@ def decide_eviction(pod: Pod, budgets: Iterable[tuple[Raw, PodDisruptionBudget]]
 
 
 def marked_for_eviction(pod: Raw, now: str) -> Raw:
-    """The pod with the condition that says why it ends."""
+    """Return the pod with the condition that says why it ends."""
     status = pod.get("status") or {}
     conditions = with_condition(status.get("conditions"), _BEING_EVICTED, now)
     return {**pod, "status": {**status, "conditions": conditions}}
 
 
 def still_processed(name: str) -> ApiError:
-    """A budget that is behind, or a pod that changed while it was evicted: try again."""
+    """Return a 429: the budget is behind, or the pod changed while it was evicted."""
     return _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
 
 

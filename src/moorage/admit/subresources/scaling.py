@@ -23,7 +23,7 @@ _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 def render_scale(workload: Raw) -> Raw:
-    """The Scale of a workload. Raises ApiError if its selector cannot be read."""
+    """Return the Scale of a workload. Raises ApiError if its selector cannot be read."""
     metadata, spec = workload["metadata"], workload.get("spec") or {}
     try:
         selector = str(compile_label_selector(convert_view(spec.get("selector") or {}, LabelSelector)))
@@ -43,7 +43,7 @@ def render_scale(workload: Raw) -> Raw:
 
 
 def apply_scale(kind: Kind, workload: Raw, document: Raw) -> Raw:
-    """The workload with the replicas of a Scale, and with its resourceVersion, if it insists on one."""
+    """Return the workload with the replicas of a Scale, and with its resourceVersion, if it insists on one."""
     try:
         scale = convert_view(document, Scale)
     except ConversionError as error:

@@ -31,7 +31,7 @@ def _kept_metadata(kind: Kind) -> list[str]:
 
 
 def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view: Any = None) -> Admitted | Rejected:
-    """Admit a report. `old_view` spares reading the old object; `now` is when a volume changed its phase."""
+    """Admit a write to the status. `old_view` spares reading `old`; `now` is when a volume changed its phase."""
     kind = kind_of(new)
     row = None if kind is None else row_of(kind)
     if kind is None or row is None or row.validate_status is None:
@@ -91,7 +91,7 @@ def _note_phase(status: Raw, old: Raw, now: str) -> None:
 
 
 def _view(raw: Raw, new: Raw, old: Raw, read: Any, old_view: Any) -> Any:
-    """The view of the new object, for which nothing is read twice: `read` is the new one's, without its spec."""
+    """Return the view of the new object, for which nothing is read twice: `read` is the new one's, without its spec."""
     if raw.get("spec") is not old.get("spec"):
         return view_of(raw)
     if raw["metadata"] != new.get("metadata") or raw["status"] != new.get("status"):
@@ -100,7 +100,7 @@ def _view(raw: Raw, new: Raw, old: Raw, read: Any, old_view: Any) -> Any:
 
 
 def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejected:
-    """The finalize subresource of a namespace: only `spec.finalizers` and metadata change."""
+    """Admit a write to a namespace's finalize subresource: only `spec.finalizers` and metadata change."""
     kind = kind_of(old)
     if kind is None or kind.name != "Namespace":
         raise ValueError("only namespaces are finalized")

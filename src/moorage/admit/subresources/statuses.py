@@ -157,7 +157,7 @@ _OF_THE_SYSTEM = frozenset({"PodScheduled", "Ready", "Initialized"})
 
 
 def complete_pod_status(new: Raw, old: Raw) -> Raw:
-    """The status with what a reporter may leave out: the class of the pod, and what generation it speaks of."""
+    """Return the status with what a reporter may leave out: the class of the pod, and what generation it speaks of."""
     status = dict(new)
     if not status.get("qosClass") and old.get("qosClass"):
         status["qosClass"] = old["qosClass"]
@@ -244,7 +244,7 @@ def _validate_transitions(
 
 
 def _may_restart(container: Container, spec: PodSpec, exit_code: int) -> bool:
-    """The first rule that speaks of the exit code, then the container's own policy, then the pod's."""
+    """True by the first rule that names the exit code, else the container's policy, else the pod's."""
     policy = spec.restartPolicy
     if container.restartPolicy is not None:
         for rule in container.restartPolicyRules:

@@ -25,7 +25,7 @@ def base64_complaint(text: str) -> str | None:
 
 
 def decode_base64(text: str) -> bytes:
-    """The bytes of a text that matches the pattern."""
+    """Return the bytes of a text that matches the pattern."""
     return a2b_base64(text)
 
 

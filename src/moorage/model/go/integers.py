@@ -17,12 +17,12 @@ _INT64_DIGITS = 19
 
 
 def wrap32(number: int) -> int:
-    """The value an int32 would hold."""
+    """Return the value an int32 would hold."""
     return (number + 2**31) % 2**32 - 2**31
 
 
 def wrap64(number: int) -> int:
-    """The value an int64 would hold."""
+    """Return the value an int64 would hold."""
     return (number + 2**63) % 2**64 - 2**63
 
 

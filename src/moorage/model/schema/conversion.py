@@ -53,7 +53,7 @@ class ConversionError(Exception):
 
 
 def convert_view(raw: Any, view: type[ViewType]) -> ViewType:
-    """The raw value as a view. Raises ConversionError."""
+    """Return the raw value as a view. Raises ConversionError."""
     try:
         return msgspec.convert(raw, view, dec_hook=_decode_custom)
     except (msgspec.ValidationError, QuantityError):
@@ -77,12 +77,12 @@ def _decode_custom(expected: type, value: Any) -> Any:
 
 
 def _quantity_text(value: Any) -> str:
-    """The JSON text of a value as quantities are read from it: without quotes and surrounding space."""
+    """Return the JSON text of a value as quantities are read from it: without quotes and surrounding space."""
     return value.strip() if isinstance(value, str) else go_json(value)
 
 
 def _without_nulls(raw: Any, shape: Shape) -> Any:
-    """The raw value with every null replaced by what Go would hold there: nothing, or the zero of an element."""
+    """Return the raw value with every null replaced by what Go would hold there: nothing, or the zero of an element."""
     if isinstance(shape, StructShape) and isinstance(raw, dict):
         return {
             name: _without_nulls(value, shape.field(name))

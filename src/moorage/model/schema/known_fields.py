@@ -63,7 +63,7 @@ def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
 
 
 def _differ(new: Any, old: Any) -> bool:
-    """Whether any of them is not the same object."""
+    """True if any two of them are not the same object."""
     return any(one is not other for one, other in zip(new, old, strict=True))
 
 
@@ -82,7 +82,7 @@ class UnknownField(NamedTuple):
 
 
 def unknown_fields(raw: Any, view: type[View]) -> list[UnknownField]:
-    """Every field of the raw document that its kind does not have."""
+    """Return every field of the raw document that its kind does not have."""
     found: list[UnknownField] = []
     _walk(raw, struct_shape(view), "", found)
     return found
@@ -112,7 +112,7 @@ def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField]) -> None:
 
 @lru_cache(maxsize=1024)
 def nearest_name(name: str, known: frozenset[str]) -> str | None:
-    """The known name a typo most probably meant, or None if nothing is near."""
+    """Return the known name a typo most probably meant, or None if nothing is near."""
     folded = name.lower().replace("_", "").replace("-", "")
     allowed = min(3, max(1, len(name) // 3))
     best: tuple[int, str] | None = None

@@ -39,17 +39,17 @@ class MergeRow(NamedTuple):
 
 
 def _by(*keys: str, retain_keys: bool = False) -> MergeRow:
-    """A list of objects told apart by keys, of which strategic merge looks at the first only."""
+    """Return the row of a list of objects told apart by keys, of which strategic merge looks at the first only."""
     return MergeRow("map", keys, "merge,retainKeys" if retain_keys else "merge", keys[0])
 
 
 def _patched_by(key: str) -> MergeRow:
-    """A list that strategic merge patches merge, and server-side apply replaces."""
+    """Return the row of a list that strategic merge patches merge and server-side apply replaces."""
     return MergeRow("atomic", (), "merge", key)
 
 
 def _applied_by(key: str) -> MergeRow:
-    """A list that server-side apply merges, and strategic merge patches replace."""
+    """Return the row of a list that server-side apply merges and strategic merge patches replace."""
     return MergeRow("map", (key,))
 
 
@@ -175,13 +175,13 @@ class StructType:
 
     @cached_property
     def fields(self) -> dict[str, "Field"]:
-        """The fields, in the order of the view."""
+        """Return the fields, in the order of the view."""
         shape = struct_shape(self.view)
         owners = [owner.__name__ for owner in self.view.__mro__]
         return {name: _field(owners, name, shape.field(name)) for name in self.view.__struct_fields__}
 
     def field(self, name: str) -> "Field":
-        """The field of that name; what the view does not know is untyped."""
+        """Return the field of that name; what the view does not know is untyped."""
         return self.fields.get(name, UNTYPED_FIELD)
 
     def __repr__(self) -> str:
@@ -227,13 +227,13 @@ _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def schema_of(kind: Kind) -> StructType:
-    """The merge schema of a kind."""
+    """Return the merge schema of a kind."""
     return struct_type(kind.view)
 
 
 @cache
 def struct_type(view: type[View]) -> StructType:
-    """The merge schema of a view, the same object every time."""
+    """Return the merge schema of a view, the same object every time."""
     return StructType(view, view.__name__ in ATOMIC_STRUCTS)
 
 
@@ -243,7 +243,7 @@ def _with_atomicity(view: type[View], atomic: bool) -> StructType:
 
 
 def _field(owners: list[str], name: str, shape: Shape) -> Field:
-    """The field `name` of a struct; `owners` are its type and those it embeds, whose rows hold as well."""
+    """Return the field `name` of a struct; `owners` are its type and those it embeds, whose rows hold as well."""
     row = next((MERGED_FIELDS[owner, name] for owner in owners if (owner, name) in MERGED_FIELDS), _NO_ROW)
     atomic = next((ATOMIC_FIELDS[owner, name] for owner in owners if (owner, name) in ATOMIC_FIELDS), None)
     strategy, _, retain = row.patch_strategy.partition(",")

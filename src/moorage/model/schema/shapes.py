@@ -102,7 +102,7 @@ class StructShape:
         self._nested: dict[str, Shape] | None = None
 
     def field(self, name: str) -> Shape:
-        """The shape of a known field."""
+        """Return the shape of a known field."""
         found = self.fields.get(name)
         if found is None:
             found = self.fields[name] = shape_of(self._types[name])
@@ -125,12 +125,12 @@ def _has_structs(shape: Shape) -> bool:
 
 @cache
 def struct_shape(view: type[View]) -> StructShape:
-    """The shape of a view type."""
+    """Return the shape of a view type."""
     return StructShape(view)
 
 
 def shape_of(annotation: Any) -> Shape:
-    """The shape of a field's annotation. `X | None` has the shape of X: null is absence to any Go type."""
+    """Return the shape of a field's annotation. `X | None` has the shape of X: null is absence to any Go type."""
     go_type = ""
     if get_origin(annotation) is Annotated:
         annotation, *extras = get_args(annotation)

@@ -80,7 +80,7 @@ class Document:
         return self.location("").line
 
     def start(self) -> Callable[[], Location]:
-        """The place the object starts at, to be asked for later; keeps as little of the document as it can."""
+        """Return the place the object starts at, to be asked for later; keeps as little of the document as it can."""
         return self._positions.start()
 
     def location(self, path: str) -> Location:
@@ -88,7 +88,7 @@ class Document:
         return self._positions.find(parse_field_path(path))
 
     def line_text(self, line: int) -> str:
-        """A line of the document, for showing beside a message; empty if the document has no such line."""
+        """Return a line of the document, for showing beside a message; empty if the document has no such line."""
         lines = self._text.splitlines()
         index = line - self._text_line
         return lines[index].decode("utf-8", "replace") if 0 <= index < len(lines) else ""
@@ -98,7 +98,7 @@ class Document:
         return DecodeError(reason, problem=problem, source=self.source, line=line, column=column, path=path)
 
     def part(self, raw: dict[str, Any], steps: tuple[str, ...]) -> "Document":
-        """An item of a list inside this document as a document of its own."""
+        """Return an item of a list inside this document as a document of its own."""
         prefix = f"{'.'.join(steps[:-1])}[{steps[-1]}]."
         duplicates = tuple(
             DuplicateField(found.path.removeprefix(prefix), found.location)
@@ -112,7 +112,7 @@ class Document:
 def read_documents(
     stream: BinaryIO, source: str, max_document_bytes: int = MAX_DOCUMENT_BYTES
 ) -> Iterator[Document | DecodeError]:
-    """Every API object in the stream, and every reason why something in it is none."""
+    """Return every API object in the stream, and every reason why something in it is none."""
     index = 0
     for chunk in split_stream(stream, source, max_document_bytes):
         if isinstance(chunk, DecodeError):
@@ -137,7 +137,7 @@ class Value(NamedTuple):
 
 
 def read_values(text: bytes, source: str) -> list[Value]:
-    """Every document of a text, none of which need be an API object. Raises DecodeError."""
+    """Return every document of a text, none of which need be an API object. Raises DecodeError."""
     values: list[Value] = []
     for chunk in split_stream(io.BytesIO(text), source, MAX_DOCUMENT_BYTES):
         if isinstance(chunk, DecodeError):
@@ -243,7 +243,7 @@ def _yaml_duplicate_fields(constructor: YamlConstructor, positions: YamlPosition
 
 
 def _objects(found: _Found) -> Iterator[Document | DecodeError]:
-    """The API objects a decoded value holds: none if it is null, itself, or the items of a list."""
+    """Return the API objects a decoded value holds: none if it is null, itself, or the items of a list."""
     raw, chunk = found.raw, found.chunk
     document = Document(found.source, raw, found.positions, chunk.text, chunk.first_line, found.duplicates)
     if found.list_of is not None:
@@ -265,7 +265,7 @@ def _objects(found: _Found) -> Iterator[Document | DecodeError]:
 
 
 def _list_item(document: Document, list_api_version: str, list_kind: str) -> Document | DecodeError:
-    """An item of a list. Those of a typed list need not repeat what they are."""
+    """Return an item of a list. Those of a typed list need not repeat what they are."""
     raw, kind = document.raw, list_kind.removesuffix("List")
     if isinstance(raw, dict) and kind and "kind" not in raw and "apiVersion" not in raw:
         document.raw = {"apiVersion": list_api_version, "kind": kind, **raw}

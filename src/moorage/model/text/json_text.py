@@ -41,7 +41,7 @@ class JsonDuplicate(NamedTuple):
 
 
 def json_type(value: Any) -> str:
-    """The type of a JSON value as Go's decoder names it."""
+    """Return the type of a JSON value as Go's decoder names it."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -87,7 +87,7 @@ def decode_json_values(text: str, source: str, first_line: int) -> Iterator[Json
 
 
 def json_duplicates(text: str, start: int) -> list[JsonDuplicate]:
-    """The duplicate keys of the value at `start`, with their paths; decodes once more, so only for rare use."""
+    """Return the duplicate keys of the value at `start`, with their paths; decodes once more, so only for rare use."""
     duplicates: list[JsonDuplicate] = []
     value, _ = json.JSONDecoder(object_pairs_hook=_Pairs).raw_decode(text, start)
     pending: list[tuple[Any, str, tuple[str, ...]]] = [(value, "", ())]

@@ -34,7 +34,7 @@ class NotJson(ValueError):
 
 
 def resolve_plain(text: str) -> JsonScalar:
-    """The value of a plain scalar. Raises NotJson for `.inf`, `.nan` and their kin."""
+    """Return the value of a plain scalar. Raises NotJson for `.inf`, `.nan` and their kin."""
     if text in WORDS:
         return WORDS[text]
     if text[0] in NUMERIC_START and len(text) <= _MAX_NUMBER_TEXT:
@@ -70,7 +70,7 @@ def _read_integer(match: re.Match[str]) -> int:
 
 
 def json_number(value: float) -> int | float:
-    """The number Go's JSON encoder would print: without a fraction or an exponent where it needs none."""
+    """Return the number Go's JSON encoder would print: without a fraction or an exponent where it needs none."""
     if value.is_integer() and abs(value) < 1e21:
         return int(Decimal(repr(value)))
     return value

@@ -82,11 +82,11 @@ class Positions(Protocol):
     """Finds fields in one document."""
 
     def find(self, steps: tuple[str, ...]) -> Location:
-        """The place of the field at these steps, or of its closest existing ancestor."""
+        """Return the place of the field at these steps, or of its closest existing ancestor."""
         ...
 
     def below(self, steps: tuple[str, ...]) -> "Positions":
-        """The positions of the value at these steps, taken as a document of its own."""
+        """Return the positions of the value at these steps, taken as a document of its own."""
         ...
 
     def start(self) -> Callable[[], Location]:
@@ -142,7 +142,7 @@ class YamlPositions:
         return ""
 
     def _child(self, node: Node, step: str) -> tuple[Node, Node] | None:
-        """The node to show for a step (the key, the item) and the node to go on from (the value, the item)."""
+        """Return the node to show for a step (the key, the item) and the node to go on from (the value, the item)."""
         if isinstance(node, SequenceNode):
             if step.isdecimal() and int(step) < len(node.value):
                 item = node.value[int(step)]

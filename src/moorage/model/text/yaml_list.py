@@ -45,5 +45,5 @@ def split_yaml_list(text: bytes) -> ListText | None:
 
 
 def without_dash(item: bytes) -> bytes:
-    """An item's text as a document of its own, every column where it was."""
+    """Return an item's text as a document of its own, every column where it was."""
     return item.replace(b"-", b" ", 1)

@@ -43,7 +43,7 @@ class _Composer(CParser):
 
 
 def compose_documents(text: bytes, source: str, first_line: int) -> Iterator[Node]:
-    """The root nodes of all documents in the text; DecodeError on the first problem."""
+    """Return the root nodes of all documents in the text; DecodeError on the first problem."""
     _check_depth(text, source, first_line)
     try:
         composer = _Composer(text)
@@ -173,7 +173,7 @@ class YamlConstructor:
         result.update(merged)
 
     def key_text(self, node: Node) -> str:
-        """A mapping key as the string JSON needs."""
+        """Return a mapping key as the string JSON needs."""
         if not isinstance(node, ScalarNode):
             raise self._error(node, "a mapping key must be a scalar")
         text = str(node.value)
