@@ -6,6 +6,7 @@ A `VirtualKubelet` that looks at what pods ask for. Nodes are made, tainted, lab
 from contextlib import suppress
 from typing import Any
 
+from tests.objects import taint as taint
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 
@@ -41,7 +42,3 @@ async def add_node(cluster: VirtualCluster, name: str, labels: Raw | None = None
 
 async def change_node(cluster: VirtualCluster, name: str, patch: Raw) -> None:
     await cluster.client.patch(NODE, name, "", patch, patch_type=PatchType.MERGE)
-
-
-def taint(key: str, value: str = "", effect: str = "NoSchedule") -> Raw:
-    return {"key": key, "value": value, "effect": effect}

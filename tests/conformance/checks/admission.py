@@ -5,6 +5,8 @@ The vectors were recorded from defaults and strategy alone, so no plugin runs an
 
 from typing import Any
 
+from tests.objects import pod
+
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.tolerations import validate_tolerations
@@ -33,11 +35,7 @@ def _difference(got: list[str], want: list[str]) -> str | None:
 
 
 def _pod(spec: Raw, labels: Raw | None = None) -> Raw:
-    metadata: Raw = {"name": "p", "namespace": "default"}
-    if labels:
-        metadata["labels"] = labels
-    container = {"name": "c", "image": "i"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
+    return pod("p", labels, **spec)
 
 
 def check_validate_tolerations(case: Raw) -> str | None:

@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.objects import pod as pod
+
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Object, WatchEvent
@@ -45,12 +47,6 @@ async def running_server(data_dir: Path | None = None) -> AsyncIterator[ApiServe
 def config_map(name: str, namespace: str = "default", **data: str) -> dict[str, Any]:
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-def pod(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": "default", "labels": labels or {}}
-    spec = {"containers": [{"name": "c", "image": "registry.k8s.io/pause:3.10"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 async def take(client: Client, kind: Kind, after: int, count: int, **selectors: str) -> list[WatchEvent]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests import objects
+
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
@@ -9,29 +11,13 @@ NODE, POD, LEASE = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["coordination.
 
 
 def taint(key: str, value: str = "", effect: str = "NoExecute", **more: Any) -> Raw:
-    return {"key": key, "effect": effect, **({"value": value} if value else {}), **more}
+    return objects.taint(key, value, effect, **more)
 
 
 def node(name: str, *taints: Raw, **more: Any) -> Raw:
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, **more.pop("metadata", {})},
-        "spec": {"taints": list(taints), **more.pop("spec", {})},
-        **more,
-    }
+    return objects.node(name, *taints, **{"status": {}, **more})
 
 
 def pod(name: str, on: str, *tolerations: Raw, **more: Any) -> Raw:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", **more.pop("metadata", {})},
-        "spec": {
-            "nodeName": on,
-            "containers": [{"name": "c", "image": "i"}],
-            "tolerations": list(tolerations),
-            "terminationGracePeriodSeconds": 0,
-            **more,
-        },
-    }
+    placed = {"nodeName": on, "tolerations": list(tolerations), "terminationGracePeriodSeconds": 0}
+    return objects.pod(name, **{**placed, **more})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.objects import pod
 
 import moorage
 from moorage.admit.admission import Admitted, admit
@@ -120,16 +121,6 @@ def test_a_second_list_of_operators_is_noticed() -> None:
 # -- operators in places ----------------------------------------------------------------------------------------------
 
 
-def _pod(**spec: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "i"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p", "namespace": "default"},
-        "spec": {"containers": [container], **spec},
-    }
-
-
 def _values(row: Operator, value: str = "5") -> list[str]:
     return [] if row.arity is Arity.NONE else [value]
 
@@ -139,11 +130,11 @@ def _expression(row: Operator, key: str = "k", value: str = "5") -> dict[str, An
 
 
 def _in_toleration(row: Operator) -> dict[str, Any]:
-    return _pod(tolerations=[{"key": "k", "operator": row.name, "value": "".join(_values(row))}])
+    return pod(tolerations=[{"key": "k", "operator": row.name, "value": "".join(_values(row))}])
 
 
 def _node_affinity(term: dict[str, Any]) -> dict[str, Any]:
-    return _pod(
+    return pod(
         affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
     )
 
@@ -154,7 +145,7 @@ def _in_node_affinity(row: Operator) -> dict[str, Any]:
 
 def _in_preferred_node_affinity(row: Operator) -> dict[str, Any]:
     preferred = [{"weight": 1, "preference": {"matchExpressions": [_expression(row)]}}]
-    return _pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}})
+    return pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}})
 
 
 def _in_volume(row: Operator) -> dict[str, Any]:
@@ -178,7 +169,7 @@ def _in_match_fields(row: Operator) -> dict[str, Any]:
 def _in_label_selector(row: Operator) -> dict[str, Any]:
     selector = {"matchExpressions": [_expression(row)]}
     term = {"topologyKey": "zone", "labelSelector": selector}
-    return _pod(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    return pod(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
 
 
 def _in_exit_codes(row: Operator) -> dict[str, Any]:

@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.objects import taint
 from tests.unit.plan.explaining import explained, told
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
 from moorage.plan.explain.remedies.change import Kind
-
-
-def taint(key: str, value: str = "", effect: str = "NoSchedule") -> Raw:
-    return {"key": key, "value": value, "effect": effect}
 
 
 def requires(*expressions: Raw) -> Raw:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.log_text import log_text
+from tests.objects import pod
 
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client
@@ -34,11 +35,6 @@ async def _phase(client: Client, name: str, wanted: str) -> None:
             await asyncio.sleep(0.01)
 
 
-def _pod(name: str, node: str) -> dict[str, Any]:
-    spec = {"containers": [{"name": "c", "image": "web:1"}], "nodeName": node}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
-
-
 async def _get(port: int, path: str) -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
@@ -55,11 +51,11 @@ async def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: P
     process = _kubelet(server, tmp_path, nodes=2, prefix="sim-", metrics_port=0)
     await process.start()
     assert process.kubelets.node_count == 2
-    await client.create(POD, _pod("one", "sim-1"), "default")
-    await client.create(POD, _pod("two", "real"), "default")
+    await client.create(POD, pod("one", nodeName="sim-1"), "default")
+    await client.create(POD, pod("two", nodeName="real"), "default")
     await _phase(client, "one", "Running")
     await client.delete(POD, "one", "default")
-    await client.create(POD, _pod("three", "sim-2"), "default")
+    await client.create(POD, pod("three", nodeName="sim-2"), "default")
     await _phase(client, "three", "Running")
     await _phase(client, "two", "Pending")
     metrics = await _get(process.metrics_port, "/metrics")

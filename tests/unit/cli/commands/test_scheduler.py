@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.objects import node, pod
 
 from moorage.cli.commands.components import scheduler as command
 from moorage.client.election.elector import ElectionTimes
@@ -23,17 +24,6 @@ pytestmark = pytest.mark.real_time
 
 POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]
 _QUICK = ElectionTimes(lease=60, deadline=40.0, retry=0.1)
-
-
-def _node(name: str) -> dict[str, Any]:
-    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-    status = {"allocatable": amounts, "capacity": amounts}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
-
-
-def _pod(name: str) -> dict[str, Any]:
-    spec = {"containers": [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": "1"}}}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
 async def _until(holds: Callable[[], Any]) -> Any:
@@ -69,10 +59,10 @@ async def _get(port: int, path: str) -> str:
 async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     client = LoopbackClient(server.api, "test")
-    await client.create(NODE, _node("n1"))
+    await client.create(NODE, node("n1"))
     first, second = (_scheduler(server, tmp_path, metrics_port=0, election=_QUICK) for _ in range(2))
     await first.start()
-    await client.create(POD, _pod("one"), "default")
+    await client.create(POD, pod("one"), "default")
     assert await _bound(client, "one") == "n1"
     await second.start()
 
@@ -89,7 +79,7 @@ async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
         assert (await _get(first.metrics_port, path)).endswith("\r\n\r\nok")
     assert (await _get(first.metrics_port, "/other")).startswith("HTTP/1.1 404")
     await first.stop()
-    await client.create(POD, _pod("two"), "default")
+    await client.create(POD, pod("two"), "default")
     assert await _bound(client, "two") == "n1"
     await second.stop()
     await server.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.objects import taint
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
@@ -11,10 +12,6 @@ from moorage.plan.explain.explanation import Standing
 from moorage.plan.explain.target import TargetError
 
 URGENT = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
-
-
-def taint(key: str, value: str = "", effect: str = "NoSchedule") -> Raw:
-    return {"key": key, "value": value, "effect": effect}
 
 
 def test_a_pod_that_fits() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.objects import taint
 from tests.unit.schedule.clusters import alone, cluster_of, node, passing, pod, scores, verdicts
 
 from moorage.model.gates import default_gates, gates_from
@@ -10,10 +11,6 @@ from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 EVERYTHING = gates_from({"AllAlpha": True})
-
-
-def taint(key: str, value: str = "", effect: str = "NoSchedule") -> dict[str, str]:
-    return {"key": key, "value": value, "effect": effect}
 
 
 @pytest.mark.parametrize(

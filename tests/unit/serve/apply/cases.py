@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.objects import pod as pod
+
 from moorage.model.kinds import KINDS
 from moorage.serve.apply.managed_fields import apply_patch, on_create, on_update
 
@@ -13,12 +15,6 @@ NODE = KINDS["v1", "Node"]
 DEPLOYMENT = KINDS["apps/v1", "Deployment"]
 
 T1, T2, T3 = (f"2026-01-01T00:00:0{second}Z" for second in (1, 2, 3))
-
-
-def pod(**spec: Any) -> Raw:
-    containers = spec.pop("containers", [{"name": "c", "image": "i"}])
-    metadata = {"name": "p", "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers, **spec}}
 
 
 def deployment(spec: Raw, **metadata: Any) -> Raw:
