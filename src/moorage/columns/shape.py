@@ -24,6 +24,30 @@ HostPort = tuple[str, str, int]  # (IP, protocol, port)
 class Shape:
     """One shape: the spec it stands for and the numbers derived from it once. Compared by identity."""
 
+    __slots__ = (
+        "attachables",
+        "claims",
+        "claims_key",
+        "controller",
+        "disks",
+        "host_ports",
+        "images",
+        "label_class",
+        "labels",
+        "namespace",
+        "node_name",
+        "non_zero_cpu",
+        "non_zero_memory",
+        "number",
+        "priority",
+        "requests",
+        "scored_requests",
+        "slots",
+        "spec",
+        "tracked",
+        "uses",
+    )
+
     def __init__(
         self, number: int, pod: Pod, label_class: int, node_name: str = "", claims: tuple[ClaimFacts, ...] = ()
     ) -> None:

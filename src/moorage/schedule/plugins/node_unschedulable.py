@@ -53,7 +53,10 @@ class NodeUnschedulable(Plugin[TolerationSet]):
     def filter(self, want: TolerationSet, cluster: Cluster) -> Mask:
         return ~cluster.nodes.unschedulable
 
+    def filter_slot(self, want: TolerationSet, cluster: Cluster, slot: int) -> bool:
+        return not cluster.nodes.unschedulable[slot]
+
     def explain(self, want: TolerationSet, cluster: Cluster, slot: int) -> Verdict | None:
-        if not cluster.nodes.unschedulable[slot]:
+        if self.filter_slot(want, cluster, slot):
             return None
         return unresolvable(REASON, f"spec.unschedulable is true, and {want.explain(UNSCHEDULABLE)}")

@@ -124,6 +124,10 @@ class TaintToleration(Plugin[_Want]):
         want.learn(cluster.nodes.taint_sets.sets)
         return want.passes[cluster.nodes.taints]
 
+    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        want.learn(cluster.nodes.taint_sets.sets)
+        return bool(want.passes[cluster.nodes.taints[slot]])
+
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         want.learn(cluster.nodes.taint_sets.sets)
         code = int(cluster.nodes.taints[slot])
