@@ -113,7 +113,7 @@ class Handler:
         renderer = self._renderer(target.kind, request)
         if request.query_text:
             check_not_older(self._api, seen_revision(query_of(request)))
-        stored = await get(self._api, target.kind, target.namespace, target.name)
+        stored = await get(self._api, target.ref)
         return Response(200, renderer.object(stored))
 
     async def _list(self, target: Target, request: Request) -> Answer:
@@ -171,9 +171,7 @@ class Handler:
         options = write_options(query_of(request), _manager(request), "UpdateOptions")
         renderer = self._renderer(kind, request)
         raw, warnings = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
-        outcome = await replace(
-            self._api, kind, target.namespace, target.name, raw, options, target.subresource, warnings
-        )
+        outcome = await replace(self._api, target.ref, raw, options, target.subresource, warnings)
         return _written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request) -> Answer:
@@ -182,7 +180,13 @@ class Handler:
         patch_type, patch, duplicates = read_patch(request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch_type == APPLY)
         outcome = await patch_object(
-            self._api, kind, target.namespace, target.name, patch_type, patch, options, target.subresource, duplicates
+            self._api,
+            target.ref,
+            patch_type,
+            patch,
+            options,
+            target.subresource,
+            duplicates,
         )
         return _written(outcome, renderer)
 
@@ -190,7 +194,7 @@ class Handler:
         kind = target.kind
         renderer = self._renderer(kind, request)
         options = delete_options(query_of(request), _delete_body(request))
-        outcome = await delete(self._api, kind, target.namespace, target.name, options)
+        outcome = await delete(self._api, target.ref, options)
         if outcome.deleted:
             status = deleted_status(kind, outcome.stored)
             if status is not None:

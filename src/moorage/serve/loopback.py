@@ -20,7 +20,7 @@ from moorage.client.http.wire import (
 )
 from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import bad_request, internal, no_such_path
-from moorage.model.kinds import Kind
+from moorage.model.kinds import Kind, Ref
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.api import Api
@@ -55,7 +55,7 @@ class LoopbackClient:
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
         self._check_open()
         check_name(kind, name, namespace)
-        return _object(kind, await _kept(get(self._api, kind, _namespace(kind, namespace), name)))
+        return _object(kind, await _kept(get(self._api, Ref(kind, _namespace(kind, namespace), name))))
 
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
@@ -89,12 +89,14 @@ class LoopbackClient:
         check_name(kind, name, namespace)
         _check_subresource(kind, subresource, "update")
         if subresource == "scale":
-            return _plain(kind, name, await _kept(put_scale(self._api, kind, namespace, name, document, self._options)))
+            return _plain(
+                kind, name, await _kept(put_scale(self._api, Ref(kind, namespace, name), document, self._options))
+            )
         raw = _own_copy(kind, document)
         if subresource == "finalize":
             return _plain(kind, name, await _kept(finalize(self._api, name, raw)))
         namespace = _namespace(kind, namespace)
-        outcome = await _kept(replace(self._api, kind, namespace, name, raw, self._options, subresource))
+        outcome = await _kept(replace(self._api, Ref(kind, namespace, name), raw, self._options, subresource))
         return _object(kind, outcome.stored)
 
     async def patch(
@@ -116,10 +118,12 @@ class LoopbackClient:
         options = self._apply_options if patch_type is PatchType.APPLY else self._options
         if subresource == "scale":
             return _plain(
-                kind, name, await _kept(patch_scale(self._api, kind, namespace, name, patch_type.value, patch, options))
+                kind,
+                name,
+                await _kept(patch_scale(self._api, Ref(kind, namespace, name), patch_type.value, patch, options)),
             )
         outcome = await _kept(
-            patch_object(self._api, kind, namespace, name, patch_type.value, patch, options, subresource)
+            patch_object(self._api, Ref(kind, namespace, name), patch_type.value, patch, options, subresource)
         )
         return _object(kind, outcome.stored)
 
@@ -137,7 +141,7 @@ class LoopbackClient:
         self._check_open()
         check_name(kind, name, namespace)
         options = delete_options({}, render_delete_options(uid, grace_seconds, propagation, revision) or None)
-        await _kept(delete(self._api, kind, _namespace(kind, namespace), name, options))
+        await _kept(delete(self._api, Ref(kind, _namespace(kind, namespace), name), options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         self._check_open()

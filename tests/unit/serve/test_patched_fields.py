@@ -7,7 +7,7 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api, Outcome
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
@@ -26,7 +26,7 @@ def patched(language: str, patch: Any, validation: str) -> Outcome:
         await bootstrap(api, 443)
         await create(api, SETTINGS, "default", {**DOCUMENT, "metadata": {"name": "one"}}, WriteOptions())
         options = WriteOptions(validation=validation, manager="me")
-        return await patch_object(api, SETTINGS, "default", "one", language, patch, options)
+        return await patch_object(api, Ref(SETTINGS, "default", "one"), language, patch, options)
 
     return asyncio.run(main())
 

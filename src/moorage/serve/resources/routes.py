@@ -6,7 +6,7 @@ Kubernetes: the request info resolver.
 from typing import NamedTuple
 
 from moorage.model.api_error import ApiError, bad_request, method_not_supported, no_such_path
-from moorage.model.kinds import Kind
+from moorage.model.kinds import Kind, Ref
 from moorage.serve.resources.discovery_table import RESOURCES
 
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -28,6 +28,10 @@ class Target(NamedTuple):
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.kind, self.namespace, self.name)
 
 
 def target_of(method: str, path: str) -> Target | None:

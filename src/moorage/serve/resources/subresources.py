@@ -51,16 +51,15 @@ async def _evict(api: Api, target: Target, request: Request, manager: str) -> Re
 
 async def _log(api: Api, target: Target, request: Request, manager: str) -> Response:
     """Refuse, with the reason: there are no logs."""
-    await get(api, target.kind, target.namespace, target.name)
+    await get(api, target.ref)
     raise bad_request(
         f'pod "{target.name}" has no log: Moorage simulates nodes, so containers are never run and write nothing'
     )
 
 
 async def _scale(api: Api, target: Target, request: Request, manager: str) -> Response:
-    kind, where = target.kind, (target.namespace, target.name)
     if target.verb == "get":
-        scale = await get_scale(api, kind, *where)
+        scale = await get_scale(api, target.ref)
         if negotiate(request.headers.get("accept", "")).shows is As.TABLE:
             revision = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
             return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
@@ -70,10 +69,10 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
         options = write_options(query_of(request), manager, "PatchOptions", applies=patch_type == APPLY)
         if patch_type == APPLY:
             duplicate_warnings(duplicates, options.validation)
-        return json_response(await patch_scale(api, kind, *where, patch_type, patch, options))
+        return json_response(await patch_scale(api, target.ref, patch_type, patch, options))
     options = write_options(query_of(request), manager, "UpdateOptions")
     document, warnings = decode_object(request.body, request.headers.get("content-type", ""), SCALE, options.validation)
-    return json_response(await put_scale(api, kind, *where, document, options), headers=warning_headers(warnings))
+    return json_response(await put_scale(api, target.ref, document, options), headers=warning_headers(warnings))
 
 
 async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:

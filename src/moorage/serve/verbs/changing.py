@@ -15,7 +15,7 @@ from moorage.admit.raw import copy_document
 from moorage.admit.subresources.deletion import is_finalized
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
 from moorage.model.go.quoting import go_json
-from moorage.model.kinds import Kind
+from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api, Outcome
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.options import WriteOptions
@@ -40,8 +40,9 @@ class Changed(NamedTuple):
 Change = Callable[[Raw, Any], Changed]
 
 
-async def change(api: Api, kind: Kind, namespace: str, name: str, make: Change, *, dry_run: bool = False) -> Outcome:
+async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> Outcome:
     """Change an object. `make` gets a copy with the resourceVersion in it, and may be called several times."""
+    kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
@@ -79,15 +80,14 @@ async def change(api: Api, kind: Kind, namespace: str, name: str, make: Change, 
 
 async def replace(
     api: Api,
-    kind: Kind,
-    namespace: str,
-    name: str,
+    ref: Ref,
     raw: Raw,
     options: WriteOptions,
     subresource: str = "",
     warnings: Sequence[str] = (),
 ) -> Outcome:
     """PUT a whole document. Without a resourceVersion it replaces any."""
+    kind, namespace, name = ref
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
     check_name(metadata, name)
@@ -104,7 +104,7 @@ async def replace(
     def make(old: Raw, old_view: Any) -> Changed:
         return admit_change(api, kind, name, raw, old, expected, options.manager, subresource, warnings, old_view)
 
-    return await change(api, kind, namespace, name, make, dry_run=options.dry_run)
+    return await change(api, ref, make, dry_run=options.dry_run)
 
 
 def check_name(metadata: Raw, name: str) -> None:

@@ -11,7 +11,7 @@ from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.admit.plugins.standard import check_namespace_deletion
 from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.model.api_error import ApiError, not_found, stale
-from moorage.model.kinds import Kind
+from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api, Outcome
@@ -25,16 +25,17 @@ Raw = dict[str, Any]
 _TRIES = 100
 
 
-async def delete(api: Api, kind: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
+async def delete(api: Api, ref: Ref, options: DeleteOptions) -> Outcome:
     """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
-    if kind.name == "Namespace":
-        check_namespace_deletion(name)
-    elif kind.name == "PriorityClass":
-        check_priority_class_deletion(name)
-    return await _delete(api, kind, namespace, name, options)
+    if ref.kind.name == "Namespace":
+        check_namespace_deletion(ref.name)
+    elif ref.kind.name == "PriorityClass":
+        check_priority_class_deletion(ref.name)
+    return await _delete(api, ref, options)
 
 
-async def _delete(api: Api, kind: Kind, namespace: str, name: str, options: DeleteOptions) -> Outcome:
+async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> Outcome:
+    kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
     for _ in range(_TRIES):
@@ -82,7 +83,7 @@ async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOpt
     for item in page.items:
         where = decode(kind, item)["metadata"].get("namespace", "")
         try:
-            await _delete(api, kind, where, name_in(item.key), options)
+            await _delete(api, Ref(kind, where, name_in(item.key)), options)
         except ApiError as error:
             if error.code != 404:
                 raise

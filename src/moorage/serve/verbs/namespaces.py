@@ -7,7 +7,7 @@ from typing import Any
 
 from moorage.admit.raw import copy_document
 from moorage.admit.subresources.status_update import finalize_namespace
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api, admitted, check_types
 from moorage.serve.resources.objects import decode
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
@@ -25,5 +25,5 @@ async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> R
     def make(old: Raw, old_view: Any) -> Changed:
         return Changed(admitted(finalize_namespace(copy_document(raw), old, api.gates)), expected)
 
-    outcome = await change(api, _NAMESPACE, "", name, make, dry_run=dry_run)
+    outcome = await change(api, Ref(_NAMESPACE, "", name), make, dry_run=dry_run)
     return decode(_NAMESPACE, outcome.stored)

@@ -10,7 +10,7 @@ import msgspec
 
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import Kind
+from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.known_fields import kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
@@ -81,9 +81,7 @@ def _set_already(found: DuplicateField) -> str:
 
 async def patch_object(
     api: Api,
-    kind: Kind,
-    namespace: str,
-    name: str,
+    ref: Ref,
     patch_type: str,
     patch: Any,
     options: WriteOptions,
@@ -91,9 +89,10 @@ async def patch_object(
     duplicates: Sequence[str] = (),
 ) -> Outcome:
     """Patch an object. `patch` is not changed; `duplicates` are the texts about its duplicate keys."""
+    kind, namespace, name = ref
     if patch_type == APPLY:
         warnings = duplicate_warnings(duplicates, options.validation)
-        return await _apply(api, kind, namespace, name, patch, options, subresource, warnings)
+        return await _apply(api, ref, patch, options, subresource, warnings)
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = patched(old, patch_type, patch, schema_of(kind))
@@ -101,19 +100,18 @@ async def patch_object(
         changed = _admit(api, kind, namespace, name, new, old, options, subresource, old_view)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, kind, namespace, name, make, dry_run=options.dry_run)
+    return await change(api, ref, make, dry_run=options.dry_run)
 
 
 async def _apply(
     api: Api,
-    kind: Kind,
-    namespace: str,
-    name: str,
+    ref: Ref,
     patch: Raw,
     options: WriteOptions,
     subresource: str,
     warnings: Sequence[str],
 ) -> Outcome:
+    kind, namespace, name = ref
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
     check_applied(patch, kind, namespace, name)
@@ -128,7 +126,7 @@ async def _apply(
         changed = _admit(api, kind, namespace, name, new, old, options, subresource, old_view, is_owned=True)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, kind, namespace, name, make, dry_run=options.dry_run)
+    return await change(api, ref, make, dry_run=options.dry_run)
 
 
 def duplicate_warnings(duplicates: Sequence[str], validation: str) -> Sequence[str]:

@@ -18,7 +18,7 @@ from moorage.admit.subresources.pods import (
     still_processed,
 )
 from moorage.model.api_error import not_found, stale
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
@@ -83,7 +83,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
     options = read_eviction({"metadata": {"name": name}, **document}, name)
     dry_run = dry_run or bool(options.dryRun)
     for _ in range(_TRIES):
-        stored = await get(api, POD, namespace, name)
+        stored = await get(api, Ref(POD, namespace, name))
         pod = decode(POD, stored)
         check_preconditions(POD, pod, options.preconditions, str(stored.revision))
         verdict = decide_eviction(convert_view(pod, Pod), await _budgets(api, namespace), api.now_text())
@@ -99,7 +99,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
             continue  # the pod or its budget is not what it was: decide again
         except KeyMissing:
             raise not_found(POD, name) from None
-        await delete(api, POD, namespace, name, _on_from(options, written.revision))
+        await delete(api, Ref(POD, namespace, name), _on_from(options, written.revision))
         return
     raise still_processed(name)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.model.api_error import ApiError, bad_request, expired, not_found
-from moorage.model.kinds import Kind
+from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api
 from moorage.serve.options import EXACT, ListOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
@@ -45,7 +45,8 @@ class _Token(msgspec.Struct, frozen=True, rename={"version": "v", "revision": "r
     after: str
 
 
-async def get(api: Api, kind: Kind, namespace: str, name: str) -> Stored:
+async def get(api: Api, ref: Ref) -> Stored:
+    kind, namespace, name = ref
     stored = await api.store.get(key_of(kind, namespace, name))
     if stored is None:
         raise not_found(kind, name)

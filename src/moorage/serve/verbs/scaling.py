@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moorage.admit.subresources.scaling import apply_scale, render_scale
-from moorage.model.kinds import SCALE, Kind
+from moorage.model.kinds import SCALE, Ref
 from moorage.model.schema.merge_schema import schema_of
 from moorage.serve.api import Api
 from moorage.serve.apply.managed_fields import apply_patch
@@ -22,28 +22,27 @@ from moorage.serve.verbs.reading import get
 Raw = dict[str, Any]
 
 
-async def get_scale(api: Api, kind: Kind, namespace: str, name: str) -> Raw:
-    return render_scale(decode(kind, await get(api, kind, namespace, name)))
+async def get_scale(api: Api, ref: Ref) -> Raw:
+    return render_scale(decode(ref.kind, await get(api, ref)))
 
 
-async def put_scale(api: Api, kind: Kind, namespace: str, name: str, document: Raw, options: WriteOptions) -> Raw:
-    return await _write(api, kind, namespace, name, lambda old: document, options)
+async def put_scale(api: Api, ref: Ref, document: Raw, options: WriteOptions) -> Raw:
+    return await _write(api, ref, lambda old: document, options)
 
 
-async def patch_scale(
-    api: Api, kind: Kind, namespace: str, name: str, patch_type: str, patch: Any, options: WriteOptions
-) -> Raw:
+async def patch_scale(api: Api, ref: Ref, patch_type: str, patch: Any, options: WriteOptions) -> Raw:
     if patch_type == APPLY:
-        return await _apply(api, kind, namespace, name, patch, options)
+        return await _apply(api, ref, patch, options)
 
     def make(old: Raw) -> Raw:
         return patched(old, patch_type, patch, schema_of(SCALE))
 
-    return await _write(api, kind, namespace, name, make, options)
+    return await _write(api, ref, make, options)
 
 
-async def _apply(api: Api, kind: Kind, namespace: str, name: str, patch: Raw, options: WriteOptions) -> Raw:
+async def _apply(api: Api, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
     """Apply the replicas of a Scale to the workload."""
+    kind, namespace, name = ref
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
     check_applied(patch, SCALE, namespace, name)
@@ -57,13 +56,13 @@ async def _apply(api: Api, kind: Kind, namespace: str, name: str, patch: Raw, op
         expected = expected_revision(kind, name, patch)
         return admit_change(api, kind, name, new, old, expected, None, "scale")
 
-    outcome = await change(api, kind, namespace, name, make, dry_run=options.dry_run)
+    outcome = await change(api, ref, make, dry_run=options.dry_run)
     return render_scale(decode(kind, outcome.stored))
 
 
-async def _write(
-    api: Api, kind: Kind, namespace: str, name: str, make: Callable[[Raw], Raw], options: WriteOptions
-) -> Raw:
+async def _write(api: Api, ref: Ref, make: Callable[[Raw], Raw], options: WriteOptions) -> Raw:
+    kind, namespace, name = ref
+
     def change_replicas(old: Raw, old_view: Any) -> Changed:
         scale = dict(make(render_scale(old)))
         check_kind(scale, SCALE)
@@ -74,5 +73,5 @@ async def _write(
         expected = expected_revision(kind, name, new)
         return admit_change(api, kind, name, new, old, expected, options.manager, "scale")
 
-    outcome = await change(api, kind, namespace, name, change_replicas, dry_run=options.dry_run)
+    outcome = await change(api, ref, change_replicas, dry_run=options.dry_run)
     return render_scale(decode(kind, outcome.stored))

@@ -17,6 +17,7 @@ from tests.unit.serve.verbs.bench import (
     shown,
 )
 
+from moorage.model.kinds import Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import Change, Changed, admit_change, change, replace
@@ -31,7 +32,7 @@ def settings(**metadata: Any) -> Raw:
 
 async def test_a_document_replaces_another(api: Api) -> None:
     made = shown(CONFIG_MAP, await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"})))
-    outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), ME, warnings=["careful"])
+    outcome = await replace(api, Ref(CONFIG_MAP, "default", "one"), settings(), ME, warnings=["careful"])
     found = await read(api, CONFIG_MAP, "one")
     assert found is not None
     assert (found["data"], list(outcome.warnings)) == ({"a": "2"}, ["careful"])
@@ -44,14 +45,14 @@ async def test_a_change_that_changes_nothing_is_not_written(api: Api) -> None:
     made = await make(api, CONFIG_MAP, settings())
     before = api.store.revision
     other_order = dict(reversed(settings().items()))
-    outcome = await replace(api, CONFIG_MAP, "default", "one", other_order, ME)
+    outcome = await replace(api, Ref(CONFIG_MAP, "default", "one"), other_order, ME)
     assert (api.store.revision, outcome.stored.value) == (before, made.stored.value)
 
 
 async def test_a_dry_run_changes_nothing(api: Api) -> None:
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
     before = api.store.revision
-    outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), DRY)
+    outcome = await replace(api, Ref(CONFIG_MAP, "default", "one"), settings(), DRY)
     assert shown(CONFIG_MAP, outcome)["data"] == {"a": "2"}
     assert api.store.revision == before
     found = await read(api, CONFIG_MAP, "one")
@@ -85,28 +86,28 @@ async def test_what_replaces_nothing(name: str, metadata: Raw, code: int, said: 
     api.new_uid = lambda: "the-uid"
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
     before = api.store.revision
-    attempt = replace(api, CONFIG_MAP, "default", name, settings(**metadata), ME)
+    attempt = replace(api, Ref(CONFIG_MAP, "default", name), settings(**metadata), ME)
     assert await refused(attempt) == (code, said)
     assert api.store.revision == before
 
 
 async def test_some_kinds_are_created_by_put(api: Api) -> None:
     lease = document(LEASE, "l", metadata={"resourceVersion": "7"}, spec={"holderIdentity": "me"})
-    assert (await replace(api, LEASE, "default", "l", lease, ME)).created
+    assert (await replace(api, Ref(LEASE, "default", "l"), lease, ME)).created
     uid = document(LEASE, "m", metadata={"uid": "u"})
     why = "uid mismatch: the provided object specified uid u, and no existing object was found"
-    code, said = await refused(replace(api, LEASE, "default", "m", uid, ME))
+    code, said = await refused(replace(api, Ref(LEASE, "default", "m"), uid, ME))
     assert (code, said) == (409, f'Operation cannot be fulfilled on leases.coordination.k8s.io "m": {why}')
 
 
 async def test_some_kinds_are_changed_only_by_those_who_know_them(api: Api) -> None:
     made = await make(api, LEASE, document(LEASE, "l"))
     lease = document(LEASE, "l", spec={"holderIdentity": "me"})
-    code, said = await refused(replace(api, LEASE, "default", "l", lease, ME))
+    code, said = await refused(replace(api, Ref(LEASE, "default", "l"), lease, ME))
     assert code == 422
     assert said.endswith("metadata.resourceVersion: Invalid value: 0: must be specified for an update")
     lease["metadata"]["resourceVersion"] = str(made.stored.revision)
-    assert (await replace(api, LEASE, "default", "l", lease, ME)).stored.revision > made.stored.revision
+    assert (await replace(api, Ref(LEASE, "default", "l"), lease, ME)).stored.revision > made.stored.revision
 
 
 def adding(api: Api, expected: int | None) -> Change:
@@ -124,7 +125,7 @@ async def test_a_change_that_races_is_made_again_unless_it_was_for_one_revision(
     made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
     meddle(api)
     expected = made.stored.revision if insists else None
-    attempt = change(api, CONFIG_MAP, "default", "one", adding(api, expected))
+    attempt = change(api, Ref(CONFIG_MAP, "default", "one"), adding(api, expected))
     if insists:
         assert await refused(attempt) == (409, ON_ONE + STALE)
     else:
@@ -134,8 +135,8 @@ async def test_a_change_that_races_is_made_again_unless_it_was_for_one_revision(
 @pytest.mark.parametrize("dry", [False, True])
 async def test_an_object_goes_with_its_last_finalizer(dry: bool, api: Api) -> None:
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata={"finalizers": ["a.b/c"]}))
-    await delete(api, CONFIG_MAP, "default", "one", DeleteOptions())
+    await delete(api, Ref(CONFIG_MAP, "default", "one"), DeleteOptions())
     assert await read(api, CONFIG_MAP, "one") is not None
-    outcome = await replace(api, CONFIG_MAP, "default", "one", settings(), DRY if dry else ME)
+    outcome = await replace(api, Ref(CONFIG_MAP, "default", "one"), settings(), DRY if dry else ME)
     assert outcome.deleted is not dry
     assert (await read(api, CONFIG_MAP, "one") is None) is not dry

@@ -18,6 +18,7 @@ from tests.unit.serve.verbs.bench import (
 )
 
 from moorage.admit.subresources.deletion import read_delete_options
+from moorage.model.kinds import Ref
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import name_in
@@ -32,23 +33,23 @@ def options(**said: Any) -> Any:
 
 async def test_an_object_goes_at_once(api: Api) -> None:
     made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-    outcome = await delete(api, CONFIG_MAP, "default", "one", options())
+    outcome = await delete(api, Ref(CONFIG_MAP, "default", "one"), options())
     assert outcome.deleted
     assert outcome.stored.revision == api.store.revision > made.stored.revision
     assert await read(api, CONFIG_MAP, "one") is None
-    again = delete(api, CONFIG_MAP, "default", "one", options())
+    again = delete(api, Ref(CONFIG_MAP, "default", "one"), options())
     assert await refused(again) == (404, 'configmaps "one" not found')
 
 
 async def test_an_object_waits_for_its_finalizers(api: Api) -> None:
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=FINALIZED))
-    outcome = await delete(api, CONFIG_MAP, "default", "one", options())
+    outcome = await delete(api, Ref(CONFIG_MAP, "default", "one"), options())
     found = await read(api, CONFIG_MAP, "one")
     assert found is not None
     assert (outcome.deleted, found) == (False, shown(CONFIG_MAP, outcome))
     assert found["metadata"]["deletionTimestamp"] == NOW
     before = api.store.revision
-    await delete(api, CONFIG_MAP, "default", "one", options())
+    await delete(api, Ref(CONFIG_MAP, "default", "one"), options())
     assert api.store.revision == before
 
 
@@ -56,17 +57,17 @@ async def test_a_bound_pod_gets_time(api: Api) -> None:
     running = pod("p")
     running["spec"]["nodeName"] = "n"
     await make(api, POD, running)
-    outcome = await delete(api, POD, "default", "p", options(gracePeriodSeconds=7))
+    outcome = await delete(api, Ref(POD, "default", "p"), options(gracePeriodSeconds=7))
     assert not outcome.deleted
     assert shown(POD, outcome)["metadata"]["deletionGracePeriodSeconds"] == 7
-    assert (await delete(api, POD, "default", "p", options(gracePeriodSeconds=0))).deleted
+    assert (await delete(api, Ref(POD, "default", "p"), options(gracePeriodSeconds=0))).deleted
 
 
 @pytest.mark.parametrize(("metadata", "deleted"), [({}, True), (FINALIZED, False)])
 async def test_a_dry_run_deletes_nothing(metadata: Raw, deleted: bool, api: Api) -> None:
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=metadata))
     before = api.store.revision
-    outcome = await delete(api, CONFIG_MAP, "default", "one", options(dryRun=["All"]))
+    outcome = await delete(api, Ref(CONFIG_MAP, "default", "one"), options(dryRun=["All"]))
     assert outcome.deleted is deleted
     assert ("deletionTimestamp" in shown(CONFIG_MAP, outcome)["metadata"]) is not deleted
     assert api.store.revision == before
@@ -76,17 +77,17 @@ async def test_preconditions(api: Api) -> None:
     api.new_uid = lambda: "the-uid"
     made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
     for wrong in ({"uid": "x"}, {"resourceVersion": "1"}, {"uid": "the-uid", "resourceVersion": "1"}):
-        code, said = await refused(delete(api, CONFIG_MAP, "default", "one", options(preconditions=wrong)))
+        code, said = await refused(delete(api, Ref(CONFIG_MAP, "default", "one"), options(preconditions=wrong)))
         assert (code, "in the precondition" in said) == (409, True)
     right = {"uid": "the-uid", "resourceVersion": str(made.stored.revision)}
-    assert (await delete(api, CONFIG_MAP, "default", "one", options(preconditions=right))).deleted
+    assert (await delete(api, Ref(CONFIG_MAP, "default", "one"), options(preconditions=right))).deleted
 
 
 async def test_the_namespaces_of_every_cluster_stay(api: Api) -> None:
-    code, _ = await refused(delete(api, NAMESPACE, "", "default", options()))
+    code, _ = await refused(delete(api, Ref(NAMESPACE, "", "default"), options()))
     assert code == 403
     await make(api, NAMESPACE, document(NAMESPACE, "mine"))
-    outcome = await delete(api, NAMESPACE, "", "mine", options())
+    outcome = await delete(api, Ref(NAMESPACE, "", "mine"), options())
     assert shown(NAMESPACE, outcome)["status"]["phase"] == "Terminating"
 
 

@@ -3,6 +3,7 @@
 import pytest
 from tests.unit.serve.verbs.bench import NAMESPACE, Raw, document, make, read, refused
 
+from moorage.model.kinds import Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.verbs.deleting import delete
@@ -16,7 +17,7 @@ def finalizers(*names: str) -> Raw:
 @pytest.mark.parametrize("dry", [False, True])
 async def test_an_empty_namespace_goes(dry: bool, api: Api) -> None:
     await make(api, NAMESPACE, document(NAMESPACE, "mine"))
-    await delete(api, NAMESPACE, "", "mine", DeleteOptions())
+    await delete(api, Ref(NAMESPACE, "", "mine"), DeleteOptions())
     kept = await finalize(api, "mine", finalizers("kubernetes", "a.b/c"))
     assert kept["spec"]["finalizers"] == ["kubernetes", "a.b/c"]
     assert kept["status"]["phase"] == "Terminating"

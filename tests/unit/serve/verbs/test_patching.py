@@ -18,6 +18,7 @@ from tests.unit.serve.verbs.bench import (
 )
 
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import Ref
 from moorage.serve.api import Api, Outcome
 from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
 from moorage.serve.verbs.patching import (
@@ -75,7 +76,7 @@ def test_keys_that_are_applied_twice() -> None:
 
 
 async def patched(api: Api, language: str, patch: Any, options: WriteOptions = ME, name: str = "one") -> Outcome:
-    return await patch_object(api, CONFIG_MAP, "default", name, language, patch, options)
+    return await patch_object(api, Ref(CONFIG_MAP, "default", name), language, patch, options)
 
 
 CHANGES: list[tuple[str, Any, Raw]] = [
@@ -169,7 +170,7 @@ async def test_apply_does_not_make_what_was_meant_for_another(api: Api) -> None:
     patch = document(CONFIG_MAP, "one", metadata={"uid": "gone"})
     why = "uid mismatch: the provided object specified uid gone, and no existing object was found"
     assert await refused(patched(api, APPLY, patch)) == (409, ON_ONE + why)
-    status = patch_object(api, NODE, "", "n", APPLY, document(NODE, "n"), ME, "status")
+    status = patch_object(api, Ref(NODE, "", "n"), APPLY, document(NODE, "n"), ME, "status")
     assert await refused(status) == (404, 'nodes "n" not found')
 
 
@@ -192,7 +193,7 @@ async def test_who_owns_what(api: Api) -> None:
 async def test_what_a_patch_says_twice(language: str, validation: str, said: list[str], api: Api) -> None:
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
     _, patch, twice = read_patch(b'{"odd": 1, "data": {"b": "1", "b": "2"}}', language)
-    where = (api, CONFIG_MAP, "default", "one", language, patch)
+    where = (api, Ref(CONFIG_MAP, "default", "one"), language, patch)
     code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT), duplicates=twice))
     assert code == 422
     assert message.endswith('strict decoding error: duplicate field "data.b", unknown field "odd"')

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.serve.verbs.bench import BUDGET, ME, POD, Raw, document, make, pod, read, refused
 
+from moorage.model.kinds import Ref
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.pods import bind, evict
@@ -60,7 +61,7 @@ async def running(api: Api) -> Raw:
     raw["spec"]["nodeName"] = "n1"
     await make(api, POD, raw)
     raw["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-    await replace(api, POD, "default", "p", raw, ME, "status")
+    await replace(api, Ref(POD, "default", "p"), raw, ME, "status")
     found = await read(api, POD, "p")
     assert found is not None
     return found
@@ -108,7 +109,7 @@ async def test_a_budget_is_used_up(allowed: int, api: Api) -> None:
     await make(api, BUDGET, budget)
     counts = {"disruptionsAllowed": allowed, "currentHealthy": 1 + allowed, "desiredHealthy": 1, "expectedPods": 2}
     budget["status"] = {**counts, "observedGeneration": 1}
-    await replace(api, BUDGET, "default", "b", budget, ME, "status")
+    await replace(api, Ref(BUDGET, "default", "b"), budget, ME, "status")
     attempt = evict(api, "default", "p", eviction(gracePeriodSeconds=0))
     if allowed:
         await attempt

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.serve.verbs.bench import CONFIG_MAP, document, make, refused
 
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
@@ -34,9 +35,9 @@ def names(page: Page) -> list[str]:
 
 async def test_one_object(api: Api) -> None:
     await five(api)
-    assert name_in((await get(api, CONFIG_MAP, "default", "n2")).key) == "n2"
-    assert await refused(get(api, CONFIG_MAP, "default", "n9")) == (404, 'configmaps "n9" not found')
-    assert await refused(get(api, CONFIG_MAP, "kube-system", "n2")) == (404, 'configmaps "n2" not found')
+    assert name_in((await get(api, Ref(CONFIG_MAP, "default", "n2"))).key) == "n2"
+    assert await refused(get(api, Ref(CONFIG_MAP, "default", "n9"))) == (404, 'configmaps "n9" not found')
+    assert await refused(get(api, Ref(CONFIG_MAP, "kube-system", "n2"))) == (404, 'configmaps "n2" not found')
 
 
 SELECTED: list[tuple[dict[str, Any], list[str]]] = [
@@ -69,7 +70,7 @@ async def test_pages_are_of_one_revision(labels: str, api: Api) -> None:
     wanted = names(await listed(api, labels=labels))
     page = await listed(api, labels=labels, limit=1)
     found = names(page)
-    await delete(api, CONFIG_MAP, "default", "n5", DeleteOptions())
+    await delete(api, Ref(CONFIG_MAP, "default", "n5"), DeleteOptions())
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "n1a"))
     while page.continues:
         page = await listed(api, labels=labels, limit=2, continues=page.continues)

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, refused
 
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
@@ -21,7 +22,7 @@ async def settings(api: Api, name: str, label: str = "") -> None:
     try:
         await make(api, CONFIG_MAP, raw)
     except ApiError:
-        await replace(api, CONFIG_MAP, "default", name, raw, ME)
+        await replace(api, Ref(CONFIG_MAP, "default", name), raw, ME)
 
 
 async def begun(api: Api, **options: Any) -> Batches:
@@ -82,7 +83,7 @@ async def test_what_begins_and_ceases_to_match(options: dict[str, Any], wanted: 
     await settings(api, "a", "on")
     await settings(api, "a", "off")
     await settings(api, "b", "on")
-    await delete(api, CONFIG_MAP, "default", "a", DeleteOptions())
+    await delete(api, Ref(CONFIG_MAP, "default", "a"), DeleteOptions())
     assert await told(batches) == wanted
 
 
