@@ -11,7 +11,7 @@ from moorage.control.framework.actions import Patch, Raw
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
-from moorage.model.go.times import seconds_of as seconds_of
+from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta
 from moorage.model.types.pod import Pod

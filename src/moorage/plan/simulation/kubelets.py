@@ -22,7 +22,7 @@ from moorage.run.admission import Admission
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
-from moorage.run.pod_script import COMPLETES_AFTER
+from moorage.run.simulated_pod import COMPLETES_AFTER
 
 _CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
 _LEASE = KINDS["coordination.k8s.io/v1", "Lease"]

@@ -11,7 +11,7 @@ import msgspec
 from moorage.admit.plugins.storage import DefaultStorageClass
 from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
-from moorage.control.framework.pods_of import seconds_of
+from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.node import Node
 from moorage.plan.input.absent_owners import (
