@@ -4,6 +4,7 @@ What the API server refuses is a `ChangeError` in its words.
 """
 
 from difflib import get_close_matches
+from itertools import count, islice
 
 import msgspec
 
@@ -11,8 +12,11 @@ from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
 from moorage.plan.simulation.api import NODE
+from moorage.plan.simulation.loading import MAX_PODS
 from moorage.plan.simulation.simulation import Simulation
+from moorage.run.node_objects import node_status
 
+MAX_NODES = 10_000
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -62,6 +66,52 @@ def parse_untaint(text: str) -> UntaintChange:
     if colon and effect not in EFFECTS:
         raise ChangeError(f"{effect!r} in {text!r} is no effect; there are {', '.join(EFFECTS)}")
     return UntaintChange(node, key, effect)
+
+
+class ScaleChange(msgspec.Struct, frozen=True):
+    """Another number of replicas for a workload, named as on the command line."""
+
+    workload: str
+    replicas: int
+
+    def __str__(self) -> str:
+        return f"scale {self.workload} to {self.replicas}"
+
+
+class AddedNodes(msgspec.Struct, frozen=True):
+    """New nodes that are like one that there is."""
+
+    count: int
+    like: str
+
+    def __str__(self) -> str:
+        return f"add {self.count} node{'' if self.count == 1 else 's'} like {self.like}"
+
+
+def parse_scale(text: str) -> ScaleChange:
+    workload, equals, replicas = text.rpartition("=")
+    if not workload or not equals or not replicas.isascii() or not replicas.isdecimal():
+        raise ChangeError(f"{text!r} is not of the form KIND/[NAMESPACE/]NAME=REPLICAS")
+    return ScaleChange(workload, min(int(replicas), MAX_PODS))
+
+
+def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
+    """Add nodes with the labels, taints and capacity of one that there is, each a host of its own. Raises ChangeError.
+
+    What the node controller and `kubectl cordon` have written on that one is left out.
+    """
+    like = find_node(simulation, change.like)
+    numbers = (number for number in count(1) if simulation.world.get(NODE, f"{change.like}-{number}") is None)
+    for number in islice(numbers, min(change.count, MAX_NODES)):
+        name = f"{change.like}-{number}"
+        metadata, spec = like.raw["metadata"], like.raw.get("spec") or {}
+        labels = {**(metadata.get("labels") or {}), "kubernetes.io/hostname": name}
+        taints = [one for one in spec.get("taints") or () if not one["key"].startswith("node.kubernetes.io/")]
+        status = {part: like.raw["status"][part] for part in ("capacity", "allocatable") if part in like.raw["status"]}
+        raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+        made = simulation.api.create(NODE, {**raw, "spec": {"taints": taints} if taints else {}})
+        report = node_status(made.view, number, simulation.clock.now)
+        simulation.api.patch(NODE, name, "", {"status": report}, "status")
 
 
 def taint(simulation: Simulation, change: TaintChange) -> None:

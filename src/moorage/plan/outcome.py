@@ -94,6 +94,8 @@ class Outcome(msgspec.Struct):
     sources: int
     rejected: int
     unreadable: int
+    #: How many more pods of each workload fit, if that was asked for.
+    headroom: dict[str, int] = msgspec.field(default_factory=dict)
 
     def of_state(self, state: State) -> list[PodLine]:
         return [pod for pod in self.pods if pod.state is state]

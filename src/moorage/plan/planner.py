@@ -4,16 +4,14 @@
 """
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 
 from moorage.admit.raw import Raw
 from moorage.lint.sources import Source
 from moorage.plan.difference import Difference
 from moorage.plan.input.inventory import Inventory, Key
 from moorage.plan.input.reading import Reader
-from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import Outcome, outcome_of
-from moorage.plan.rollout import ROLLED_OUT, Rollout, RolloutWatch
+from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
 from moorage.plan.rollout_fix import find_fix
 from moorage.plan.simulation.loading import simulate
 from moorage.plan.simulation.simulation import Settings, Simulation
@@ -22,11 +20,6 @@ from moorage.plan.what_if import Changes, WhatIf
 __all__ = ["Planner", "Settings", "load_cluster"]
 
 Tick = Callable[[], None]
-_KINDS = {
-    **dict.fromkeys(("deployment", "deployments", "deploy", "deployment.apps"), "Deployment"),
-    **dict.fromkeys(("statefulset", "statefulsets", "sts", "statefulset.apps"), "StatefulSet"),
-    **dict.fromkeys(("daemonset", "daemonsets", "ds", "daemonset.apps"), "DaemonSet"),
-}
 
 
 def _nothing() -> None:
@@ -48,28 +41,41 @@ class Planner:
         """Take what was read from a cluster, which `source` names."""
         Reader(self.inventory, self.settings.gates).read_objects(source, objects)
 
-    def build(self, inventory: Inventory | None = None) -> Simulation:
-        """Return a simulation of the input in which nothing has happened yet."""
-        return simulate(self.settings, self.inventory if inventory is None else inventory)
+    def build(self, inventory: Inventory | None = None, *, lives: bool = False) -> Simulation:
+        """Return a simulation of the input in which nothing has happened yet.
 
-    def plan(self, simulation: Simulation, tick: Tick = _nothing) -> Outcome:
-        """Let the simulation settle. `tick` is called for every pod that gets a node."""
+        Where it `lives`, containers end and CronJobs start Jobs as time passes.
+        """
+        return simulate(self.settings, self.inventory if inventory is None else inventory, lives=lives)
+
+    def plan(self, simulation: Simulation, tick: Tick = _nothing, until: float | None = None) -> Outcome:
+        """Let the simulation settle, or go on for some seconds. `tick` is called for every pod that gets a node."""
         simulation.scheduling.placed = tick
-        simulation.settle()
+        if until is None:
+            simulation.settle()
+        else:
+            simulation.run_until(simulation.clock.start + until)
         return outcome_of(simulation, self.inventory)
 
     def what_if(
-        self, simulation: Simulation, before: Outcome, changes: Changes, sources: Iterable[Source], rollout: str = ""
+        self,
+        simulation: Simulation,
+        before: Outcome,
+        changes: Changes,
+        sources: Iterable[Source],
+        rollout: str = "",
+        until: float | None = None,
     ) -> tuple[Outcome, Difference, Rollout | None]:
         """Play changes on a planned simulation; the inventory is that of the changed cluster then. Raises ChangeError.
 
-        With `rollout`, the update of a workload is watched: to the template that `sources` have, or a restart.
+        `until` ends it after so many seconds. With `rollout`, the update of a workload is watched: to the template
+        that `sources` have, or a restart.
         """
         base = self.inventory.copy()
         key = find_workload(base, rollout) if rollout else None
         what_if = WhatIf(simulation, self.inventory)
         watch = RolloutWatch(simulation, key) if key is not None else None
-        after, difference = what_if.play(changes, lambda reader: reader.read(sources), before, key)
+        after, difference = what_if.play(changes, lambda reader: reader.read(sources), before, key, until)
         played = watch.rollout() if watch is not None else None
         if played is not None and key is not None and not played.completes:
             fixed_key = key
@@ -92,22 +98,3 @@ def load_cluster(sources: Iterable[Source], settings: Settings) -> tuple[Simulat
     simulation.controllers.work()
     simulation.scheduling.take_in()
     return simulation, planner.inventory
-
-
-def find_workload(inventory: Inventory, name: str) -> Key:
-    """Find `deployment/web`, `deploy/web`, `web`, `statefulset/data/db`. Raises ChangeError."""
-    word, slash, rest = name.partition("/")
-    kind = _KINDS.get(word.lower()) if slash else None
-    kinds = (kind,) if kind is not None else ROLLED_OUT
-    rest = rest if kind is not None else name
-    namespace, slash, plain = rest.rpartition("/")
-    keys = [key for key in inventory.items if key.kind in kinds]
-    found = [key for key in keys if key.name == plain and (not slash or key.namespace == namespace)]
-    if len(found) == 1:
-        return found[0]
-    shown = kind or "Deployment"
-    if found:
-        several = ", ".join(f"{key.kind.lower()}/{key.namespace}/{key.name}" for key in found)
-        raise ChangeError(f"there are several {shown}s {plain!r}: {several}")
-    close = get_close_matches(plain, [key.name for key in keys], n=1)
-    raise ChangeError(f"there is no {shown} {rest!r} in the input" + (f"; is it {close[0]}?" if close else ""))

@@ -5,6 +5,7 @@ whenever the workload's controller creates pods of the new template or deletes p
 what the scheduler made of it. Kubernetes: kubectl rollout status.
 """
 
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -17,12 +18,20 @@ from moorage.control.framework.workloads import scaled
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
-from moorage.plan.input.inventory import Key
+from moorage.plan.input.inventory import Inventory, Key
+from moorage.plan.node_changes import ChangeError
 from moorage.plan.planned_pod import PlannedPod, planned_pods, why_unplaced
 from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import FINISHED, Simulation
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
+SCALED = ("Deployment", "StatefulSet", "ReplicaSet")
+_KINDS = {
+    **dict.fromkeys(("deployment", "deployments", "deploy", "deployment.apps"), "Deployment"),
+    **dict.fromkeys(("statefulset", "statefulsets", "sts", "statefulset.apps"), "StatefulSet"),
+    **dict.fromkeys(("daemonset", "daemonsets", "ds", "daemonset.apps"), "DaemonSet"),
+    **dict.fromkeys(("replicaset", "replicasets", "rs", "replicaset.apps"), "ReplicaSet"),
+}
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 _REVISION_LABEL = {
     "Deployment": "pod-template-hash",
@@ -54,6 +63,28 @@ class Rollout(msgspec.Struct):
     completes: bool = False
     message: str = ""
     fix: str = ""
+
+
+def find_workload(inventory: Inventory, name: str, kinds: tuple[str, ...] = ROLLED_OUT) -> Key:
+    """Find `deployment/web`, `deploy/web`, `web`, `statefulset/data/db`. Raises ChangeError."""
+    word, slash, rest = name.partition("/")
+    kind = _KINDS.get(word.lower()) if slash else None
+    if kind in kinds:
+        kinds = (kind,)
+    else:
+        kind = None
+    rest = rest if kind is not None else name
+    namespace, slash, plain = rest.rpartition("/")
+    keys = [key for key in inventory.items if key.kind in kinds]
+    found = [key for key in keys if key.name == plain and (not slash or key.namespace == namespace)]
+    if len(found) == 1:
+        return found[0]
+    shown = kind or "Deployment"
+    if found:
+        several = ", ".join(f"{key.kind.lower()}/{key.namespace}/{key.name}" for key in found)
+        raise ChangeError(f"there are several {shown}s {plain!r}: {several}")
+    close = get_close_matches(plain, [key.name for key in keys], n=1)
+    raise ChangeError(f"there is no {shown} {rest!r} in the input" + (f"; is it {close[0]}?" if close else ""))
 
 
 def restart(simulation: Simulation, key: Key) -> None:

@@ -18,13 +18,22 @@ from moorage.plan.difference import Cause, Departure, Difference, difference_of
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.notes import NOWHERE, Level
 from moorage.plan.input.reading import Reader
-from moorage.plan.node_changes import TaintChange, UntaintChange, find_node, taint, untaint
+from moorage.plan.node_changes import (
+    AddedNodes,
+    ScaleChange,
+    TaintChange,
+    UntaintChange,
+    add_nodes,
+    find_node,
+    taint,
+    untaint,
+)
 from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.planned_pod import planned_pod
-from moorage.plan.rollout import restart
+from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.api import NODE, POD, Deletion
 from moorage.plan.simulation.controllers import POD_GARBAGE, TAINT_EVICTION
-from moorage.plan.simulation.drain import DRAIN, complaints, drain
+from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
 from moorage.plan.simulation.loading import load, load_services
 from moorage.plan.simulation.scheduling import SCHEDULER
 from moorage.plan.simulation.simulation import Simulation
@@ -43,6 +52,9 @@ class Changes(msgspec.Struct, frozen=True):
     untaints: tuple[UntaintChange, ...] = ()
     drains: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
+    scales: tuple[ScaleChange, ...] = ()
+    cordons: tuple[str, ...] = ()
+    adds: tuple[AddedNodes, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
@@ -54,6 +66,9 @@ class Changes(msgspec.Struct, frozen=True):
             *map(str, self.untaints),
             *(f"drain node {name}" for name in self.drains),
             *(f"remove node {name}" for name in self.removes),
+            *map(str, self.scales),
+            *(f"cordon node {name}" for name in self.cordons),
+            *map(str, self.adds),
         ]
 
 
@@ -72,11 +87,17 @@ class WhatIf:
         self._before = {pod.uid: _revision(pod.view.metadata.labels) for pod in simulation.pods()}
 
     def play(
-        self, changes: Changes, read: Callable[[Reader], None], before: Outcome, rolled_out: Key | None = None
+        self,
+        changes: Changes,
+        read: Callable[[Reader], None],
+        before: Outcome,
+        rolled_out: Key | None = None,
+        until: float | None = None,
     ) -> tuple[Outcome, Difference]:
         """Make the changes and let the cluster go on until nothing more happens. Raises ChangeError.
 
-        The workload that is `rolled_out` is restarted, unless its template is among the changes.
+        The workload that is `rolled_out` is restarted, unless its template is among the changes. With `until`, the
+        cluster goes on for so many seconds and no longer.
         """
         simulation = self._simulation
         self.apply_files(read)
@@ -87,8 +108,14 @@ class WhatIf:
             taint(simulation, change)
         for removed in changes.untaints:
             untaint(simulation, removed)
-        for name in (*changes.drains, *changes.removes):
+        for name in (*changes.drains, *changes.removes, *changes.cordons):
             find_node(simulation, name)
+        for scale in changes.scales:
+            self._scale(scale)
+        for added in changes.adds:
+            add_nodes(simulation, added)
+        for name in changes.cordons:
+            cordon(simulation, name)
         for name in changes.removes:
             simulation.api.delete(NODE, name)
             self._inventory.items.pop(Key("Node", "", name), None)
@@ -96,9 +123,19 @@ class WhatIf:
         simulation.work()
         self._note_refusals(changes.drains)
         blocked = drain(simulation, changes.drains)
-        simulation.settle(self._awaits_eviction)
+        if until is None:
+            simulation.settle(self._awaits_eviction)
+        else:
+            simulation.run_until(max(self._start + until, simulation.clock.now))
         after = outcome_of(simulation, self._inventory)
         return after, difference_of(changes.described(), before, after, self._departures(), blocked)
+
+    def _scale(self, change: ScaleChange) -> None:
+        key = find_workload(self._inventory, change.workload, SCALED)
+        api = self._simulation.api
+        api.actor = _USER
+        api.patch(kind_of_workload(key.kind), key.name, key.namespace, {"spec": {"replicas": change.replicas}})
+        api.actor = ""
 
     def _note_refusals(self, nodes: Iterable[str]) -> None:
         for name in nodes:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 FORMS = ("text", "json", "yaml", "markdown")
 _MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
 _WORTH_A_BAR = 2_000
+_REST = 60.0
 
 
 @click.command("plan", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -57,6 +58,23 @@ _WORTH_A_BAR = 2_000
 )
 @click.option("--drain", "drains", multiple=True, metavar="NODE", help="What if a node were drained? Repeatable.")
 @click.option("--remove", "removes", multiple=True, metavar="NODE", help="What if a node were gone? Repeatable.")
+@click.option("--cordon", "cordons", multiple=True, metavar="NODE", help="What if a node were cordoned? Repeatable.")
+@click.option(
+    "--scale",
+    "scales",
+    multiple=True,
+    metavar="KIND/[NAMESPACE/]NAME=REPLICAS",
+    help="What if a deployment, statefulset or replicaset were scaled? Repeatable.",
+)
+@click.option("--add-nodes", type=click.IntRange(1), metavar="N", help="What if there were N more nodes, --like NODE?")
+@click.option("--like", default="", metavar="NODE", help="Which node the added ones are like.")
+@click.option(
+    "--at",
+    default="",
+    metavar="DURATION",
+    help="Show the state after so much time, such as 10m: containers end, CronJobs run, evictions happen.",
+)
+@click.option("--headroom", is_flag=True, help="Say how many more pods of each workload would fit, up to 1,000.")
 @click.option(
     "--rollout",
     metavar="KIND/[NAMESPACE/]NAME",
@@ -84,6 +102,12 @@ def command(
     untaints: tuple[str, ...],
     drains: tuple[str, ...],
     removes: tuple[str, ...],
+    cordons: tuple[str, ...],
+    scales: tuple[str, ...],
+    add_nodes: int | None,
+    like: str,
+    at: str,
+    headroom: bool,
     rollout: str | None,
     kubeconfig: str | None,
     context: str,
@@ -109,6 +133,8 @@ def command(
       kubectl get nodes,pods,deploy -A -o yaml | moorage plan - --change new.yaml --strict
       moorage plan cluster/ --taint node-1=maintenance=soon:NoExecute --drain node-2
       moorage plan cluster/ --rollout deployment/web
+      moorage plan cluster/ --scale deployment/web=20 --add-nodes 2 --like node-1
+      moorage plan cluster/ --at 10m --headroom
       moorage plan cluster/ --config scheduler.yaml
       moorage plan --kubeconfig ~/.kube/config new-deployment.yaml
 
@@ -135,9 +161,12 @@ def command(
     planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
     if live is not None:
         load_live(planner, live)
-    changes = _changes(files, taints, untaints, drains, removes)
+    if bool(add_nodes) != bool(like):
+        raise click.UsageError("--add-nodes and --like go together.")
+    added = [(add_nodes, like)] if add_nodes else []
     try:
-        outcome, difference, played = _plan(planner, paths, changes, rollout)
+        changes = _changes(files, taints, untaints, drains, removes, scales, cordons, added)
+        outcome, difference, played = _plan(planner, paths, changes, rollout, _seconds(at), headroom=headroom)
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
     _write(form, outcome, difference, played, everything=everything, colour=colour)
@@ -153,32 +182,66 @@ def _changes(
     untaints: tuple[str, ...],
     drains: tuple[str, ...],
     removes: tuple[str, ...],
+    scales: tuple[str, ...],
+    cordons: tuple[str, ...],
+    added: list[tuple[int, str]],
 ) -> Changes:
-    from moorage.plan.node_changes import ChangeError, parse_taint, parse_untaint
+    from moorage.plan.node_changes import AddedNodes, parse_scale, parse_taint, parse_untaint
     from moorage.plan.what_if import Changes
 
+    return Changes(
+        files,
+        tuple(map(parse_taint, taints)),
+        tuple(map(parse_untaint, untaints)),
+        drains,
+        removes,
+        tuple(map(parse_scale, scales)),
+        cordons,
+        tuple(AddedNodes(*one) for one in added),
+    )
+
+
+def _seconds(text: str) -> float | None:
+    from moorage.model.go.durations import DurationError, parse_duration
+
+    if not text:
+        return None
     try:
-        return Changes(files, tuple(map(parse_taint, taints)), tuple(map(parse_untaint, untaints)), drains, removes)
-    except ChangeError as error:
-        raise click.UsageError(str(error)) from None
+        return parse_duration(text) / 1e9
+    except DurationError as error:
+        raise click.UsageError(f"--at: {error}") from None
 
 
 def _plan(
-    planner: Planner, paths: tuple[str, ...], changes: Changes, rollout: str | None
+    planner: Planner,
+    paths: tuple[str, ...],
+    changes: Changes,
+    rollout: str | None,
+    until: float | None,
+    *,
+    headroom: bool,
 ) -> tuple[Outcome, Difference | None, Rollout | None]:
     from moorage.lint.sources import sources_of
 
     planner.load(sources_of(paths))
     if not planner.inventory.sources:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
-    simulation = planner.build()
+    simulation = planner.build(lives=until is not None)
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
-    outcome = planner.plan(simulation, progress.tick if progress is not None else _nothing)
+    tick = progress.tick if progress is not None else _nothing
+    is_changed = bool(changes) or rollout is not None
+    # Changes are made of a cluster at rest.
+    outcome = planner.plan(simulation, tick, _REST if until is not None and is_changed else until)
     difference = played = None
-    if changes or rollout is not None:
-        after, found, played = planner.what_if(simulation, outcome, changes, sources_of(changes.files), rollout or "")
+    if is_changed:
+        sources = sources_of(changes.files)
+        after, found, played = planner.what_if(simulation, outcome, changes, sources, rollout or "", until)
         if changes:  # a mere restart leaves the plan as it is
             outcome, difference = after, found
+    if headroom:
+        from moorage.plan.headroom import headroom as more_that_fit
+
+        outcome.headroom = more_that_fit(simulation)
     if progress is not None:
         progress.clear()
     _complain(outcome)

@@ -43,6 +43,9 @@ class MarkdownReport:
         yield from self._placements(outcome)
         yield from self._pending(outcome)
         yield from self._nodes(outcome)
+        if outcome.headroom:
+            room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
+            yield from _table("Room for more pods", ("workload", "pods"), room)
         if outcome.notes:
             rows = [
                 (

@@ -29,6 +29,8 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
         ],
         "notes": [_note(note) for note in outcome.notes],
     }
+    if outcome.headroom:
+        document["headroom"] = outcome.headroom
     if difference is not None:
         document["whatIf"] = _difference(difference)
     if rollout is not None:

@@ -11,6 +11,7 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.plan.difference import Departure, Difference
+from moorage.plan.headroom import MAX_MORE
 from moorage.plan.input.notes import Level, Note
 from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.planned_pod import State
@@ -52,6 +53,7 @@ class TextReport:
         yield from self._pending(outcome)
         yield from self._preempted(outcome)
         yield from self._nodes(outcome)
+        yield from self._headroom(outcome)
         yield from self._notes(outcome)
         yield self._summary(outcome)
 
@@ -184,6 +186,13 @@ class TextReport:
         if row.replaced_by:
             return f"→ {self._styled('Pending', _YELLOW)} as {printable(row.replaced_by)}"
         return "and nobody makes it anew" if not row.workload else "and is not replaced"
+
+    def _headroom(self, outcome: Outcome) -> Iterator[str]:
+        if outcome.headroom:
+            yield self._styled("Room for more pods", _BOLD)
+            for name, count in outcome.headroom.items():
+                yield f"  {printable(name)}  {f'{MAX_MORE:,} or more' if count >= MAX_MORE else f'{count:,}'}"
+            yield ""
 
     # -- rollout ------------------------------------------------------------------------------------------------------
 
