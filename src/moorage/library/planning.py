@@ -16,6 +16,7 @@ from moorage.plan.input.notes import Note
 from moorage.plan.node_changes import ChangeError, parse_taint, parse_untaint
 from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
 from moorage.plan.planner import Planner, Settings
+from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Changes
 from moorage.schedule.config.configuration import ConfigurationError, load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
@@ -34,6 +35,7 @@ class Plan(msgspec.Struct, frozen=True):
     preempted: tuple[Preempted, ...]
     notes: tuple[Note, ...]
     difference: Difference | None
+    rollout: Rollout | None
     rejected: int
     unreadable: int
     _asked: "_Asked"
@@ -45,8 +47,9 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """True if everything that was asked for runs somewhere, and nothing was refused."""
-        return not (self.pending or self.failed or self.rejected or self.unreadable)
+        """True if everything that was asked for runs somewhere, nothing was refused, and the rollout completes."""
+        stops = self.rollout is not None and not self.rollout.completes
+        return not (self.pending or self.failed or self.rejected or self.unreadable or stops)
 
     def node_of(self, pod: str) -> str:
         """Return the node of a pod, `name` or `namespace/name`; empty if it is Pending. Raises MoorageError."""
@@ -71,12 +74,13 @@ class _Asked(msgspec.Struct, frozen=True):
     kubeconfig: str
     context: str
 
-    def planner(self) -> Planner:
+    def planner(self, *, with_manifests: bool = True) -> Planner:
         planner = Planner(self.settings)
         if self.kubeconfig:
             with as_moorage_errors(NoLiveCluster):
                 load_live(planner, read_live_cluster(self.kubeconfig, self.context))
-        planner.load(sources_from(self.manifests), announces_updates=not self.kubeconfig)
+        if with_manifests:
+            planner.load(sources_from(self.manifests), announces_updates=not self.kubeconfig)
         return planner
 
     def explain(self, target: str, *, namespace: str = "", node: str = "", alone: bool = False) -> Explanation:
@@ -101,16 +105,18 @@ def plan(
     untaint: Iterable[str] = (),
     drain: Iterable[str] = (),
     remove: Iterable[str] = (),
+    rollout: str = "",
 ) -> Plan:
     """Plan where every pod lands, as `moorage plan` does. Raises MoorageError.
 
     `manifests` are nodes, pods, workloads and whatever else the pods' places depend on; with `kubeconfig` they are
-    applied on top of a live cluster, which is only read. `change`, `taint`, `untaint`, `drain` and `remove` are what
-    if: the result is the plan after them, and `difference` tells what they did. `config` is a
-    KubeSchedulerConfiguration, a path or its text.
+    a change of a live cluster, which is only read. `change`, `taint`, `untaint`, `drain` and `remove` are what if: the
+    result is the plan after them, and `difference` tells what they did. `rollout` names a workload, such as
+    `deployment/web`, whose update (to its template in `change`, or a restart) is played; the result is in `rollout`.
+    `config` is a KubeSchedulerConfiguration, a path or its text.
     """
     asked = _asked(manifests, gates, config, namespace, seed, kubeconfig, context)
-    sources = list(sources_from(change))
+    sources = [*(sources_from(asked.manifests) if kubeconfig else ()), *sources_from(change)]
     with as_moorage_errors(ChangeError):
         changes = Changes(
             tuple(source.name for source in sources),
@@ -119,11 +125,11 @@ def plan(
             tuple(drain),
             tuple(remove),
         )
-        planner = asked.planner()
+        planner = asked.planner(with_manifests=not kubeconfig)
         simulation = planner.build()
-        outcome, difference = planner.plan(simulation), None
-        if changes:
-            outcome, difference, _ = planner.what_if(simulation, outcome, changes, sources)
+        outcome, difference, played = planner.plan(simulation), None, None
+        if changes or rollout:
+            outcome, difference, played = planner.what_if(simulation, outcome, changes, sources, rollout)
     return Plan(
         tuple(outcome.pods),
         tuple(outcome.nodes),
@@ -131,6 +137,7 @@ def plan(
         tuple(outcome.preempted),
         tuple(outcome.notes),
         difference,
+        played,
         outcome.rejected,
         outcome.unreadable,
         asked,

@@ -66,6 +66,23 @@ def test_what_if() -> None:
         moorage.plan([NODE], taint=["n1"])
 
 
+def test_a_rollout() -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": POD["spec"]}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    plan = moorage.plan([NODE, web], rollout="deployment/web")
+    assert plan.rollout is not None
+    assert plan.rollout.completes
+    assert plan.is_complete
+
+
+def test_a_live_cluster_is_planned_with_changes() -> None:
+    with moorage.Cluster(nodes=1) as cluster:
+        plan = moorage.plan(POD, kubeconfig=cluster.kubeconfig)
+    assert plan.node_of("web") == "node-1"
+    assert plan.difference is not None
+
+
 def test_mistakes_are_one_exception() -> None:
     with pytest.raises(moorage.MoorageError, match="unrecognized feature gate: Nope"):
         moorage.plan([NODE], gates={"Nope": True})
