@@ -12,21 +12,8 @@ from typing import Any
 import msgspec
 
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
+from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point
-from moorage.schedule.config.plugin_args import (
-    LIST,
-    MOST_ALLOCATED,
-    REQUESTED_TO_CAPACITY_RATIO,
-    DefaultPreemptionArgs,
-    InterPodAffinityArgs,
-    NodeAffinityArgs,
-    NodeResourcesBalancedAllocationArgs,
-    NodeResourcesFitArgs,
-    PodTopologySpreadArgs,
-    ScoringStrategy,
-    VolumeBindingArgs,
-    weights_of,
-)
 from moorage.schedule.framework.plugin import Plugin
 from moorage.schedule.framework.profile import PreFilterOnly, Profile
 from moorage.schedule.plugins.image_locality import ImageLocality
@@ -118,7 +105,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
         _PREPARES_AND_FILTERS | _SCORES,
         lambda args, shared: NodeAffinity(shared.gates, args.addedAffinity),
         2,
-        NodeAffinityArgs,
+        plugin_args.NodeAffinityArgs,
     ),
     # From here on eviction may help. Ports are a look-up.
     Row("NodePorts", _PREPARES_AND_FILTERS, lambda _, shared: NodePorts()),
@@ -128,7 +115,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
         _PREPARES_AND_FILTERS | _SCORES,
         lambda args, shared: _node_resources_fit(args),
         1,
-        NodeResourcesFitArgs,
+        plugin_args.NodeResourcesFitArgs,
     ),
     # Volumes: first what other pods use and how many there are, which eviction may change; then where they can be
     # reached from, which it does not.
@@ -139,7 +126,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
         _PREPARES_AND_FILTERS | _SCORES | {Point.RESERVE, Point.PRE_BIND},
         lambda _, shared: VolumeBinding(shared.gates),
         0,  # its score is about storage capacity, behind a gate that Moorage does not have
-        VolumeBindingArgs,
+        plugin_args.VolumeBindingArgs,
     ),
     Row("VolumeZone", _PREPARES_AND_FILTERS, lambda _, shared: VolumeZone()),
     # What depends on pods elsewhere comes last, because it is the dearest; spreading is a count per domain, ...
@@ -150,10 +137,10 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
             shared.gates,
             shared.programs,
             shared.selectors,
-            args.defaultConstraints if args.defaulting == LIST else None,
+            args.defaultConstraints if args.defaulting == plugin_args.LIST else None,
         ),
         2,
-        PodTopologySpreadArgs,
+        plugin_args.PodTopologySpreadArgs,
     ),
     # ... and affinity several of them.
     Row(
@@ -161,17 +148,19 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
         _PREPARES_AND_FILTERS | _SCORES,
         lambda args, shared: InterPodAffinity(args.hard_weight, args.ignorePreferredTermsOfExistingPods),
         2,
-        InterPodAffinityArgs,
+        plugin_args.InterPodAffinityArgs,
     ),
     # No node is left: the cycle looks for pods to evict.
-    Row("DefaultPreemption", _points(Point.PRE_ENQUEUE, Point.POST_FILTER), args=DefaultPreemptionArgs),
+    Row("DefaultPreemption", _points(Point.PRE_ENQUEUE, Point.POST_FILTER), args=plugin_args.DefaultPreemptionArgs),
     # Scores only, after everything that filters: how evenly resources would be used, ...
     Row(
         "NodeResourcesBalancedAllocation",
         _SCORES,
-        lambda args, shared: NodeResourcesBalancedAllocation([name for name, _ in weights_of(args.resources)]),
+        lambda args, shared: NodeResourcesBalancedAllocation(
+            [name for name, _ in plugin_args.weights_of(args.resources)]
+        ),
         1,
-        NodeResourcesBalancedAllocationArgs,
+        plugin_args.NodeResourcesBalancedAllocationArgs,
     ),
     # ... and whether the image is there, which saves a download and nothing else.
     Row("ImageLocality", _points(Point.SCORE), lambda _, shared: ImageLocality(), 1),
@@ -186,20 +175,20 @@ DEFAULT_ORDER = PluginOrder(
 )
 
 
-def _node_resources_fit(args: NodeResourcesFitArgs) -> NodeResourcesFit:
+def _node_resources_fit(args: plugin_args.NodeResourcesFitArgs) -> NodeResourcesFit:
     return NodeResourcesFit(
         _strategy(args.strategy),
-        weights_of(args.strategy.resources),
+        plugin_args.weights_of(args.strategy.resources),
         frozenset(args.ignoredResources),
         frozenset(args.ignoredResourceGroups),
     )
 
 
-def _strategy(strategy: ScoringStrategy) -> Strategy:
-    if strategy.type == MOST_ALLOCATED:
+def _strategy(strategy: plugin_args.ScoringStrategy) -> Strategy:
+    if strategy.type == plugin_args.MOST_ALLOCATED:
         return most_allocated()
     ratio = strategy.requestedToCapacityRatio
-    if strategy.type == REQUESTED_TO_CAPACITY_RATIO and ratio is not None:
+    if strategy.type == plugin_args.REQUESTED_TO_CAPACITY_RATIO and ratio is not None:
         return requested_to_capacity_ratio([(point.utilization, point.score) for point in ratio.shape])
     return least_allocated()
 
