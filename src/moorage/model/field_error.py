@@ -80,10 +80,6 @@ def invalid(path: str, value: Any, detail: str) -> FieldError:
     return FieldError(ErrorKind.INVALID, path, _render(value), detail)
 
 
-def type_invalid(path: str, value: Any, detail: str) -> FieldError:
-    return FieldError(ErrorKind.TYPE_INVALID, path, _render(value), detail)
-
-
 def required(path: str, detail: str = "") -> FieldError:
     return FieldError(ErrorKind.REQUIRED, path, None, detail)
 

@@ -177,16 +177,6 @@ def relaxed_environment_name_errors(name: str) -> list[str]:
     return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
 
-def c_identifier_errors(name: str) -> list[str]:
-    if _is_c_identifier(name):
-        return []
-    words = (
-        "a valid C identifier must start with alphabetic character or '_', "
-        "followed by a string of alphanumeric characters or '_'"
-    )
-    return [regex_error(words, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName")]
-
-
 def http_header_name_errors(name: str) -> list[str]:
     if _is_http_header(name):
         return []

@@ -14,7 +14,6 @@ from moorage.model.field_error import (
     required,
     too_long,
     too_many,
-    type_invalid,
 )
 from moorage.model.go.quoting import GoStruct, go_json, go_quote
 
@@ -29,7 +28,6 @@ from moorage.model.go.quoting import GoStruct, go_json, go_quote
         (invalid("a", ["x"], "no"), 'a: Invalid value: ["x"]: no'),
         (invalid("a", "<é\n>", "no"), 'a: Invalid value: "<é\\n>": no'),
         (invalid("a", AsJSON("<"), "no"), 'a: Invalid value: "\\u003c": no'),
-        (type_invalid("a", "x", "no"), 'a: Invalid value: "x": no'),
         (required("a"), "a: Required value"),
         (required("a", "why"), "a: Required value: why"),
         (forbidden("a", "why"), "a: Forbidden: why"),

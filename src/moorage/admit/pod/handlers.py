@@ -4,7 +4,8 @@ Kubernetes: validateHandler, validateProbe, validateLifecycle, validateStopSigna
 checkHostPortConflicts, validatePodHostNetworkDeps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from moorage.admit.metadata import NOT_NEGATIVE, remember
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
@@ -13,11 +14,13 @@ from moorage.model.types.container import (
     Container,
     ContainerPort,
     ExecAction,
+    GRPCAction,
     HTTPGetAction,
     Lifecycle,
     LifecycleHandler,
     Probe,
     SleepAction,
+    TCPSocketAction,
 )
 from moorage.model.types.pod import PodOS
 
@@ -163,34 +166,7 @@ def validate_readiness_probe(probe: Probe, path: str) -> list[FieldError]:
 
 
 def _validate_probe(probe: Probe, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    actions = 0
-    if probe.exec is not None:
-        actions += 1
-        errors += _validate_exec(probe.exec, f"{path}.exec")
-    if probe.httpGet is not None:
-        errors += (
-            [forbidden(f"{path}.httpGet", _SEVERAL)]
-            if actions
-            else _validate_http_get(probe.httpGet, f"{path}.httpGet")
-        )
-        actions += 1
-    if probe.tcpSocket is not None:
-        errors += (
-            [forbidden(f"{path}.tcpSocket", _SEVERAL)]
-            if actions
-            else validate_port_number_or_name(probe.tcpSocket.port, f"{path}.tcpSocket.port")
-        )
-        actions += 1
-    if probe.grpc is not None:
-        errors += (
-            [forbidden(f"{path}.grpc", _SEVERAL)]
-            if actions
-            else validate_port_number_or_name(probe.grpc.port, f"{path}.grpc.port")
-        )
-        actions += 1
-    if not actions:
-        errors.append(required(path, "must specify a handler type"))
+    errors = _validate_one_action(probe, path, {**_ACTIONS, "grpc": _validate_port})
     counts = [getattr(probe, name) for name in _COUNTS]
     if min(counts) < 0:
         named = zip(_COUNTS, counts, strict=True)
@@ -213,33 +189,21 @@ def validate_lifecycle(lifecycle: Lifecycle, path: str, grace_period: int | None
 
 
 def _validate_hook(hook: LifecycleHandler, path: str, grace_period: int | None) -> list[FieldError]:
-    errors: list[FieldError] = []
-    actions = 0
-    if hook.exec is not None:
-        actions += 1
-        errors += _validate_exec(hook.exec, f"{path}.exec")
-    if hook.httpGet is not None:
-        errors += (
-            [forbidden(f"{path}.httpGet", _SEVERAL)] if actions else _validate_http_get(hook.httpGet, f"{path}.httpGet")
-        )
-        actions += 1
-    if hook.tcpSocket is not None:
-        errors += (
-            [forbidden(f"{path}.tcpSocket", _SEVERAL)]
-            if actions
-            else validate_port_number_or_name(hook.tcpSocket.port, f"{path}.tcpSocket.port")
-        )
-        actions += 1
-    if hook.sleep is not None:
-        errors += (
-            [forbidden(f"{path}.sleep", _SEVERAL)]
-            if actions
-            else _validate_sleep(hook.sleep, f"{path}.sleep", grace_period)
-        )
-        actions += 1
-    if not actions:
-        errors.append(required(path, "must specify a handler type"))
-    return errors
+    def validate_sleep(action: SleepAction, path: str) -> list[FieldError]:
+        return _validate_sleep(action, path, grace_period)
+
+    return _validate_one_action(hook, path, {**_ACTIONS, "sleep": validate_sleep})
+
+
+def _validate_one_action(
+    handler: Probe | LifecycleHandler, path: str, actions: Mapping[str, Callable[[Any, str], list[FieldError]]]
+) -> list[FieldError]:
+    """Check the first action that is given; there must be exactly one."""
+    given = [name for name in actions if getattr(handler, name) is not None]
+    if not given:
+        return [required(path, "must specify a handler type")]
+    errors = actions[given[0]](getattr(handler, given[0]), f"{path}.{given[0]}")
+    return errors + [forbidden(f"{path}.{name}", _SEVERAL) for name in given[1:]]
 
 
 def _validate_exec(action: ExecAction, path: str) -> list[FieldError]:
@@ -258,6 +222,17 @@ def _validate_http_get(action: HTTPGetAction, path: str) -> list[FieldError]:
             invalid(f"{path}.httpHeaders", header.name, message) for message in http_header_name_errors(header.name)
         ]
     return errors
+
+
+def _validate_port(action: TCPSocketAction | GRPCAction, path: str) -> list[FieldError]:
+    return validate_port_number_or_name(action.port, f"{path}.port")
+
+
+_ACTIONS: Mapping[str, Callable[[Any, str], list[FieldError]]] = {
+    "exec": _validate_exec,
+    "httpGet": _validate_http_get,
+    "tcpSocket": _validate_port,
+}
 
 
 def _validate_sleep(action: SleepAction, path: str, grace_period: int | None) -> list[FieldError]:

@@ -62,15 +62,16 @@ def validate_host_path(source: HostPathVolumeSource, path: str, _: ValidationOpt
 
 def validate_secret(source: SecretVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = [] if source.secretName else [required(f"{path}.secretName")]
-    errors += validate_mode(source.defaultMode, f"{path}.defaultMode")
-    for index, item in enumerate(source.items):
-        errors += validate_key_to_path(item, f"{path}.items[{index}]")
-    return errors
+    return errors + _validate_files(source, path)
 
 
 def validate_config_map(source: ConfigMapVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = [] if source.name else [required(f"{path}.name")]
-    errors += validate_mode(source.defaultMode, f"{path}.defaultMode")
+    return errors + _validate_files(source, path)
+
+
+def _validate_files(source: SecretVolumeSource | ConfigMapVolumeSource, path: str) -> list[FieldError]:
+    errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
     for index, item in enumerate(source.items):
         errors += validate_key_to_path(item, f"{path}.items[{index}]")
     return errors
