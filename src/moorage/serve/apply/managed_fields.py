@@ -27,10 +27,9 @@ from moorage.serve.apply.entries import (
     writer_of,
 )
 from moorage.serve.apply.field_set import NOTHING, Fields, recursive_difference
-from moorage.serve.apply.filling import emptied, filled
 from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
 from moorage.serve.apply.ownership import with_schema, written_fields
-from moorage.serve.apply.ownership_schema import ownership_schema
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema, ownership_schema
 from moorage.serve.apply.reset_fields import ownable_part, reset_fields
 from moorage.serve.apply.typed_check import check, render_problems
 
@@ -209,3 +208,58 @@ def keep_times(new: Raw, old: Raw) -> Raw:
 
 def _timeless(entry: Raw) -> Raw:
     return {name: value for name, value in entry.items() if name != "time"}
+
+
+class _FilledObject(dict[str, Any]):
+    """An object that was filled in."""
+
+
+class _FilledText(str):
+    """A text that was filled in."""
+
+
+class _FilledNumber(int):
+    """A number that was filled in, or false."""
+
+
+_FILLED = (_FilledObject, _FilledText, _FilledNumber)
+_ZEROS = {"string": _FilledText(), "integer": _FilledNumber(), "number": _FilledNumber(), "boolean": _FilledNumber()}
+
+
+def filled(value: Any, schema: FieldOwnershipSchema) -> Any:
+    """The value with all that Go always writes, without what it leaves out. No map of the API has structs in it."""
+    if isinstance(value, dict) and schema.is_struct and schema.divides_maps:
+        unset = schema.never_empty
+        present = {
+            name: filled(item, schema.child(name))
+            for name, item in value.items()
+            if item or (item is not None and name not in unset)
+        }
+        for name in schema.always_written:
+            if name not in present:
+                present[name] = _zero(name, schema)
+        return present
+    if isinstance(value, list) and schema.element.is_struct:
+        return [filled(item, schema.element) for item in value]
+    return value
+
+
+def _zero(name: str, schema: FieldOwnershipSchema) -> Any:
+    child = schema.child(name)
+    if child.is_struct:
+        return _FilledObject(filled({}, child)) if name in schema.empty_by_default else None
+    return _ZEROS.get(child.json_type) if name in schema.empty_by_default else None
+
+
+def emptied(value: Any, schema: FieldOwnershipSchema) -> Any:
+    """The value without what was filled in, without nulls and what Go leaves out."""
+    if isinstance(value, dict) and schema.is_struct and schema.divides_maps:
+        unset = schema.never_empty
+        return {
+            name: emptied(item, schema.child(name))
+            for name, item in value.items()
+            if not isinstance(item, _FILLED) and (item or (item is not None and name not in unset))
+        }
+    if isinstance(value, list) and schema.element.is_struct:
+        return [emptied(item, schema.element) for item in value]
+    return value
