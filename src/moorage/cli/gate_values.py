@@ -1,8 +1,4 @@
-"""What the gates are set to, component by component, as their metrics say.
-
-In: a kubeconfig for the API server, and where other components serve their metrics. Out: `Values`, and a table of
-them.
-"""
+"""Reads what the gates of each component are set to, from their metrics."""
 
 import asyncio
 import re
@@ -20,7 +16,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import GATES, Component
 from moorage.telemetry.process_metrics import NAME
 
-#: By gate and component: whether it is on. What is not there is not known.
+#: By gate and component: whether it is on; absent if unknown.
 Values = dict[str, dict[str, bool]]
 
 _LINE = re.compile(rf"^{NAME}\{{(?P<labels>[^}}]*)\}} (?P<value>[01])", re.MULTILINE)
@@ -50,7 +46,7 @@ def live_values(kubeconfig: str | None, context: str, endpoints: Iterable[str]) 
 
 
 def _add(values: Values, text: str, component: str) -> None:
-    """`component` is whose they are if they do not say."""
+    """Add the gates in `text`; `component` is theirs if they name none."""
     for line in _LINE.finditer(text):
         labels = dict(_LABEL.findall(line["labels"]))
         values.setdefault(labels.get("name", ""), {})[labels.get("component", component)] = line["value"] == "1"

@@ -23,7 +23,7 @@ _COMMANDS = {
     "plan": ("plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
     "explain": ("explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
     "gates": ("gates", "Feature gates of a live cluster, and what depends on them."),
-    "demo": ("demo", "The documents' stories, played on a cluster of their own."),
+    "demo": ("demo", "The KEPs' user stories, played on a cluster of their own."),
     "up": ("up", "A cluster in one process, for kubectl and every other client."),
     "apiserver": ("apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("components:scheduler", "The scheduler as a process of its own, against any API server."),

@@ -1,8 +1,4 @@
-"""A progress bar for long runs: on a terminal, on standard error, and only once a run has become long.
-
-In: how many things there are to do, a tick after each. Out: one line that is redrawn, and gone before anything else is
-printed.
-"""
+"""Draws a progress bar on standard error once a run takes long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands have alike: gates and configuration from options, input from a pipe, colours, complaints."""
+"""What several commands do: read gates and configuration, input from a pipe, choose colours, print complaints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BAD_CONFIGURATION = _NO_CLUSTER = 2
 
 
 def piped_input(verb: str) -> tuple[str, ...]:
-    """Standard input, if something is piped into it; /dev/null and terminals are not."""
+    """Return `-` if something is piped into standard input. Raises UsageError if not."""
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (AttributeError, OSError, ValueError):
@@ -31,7 +31,7 @@ def piped_input(verb: str) -> tuple[str, ...]:
 
 
 def live_input(kubeconfig: str, context: str) -> LiveCluster:
-    """The cluster that --kubeconfig leads to. Why there is none ends here."""
+    """Read the cluster of --kubeconfig; exit if it cannot be read."""
     from moorage.plan.input.live_cluster import NoLiveCluster, read_live_cluster
 
     try:
@@ -42,7 +42,7 @@ def live_input(kubeconfig: str, context: str) -> LiveCluster:
 
 
 def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:
-    """The gates of an option that was given any number of times."""
+    """Parse the values of an option that may be repeated."""
     from moorage.model.gates import GateError, gates_from, parse_feature_gates
 
     settings: dict[str, bool] = {}
@@ -55,7 +55,7 @@ def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> Gat
 
 
 def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, ...]]) -> dict[Component, GateSet]:
-    """The gates of all components: --feature-gates, and the options of single ones under click's names for them."""
+    """Return the gates of each component: --feature-gates, overridden by the option of the component."""
     from moorage.model.gates import Component, component_gates
 
     parsed_gates(everywhere)
@@ -68,7 +68,7 @@ def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, 
 
 
 def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
-    """The times of --leader-elect-…, which must fit together."""
+    """Parse the times of --leader-elect-…, which must fit together."""
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.go.durations import DurationError, parse_duration
 
@@ -86,7 +86,7 @@ def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
 
 
 def read_configuration(path: str | None, gates: GateSet) -> Configuration:
-    """The scheduler's configuration in a file of --config; the default one without. What is wrong with it ends here."""
+    """Read the file of --config, the default configuration without; exit if it is wrong."""
     from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
     if path is None:
@@ -115,7 +115,7 @@ def coloured(wanted: str) -> bool:
 
 
 def say(text: str) -> None:
-    """A complaint on standard error, in one line that a terminal can be trusted with."""
+    """Print one line on standard error, with control characters made visible."""
     from moorage.lint.report.printable import printable
 
     click.echo(f"moorage: {printable(text)}", err=True)

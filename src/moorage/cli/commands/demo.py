@@ -1,7 +1,6 @@
 """`moorage demo`: play the KEPs' user stories on a cluster of their own.
 
-In: a story's name. Out: its steps with the commands as one types them and what they print; exit code 0 if all came out
-as the story says, 1 with the step that did not, 2 if it cannot be played at all.
+Exit code: 0 if every outcome holds, 1 if one does not, 2 if the story cannot be played.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
 @click.option("--no-kubectl", is_flag=True, help="Play without kubectl even if there is one.")
 @click.option("--no-color", "--no-colour", "plain", is_flag=True, help="No colours; also by NO_COLOR.")
 def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
-    """Play a story of the documents: a cluster, the commands one would type, and what must come of each.
+    """Play a user story of a KEP: a cluster, the commands one would type, and what must come of each.
 
     Without a STORY the stories are listed. A STORY is a name, or a folder with a story.md. Commands are run by kubectl;
     the one in $KUBECTL or in the PATH; without one, the same requests are sent by moorage itself.
@@ -78,7 +77,7 @@ def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool
     held = False
     with story_cluster(found.story.gates, port, keeps=lambda: keeps) as cluster:
         kubectl = _runs(program, cluster, found)
-        held = play(found.story, kubectl, screen, cluster.check_alive, _pause if pauses else _go_on)
+        held = play(found.story, kubectl, screen, cluster.check_alive, _pause if pauses else (lambda: None))
         if held:
             screen.ending(found.story)
         if keeps:
@@ -87,7 +86,7 @@ def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool
 
 
 def _kubectl(no_kubectl: bool) -> tuple[str, str]:
-    """The program, or nothing, and a remark about it."""
+    """Return the program, or an empty string, and a remark about it."""
     from moorage.demo.kubectl_program import NoKubectl, find_kubectl
 
     stands_in = "moorage sends the requests of its commands itself"
@@ -116,10 +115,6 @@ def _pause() -> None:
         input("\nEnter for the next step … ")
     except EOFError:
         click.echo()
-
-
-def _go_on() -> None:
-    pass
 
 
 def _how_to_talk_to(cluster: StoryCluster) -> str:

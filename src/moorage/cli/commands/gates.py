@@ -1,7 +1,4 @@
-"""`moorage gates`: what the gates are, what they are set to, and who would notice if one were disabled.
-
-In: nothing, a kubeconfig, or manifests. Out: a table; for `audit`, findings, and exit code 1 if anything would break.
-"""
+"""`moorage gates`: what the gates are set to, and `audit`: which objects depend on them."""
 
 from __future__ import annotations
 

@@ -11,11 +11,10 @@ from moorage.cli.options import colour_option, gates_option
 from moorage.cli.shared import coloured, parsed_gates, piped_input, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from moorage.cli.progress import Progress
     from moorage.lint.report.form import Form, LintSummary, Problem
-    from moorage.lint.sources import Source
     from moorage.model.gates import GateSet
 
 FORMS = ("text", "json", "sarif", "junit", "github")
@@ -110,16 +109,15 @@ def _lint(
         say(f"{problem.source}: {problem.reason}")
 
     run = Run(Linter(gates, rules, strict=strict), _form(form, write, colour), on_problem)
-    counted = _Counted(sources_of(paths))
     try:
-        outcome = run.lint(counted, progress.tick if progress is not None else lambda: None)
+        outcome = run.lint(sources_of(paths), progress.tick if progress is not None else lambda: None)
         sys.stdout.flush()
     except (OutputError, OSError) as error:
         cause = error.__cause__ if isinstance(error, OutputError) else error
         if isinstance(cause, BrokenPipeError):
             raise cause from None
         raise _CannotWrite(f"cannot write the report: {cause}") from None
-    if not counted.number:
+    if not outcome.sources and not outcome.unreadable:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     return outcome
 
@@ -128,19 +126,6 @@ class _CannotWrite(click.ClickException):
     """The report cannot be written; the exit code must not look like a result."""
 
     exit_code = _UNREADABLE
-
-
-class _Counted:
-    """Sources, and how many there were."""
-
-    def __init__(self, sources: Iterator[Source]) -> None:
-        self._sources = sources
-        self.number = 0
-
-    def __iter__(self) -> Iterator[Source]:
-        for source in self._sources:
-            self.number += 1
-            yield source
 
 
 def _progress(paths: tuple[str, ...]) -> Progress | None:

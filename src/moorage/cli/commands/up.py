@@ -30,7 +30,7 @@ _CANNOT_START = 1
 
 
 def data_options(function: Command) -> Command:
-    """Where a cluster is kept, and how others find it."""
+    """Add the options about the data directory and the kubeconfig."""
     for option in (
         click.option(
             "--write-kubeconfig",
@@ -50,7 +50,7 @@ def data_options(function: Command) -> Command:
 
 
 def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
-    """What the options say; None if nothing is to be kept. Raises UsageError."""
+    """Return the data directory, None if nothing is to be kept. Raises UsageError."""
     if ephemeral and data_dir is not None:
         raise click.UsageError("--ephemeral keeps nothing, so it cannot have a --data-dir.")
     return None if ephemeral else data_dir or default_data_dir()
@@ -136,7 +136,7 @@ def command(
 
 
 def default_data_dir() -> Path:
-    """The user's directory for state, as the XDG base directory specification has it."""
+    """Return the user's directory for state, as the XDG base directory specification has it."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state") / "moorage"
 
