@@ -44,16 +44,16 @@ def failure(code: int, reason: str, message: str, details: Raw | None = None) ->
     return ApiError(status)
 
 
-def _about(facts: Kind, name: str) -> Raw:
-    return {"name": name, "group": facts.group, "kind": facts.plural}
+def _about(kind: Kind, name: str) -> Raw:
+    return {"name": name, "group": kind.group, "kind": kind.plural}
 
 
-def _resource(facts: Kind) -> str:
-    return f"{facts.plural}.{facts.group}" if facts.group else facts.plural
+def _resource(kind: Kind) -> str:
+    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
 
 
-def not_found(facts: Kind, name: str) -> ApiError:
-    return failure(404, "NotFound", f'{_resource(facts)} "{name}" not found', _about(facts, name))
+def not_found(kind: Kind, name: str) -> ApiError:
+    return failure(404, "NotFound", f'{_resource(kind)} "{name}" not found', _about(kind, name))
 
 
 def no_such_path() -> ApiError:
@@ -61,35 +61,35 @@ def no_such_path() -> ApiError:
     return failure(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def already_exists(facts: Kind, name: str) -> ApiError:
-    return failure(409, "AlreadyExists", f'{_resource(facts)} "{name}" already exists', _about(facts, name))
+def already_exists(kind: Kind, name: str) -> ApiError:
+    return failure(409, "AlreadyExists", f'{_resource(kind)} "{name}" already exists', _about(kind, name))
 
 
-def conflict(facts: Kind, name: str, why: str) -> ApiError:
-    message = f'Operation cannot be fulfilled on {_resource(facts)} "{name}": {why}'
-    return failure(409, "Conflict", message, _about(facts, name))
+def conflict(kind: Kind, name: str, why: str) -> ApiError:
+    message = f'Operation cannot be fulfilled on {_resource(kind)} "{name}": {why}'
+    return failure(409, "Conflict", message, _about(kind, name))
 
 
-def stale(facts: Kind, name: str) -> ApiError:
+def stale(kind: Kind, name: str) -> ApiError:
     """Return a 409: the object has changed since the revision that the request names."""
     why = "the object has been modified; please apply your changes to the latest version and try again"
-    return conflict(facts, name, why)
+    return conflict(kind, name, why)
 
 
-def forbidden(facts: Kind, name: str, why: str) -> ApiError:
-    whom = f'{_resource(facts)} "{name}"' if name else _resource(facts)
-    return failure(403, "Forbidden", f"{whom} is forbidden: {why}", _about(facts, name))
+def forbidden(kind: Kind, name: str, why: str) -> ApiError:
+    whom = f'{_resource(kind)} "{name}"' if name else _resource(kind)
+    return failure(403, "Forbidden", f"{whom} is forbidden: {why}", _about(kind, name))
 
 
 def bad_request(why: str) -> ApiError:
     return failure(400, "BadRequest", why)
 
 
-def invalid(facts: Kind, name: str, message: str, causes: list[Raw]) -> ApiError:
+def invalid(kind: Kind, name: str, message: str, causes: list[Raw]) -> ApiError:
     """Return a refusal with causes; most are made by `moorage.admit`."""
-    kind = f"{facts.name}.{facts.group}" if facts.group else facts.name
-    details: Raw = {"name": name, "group": facts.group, "kind": facts.name, "causes": causes}
-    return failure(422, "Invalid", f'{kind} "{name}" is invalid: {message}', details)
+    shown = f"{kind.name}.{kind.group}" if kind.group else kind.name
+    details: Raw = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
+    return failure(422, "Invalid", f'{shown} "{name}" is invalid: {message}', details)
 
 
 def unauthorized() -> ApiError:

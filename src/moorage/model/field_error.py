@@ -20,7 +20,6 @@ class ErrorKind(Enum):
     REQUIRED = ("FieldValueRequired", "Required value")
     DUPLICATE = ("FieldValueDuplicate", "Duplicate value")
     INVALID = ("FieldValueInvalid", "Invalid value")
-    TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
     NOT_SUPPORTED = ("FieldValueNotSupported", "Unsupported value")
     FORBIDDEN = ("FieldValueForbidden", "Forbidden")
     TOO_LONG = ("FieldValueTooLong", "Too long")
