@@ -7,6 +7,7 @@ from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
+from moorage.model.types.pod import Pod
 
 _POD = KINDS["v1", "Pod"]
 
@@ -74,7 +75,7 @@ class World:
 
     def apply(self, kind: Kind, delta: Delta) -> None:
         old, new = delta
-        if old is not None:
+        if old is not None and not (new is not None and kind is _POD and _stays_in_place(old.view, new.view)):
             self._remove(kind, old)
         if new is not None:
             self._add(kind, new)
@@ -110,6 +111,11 @@ class World:
             yield self._by_namespace, (kind, found.namespace)
         if kind is _POD and view.spec.nodeName:
             yield self._pods_by_node, view.spec.nodeName
+
+
+def _stays_in_place(old: Pod, new: Pod) -> bool:
+    """Return whether a pod that shares its metadata with its older state is in all indices that had that."""
+    return old.metadata is new.metadata and old.spec.nodeName in ("", new.spec.nodeName)
 
 
 def telling_label(selector: LabelSelector | None) -> tuple[str, str]:

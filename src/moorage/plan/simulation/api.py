@@ -31,7 +31,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodStatus
+from moorage.model.types.pod_status import PodCondition, PodStatus
 from moorage.model.types.request import Binding
 from moorage.serve.api import Api, admitted
 from moorage.serve.decoding import check_kind
@@ -52,6 +52,7 @@ _MANAGER = "simulation"
 #: For a cluster that never comes to rest.
 MAX_WRITES = 100_000
 _replace = msgspec.structs.replace
+_encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(dict[str, Any]).decode
 
 Listener = Callable[[Kind, Object | None, Object | None], None]
 
@@ -140,6 +141,7 @@ class SimulatedApi:
         self.writes, self.max_writes = 0, MAX_WRITES
         self._revision = 0
         self._template: tuple[Raw, str, Likeness] | None = None
+        self._conditions: tuple[tuple[PodCondition, ...], list[Raw], tuple[PodCondition, ...]] | None = None
         self._bound_statuses: dict[int, tuple[PodStatus, str, PodStatus]] = {}
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -280,9 +282,26 @@ class SimulatedApi:
         found = self.world.get(POD, key)
         if found is None or found.uid != uid:
             return
-        view = _replace(found.view, status=merged_status(found.view.status, status))
-        patch = {"status": status}
-        self._derive(found, view, lambda raw: apply_strategic_merge(raw, patch, schema_of(POD)))
+        view = _replace(found.view, status=self._merged_status(found.view.status, status))
+        encoded = _encode({"status": status})  # a third of the size of the document
+        self._derive(found, view, lambda raw: apply_strategic_merge(raw, _decode(encoded), schema_of(POD)))
+
+    def _merged_status(self, old: PodStatus, status: Raw) -> PodStatus:
+        """Return the pod status with what a kubelet wrote: it is complete but for conditions of other components.
+
+        Pods that are bound alike and started in the same second share their conditions.
+        """
+        told = status.get("conditions", [])
+        known = self._conditions
+        if known is None or known[0] is not old.conditions or known[1] != told:
+            plain = [{name: value for name, value in one.items() if value is not None} for one in told]
+            written = convert_view({"conditions": plain}, PodStatus).conditions
+            types = {one.type for one in written}
+            kept = tuple(one for one in old.conditions if one.type not in types)
+            known = self._conditions = old.conditions, told, (*kept, *written)
+        rest = {name: value for name, value in status.items() if name != "conditions"}
+        view = convert_view(rest, PodStatus)
+        return _replace(old, conditions=known[2], **{name: getattr(view, name) for name in rest})
 
     def evict(self, namespace: str, name: str) -> None:
         """Delete a pod if its disruption budget allows it (else ApiError 429)."""
@@ -328,16 +347,6 @@ class SimulatedApi:
             (self.rules.directory.learn if new is not None else self.rules.directory.forget)(kind, stored)
         for listener in self.listeners:
             listener(kind, old, new)
-
-
-def merged_status(old: PodStatus, status: Raw) -> PodStatus:
-    """Return the pod status with what a kubelet wrote: it is complete but for conditions of other components."""
-    told = [{name: value for name, value in one.items() if value is not None} for one in status.get("conditions", ())]
-    written = convert_view({**status, "conditions": told}, PodStatus)
-    fields = {name: getattr(written, name) for name in status}
-    types = {one.type for one in written.conditions}
-    fields["conditions"] = (*(one for one in old.conditions if one.type not in types), *written.conditions)
-    return _replace(old, **fields)
 
 
 def _key(kind: Kind, namespace: str, name: str) -> str:

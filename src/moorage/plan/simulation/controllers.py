@@ -17,6 +17,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
 from moorage.plan.simulation.api import NODE, POD, SimulatedApi
 from moorage.telemetry.metrics import Metrics
 
@@ -153,6 +154,10 @@ class ControllerLoop:
             )
 
 
+def _is_plain(pod: Pod) -> bool:
+    return pod.metadata.deletionTimestamp is None and not pod.spec.volumes
+
+
 class Controllers:
     """The controllers that have been started, in the order of the registry."""
 
@@ -172,11 +177,16 @@ class Controllers:
                     self._started_by.setdefault(kind, []).append(self._rows[name])
         #: Nodes that were in the cluster at some time: pods on others are not collected for want of their node.
         self._known_nodes: set[str] = set()
+        self._has_collectors = False
         #: Owners that the input does not have and that nothing stands in for: their dependents are let be.
         self.absent_owners: set[str] = set()
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        if kind is POD and new is not None and not self._has_collectors and _is_plain(new.view):
+            for loop in self._watching.get(POD, ()):  # the path of nearly all changes: none is started by them
+                loop.changed(POD, old, new)
+            return
         started = self._start_for(kind, old, new)
         for loop in self._watching.get(kind, ()):
             if loop not in started and not (
@@ -214,6 +224,7 @@ class Controllers:
         controller = self._rows[name].make(self._context)
         loop = ControllerLoop(controller, self._api, self._random, self._told)
         self.loops[name] = loop
+        self._has_collectors = self._has_collectors or name in _COLLECTORS
         order = {row.name: number for number, row in enumerate(CONTROLLERS)}
         self.loops = dict(sorted(self.loops.items(), key=lambda pair: order[pair[0]]))
         for kind in controller.watches:

@@ -28,6 +28,7 @@ _CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentV
 _LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
 #: A time that no plan reaches.
 NEVER_COMPLETES = "876000h"
+_AT_ONCE = 256
 _replace = msgspec.structs.replace
 
 
@@ -77,11 +78,19 @@ class SimulatedKubelets:
         return ready == "True" or not node.metadata.resourceVersion
 
     def work(self) -> bool:
-        """Take what was bound and do what is due. Return whether there was anything."""
-        api, now = self._api, self._api.clock.now
+        """Take what was bound and do what is due, a few pods at a time. Return whether there was anything."""
         arrived, self._pods = self._pods, {}
-        self.state.pods_changed(arrived.items(), now)
-        actions = self.state.due(now)
+        # Pods that run already have a right to their place.
+        pods = sorted(arrived.items(), key=lambda pair: pair[1].status.phase in ("", "Pending"))
+        worked = bool(pods)
+        for start in range(0, len(pods), _AT_ONCE):
+            self.state.pods_changed(pods[start : start + _AT_ONCE], self._api.clock.now)
+            self._carry_out()
+        return self._carry_out() or worked
+
+    def _carry_out(self) -> bool:
+        api = self._api
+        actions = self.state.due(api.clock.now)
         api.actor = "kubelet"
         for action in actions:
             if isinstance(action, WriteStatus):
@@ -91,7 +100,7 @@ class SimulatedKubelets:
                 if found is not None and found.uid == action.uid:
                     api.delete(POD, found.name, found.namespace, action.uid, 0)
         api.actor = ""
-        return bool(actions) or bool(arrived)
+        return bool(actions)
 
     def renew_leases(self) -> None:
         """Show the node lifecycle controller a renewed Lease of every node that is alive."""
