@@ -85,24 +85,54 @@ class Deletion(NamedTuple):
     actor: str
 
 
-class _SimulatedObject(Object):
-    """An object whose document, with its resourceVersion, is made when it is asked for."""
+class _Bound(NamedTuple):
+    """A binding that was written into a pod: all that its document needs."""
 
-    __slots__ = ("_make", "_template")
+    node: str
+    time: str
+
+
+class _SimulatedObject(Object):
+    """An object whose document is made when it is asked for.
+
+    It is the admitted document with `edits`: bindings, and statuses as JSON, which takes a third of a dict's room.
+    """
+
+    __slots__ = ("_document", "_edits", "_template")
 
     def __init__(
-        self, kind: Kind, key: str, revision: int, view: Any, template: Template | None, make: Callable[[], Raw]
+        self,
+        kind: Kind,
+        key: str,
+        revision: int,
+        view: Any,
+        template: Template | None,
+        document: Raw,
+        edits: tuple[_Bound | bytes, ...] = (),
     ) -> None:
         super().__init__(kind, key, revision, view=view)
-        self._make, self._template = make, template
+        self._document, self._template, self._edits = document, template, edits
 
     @property
     def template(self) -> Template | None:
         return self._template
 
+    def edited(self, revision: int, view: Any, edit: _Bound | bytes) -> "_SimulatedObject":
+        edits = (*self._edits, edit)
+        return _SimulatedObject(self.kind, self.key, revision, view, self._template, self._document, edits)
+
     def _decode(self) -> Raw:
-        raw = self._make()
+        raw = self._document
+        for edit in self._edits:
+            if isinstance(edit, bytes):
+                raw = apply_strategic_merge(raw, {"status": _decode(edit)}, schema_of(POD))
+            else:
+                raw = bind_pod(raw, _binding(self.name, self.uid, edit.node), edit.time)
         return {**raw, "metadata": {**raw["metadata"], "resourceVersion": str(self.revision)}}
+
+
+def _binding(name: str, uid: str, node: str) -> Binding:
+    return Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
 
 
 class _Admission(Api):
@@ -159,7 +189,7 @@ class SimulatedApi:
         metadata = view.metadata
         key = _key(kind, metadata.namespace, metadata.name)
         self._revision += 1
-        made = _SimulatedObject(kind, key, self._revision, view, template, lambda: raw)
+        made = _SimulatedObject(kind, key, self._revision, view, template, raw)
         self._publish(kind, self.world.get(kind, key), made)
         return made
 
@@ -264,18 +294,17 @@ class SimulatedApi:
             raise not_found(POD, name)
         pod: Pod = found.view
         now = self.rules.now_text()
-        binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
         known = self._bound_statuses.get(id(pod.status))
         is_plain = pod.metadata.deletionTimestamp is None and not pod.spec.nodeName and pod.metadata.uid == uid
         if is_plain and known is not None and known[0] is pod.status and known[1] == now:
             view = _replace(pod, spec=_replace(pod.spec, nodeName=node), status=known[2])
         else:
-            bound = bind_pod(found.raw, binding, now, str(found.revision))
+            bound = bind_pod(found.raw, _binding(name, uid, node), now, str(found.revision))
             view = bound_view(pod, bound)
             if len(self._bound_statuses) > 4096:
                 self._bound_statuses.clear()
             self._bound_statuses[id(pod.status)] = pod.status, now, view.status
-        self._derive(found, view, lambda raw: bind_pod(raw, binding, now))
+        self._edit(found, view, _Bound(node, now))
 
     def write_pod_status(self, key: str, uid: str, status: Raw) -> None:
         """Write a complete status from our own kubelet, which needs no validation. A gone pod is ignored."""
@@ -283,8 +312,7 @@ class SimulatedApi:
         if found is None or found.uid != uid:
             return
         view = _replace(found.view, status=self._merged_status(found.view.status, status))
-        encoded = _encode({"status": status})  # a third of the size of the document
-        self._derive(found, view, lambda raw: apply_strategic_merge(raw, _decode(encoded), schema_of(POD)))
+        self._edit(found, view, _encode(status))
 
     def _merged_status(self, old: PodStatus, status: Raw) -> PodStatus:
         """Return the pod status with what a kubelet wrote: it is complete but for conditions of other components.
@@ -331,10 +359,10 @@ class SimulatedApi:
             return found
         return self.put(kind, new, changed.admitted.view)
 
-    def _derive(self, found: Object, view: Any, derive: Callable[[Raw], Raw]) -> None:
+    def _edit(self, found: Object, view: Any, edit: _Bound | bytes) -> None:
+        assert isinstance(found, _SimulatedObject)
         self._revision += 1
-        made = _SimulatedObject(found.kind, found.key, self._revision, view, found.template, lambda: derive(found.raw))
-        self._publish(found.kind, found, made)
+        self._publish(found.kind, found, found.edited(self._revision, view, edit))
 
     def _publish(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         self.writes += 1

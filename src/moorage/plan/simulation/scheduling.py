@@ -76,18 +76,26 @@ class SimulatedScheduler:
         api, worked = self._api, False
         api.actor = SCHEDULER
         self.take_in()
-        while (action := self.scheduler.step(api.clock.now)) is not None:
+        while (action := self._step()) is not None:
             self.follow(action)
             worked = True
             if isinstance(action, Bind):
                 self._bind(action)
             else:
                 self._preempt(action)
-            if self._feed:
+            if self._feed and (action.record.claims or not isinstance(action, Bind)):
                 self.take_in()
         worked = self._bind_waiting() or worked
         api.actor = ""
         return worked
+
+    def _step(self) -> Action | None:
+        """Return the next action. The scheduler hears of its own bindings when its queue is empty: it assumes them."""
+        action = self.scheduler.step(self._api.clock.now)
+        if action is None and self._feed:
+            self.take_in()
+            action = self.scheduler.step(self._api.clock.now)
+        return action
 
     def next_time(self) -> float:
         return self.scheduler.queue.next_time()
