@@ -34,6 +34,7 @@ _NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io
 _SERVICE, _CLAIM = KINDS["v1", "Service"], KINDS["v1", "PersistentVolumeClaim"]
 _FIRST = ("Namespace", "PriorityClass", "StorageClass", "Node")
 _COUNTED = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
+_MANY = 1000
 #: More pods than Kubernetes supports in a whole cluster.
 MAX_PODS = 150_000
 _replace = msgspec.structs.replace
@@ -64,13 +65,31 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     revisions = list(revision_stand_ins(inventory))
     simulation.controllers.absent_owners |= absent.kept
     simulation.shown_owners |= absent.shown
-    load(simulation, sorted(inventory.items.values(), key=_rank))
+    load(simulation, _in_order(inventory))
     for raw in (*absent.workloads, *revisions):
         api.put(KINDS[raw["apiVersion"], raw["kind"]], raw, view_of(raw))
     api.max_writes = MAX_WRITES + 30 * api.writes + 30 * wanted
     simulation.scheduling.take_in()
     note_dangling(inventory)
     return simulation
+
+
+def _in_order(inventory: Inventory) -> list[Item]:
+    """Return the objects in the order of loading. Of very many new pods those of one template follow one another.
+
+    The scheduler is far quicker then than if templates alternate.
+    """
+    items = sorted(inventory.items.values(), key=_rank)
+    if sum(map(_is_new_pod, items)) <= _MANY:
+        return items
+    first: dict[int, int] = {}
+    for number, item in enumerate(items):
+        first.setdefault(id(item.view.spec) if _is_new_pod(item) else -1, number)
+    return sorted(items, key=lambda item: (*_rank(item), first[id(item.view.spec)] if _is_new_pod(item) else 0))
+
+
+def _is_new_pod(item: Item) -> bool:
+    return item.kind is POD and not item.existing
 
 
 def _rank(item: Item) -> tuple[int, str]:
