@@ -1,4 +1,4 @@
-"""What a change does to a plan: who goes and when, where what takes its place runs, who has to wait.
+"""Tell what a change does to a plan: which pods go and when, where their successors run, which pods have to wait.
 
 In: outcomes before and after, and the departures in between. Out: a `Difference`.
 """
@@ -47,6 +47,16 @@ class Difference(msgspec.Struct):
     blocked: list[tuple[str, str]]
     placed: list[PodLine]
     pending: list[PodLine]
+
+    @property
+    def evicted(self) -> list[Departure]:
+        """The departures that no rolling update explains."""
+        return [one for one in self.departures if one.cause is not Cause.NEW_TEMPLATE]
+
+    @property
+    def rolled(self) -> list[Departure]:
+        """The pods that a rolling update replaces, as its strategy allows."""
+        return [one for one in self.departures if one.cause is Cause.NEW_TEMPLATE]
 
     @property
     def is_empty(self) -> bool:

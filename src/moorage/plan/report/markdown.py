@@ -105,12 +105,15 @@ class MarkdownReport:
         yield ""
         yield from (f"- {_cell(change)}" for change in difference.changes)
         yield ""
-        if difference.departures:
+        if difference.evicted:
             rows = [
                 (row.pod, row.node, f"{row.seconds} s", f"{row.cause.value}: {row.because}", _then(row))
-                for row in self._cut(difference.departures)
+                for row in self._cut(difference.evicted)
             ]
             yield from _table("Evicted and moved", ("pod", "from", "after", "because", "then"), rows)
+        if difference.rolled:
+            replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.rolled)]
+            yield from _table("Replaced by a rolling update", ("pod", "workload", "from", "then"), replaced)
         if difference.blocked:
             yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
         if difference.placed:

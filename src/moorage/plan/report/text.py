@@ -149,9 +149,13 @@ class TextReport:
         for change in difference.changes:
             yield f"  {printable(change)}"
         yield ""
-        if difference.departures:
+        if difference.evicted:
             yield self._styled("Evicted and moved", _BOLD)
-            yield from self._departures(difference.departures)
+            yield from self._departures(difference.evicted)
+            yield ""
+        if difference.rolled:
+            yield self._styled("Replaced by a rolling update", _BOLD)
+            yield from self._rolled(difference.rolled)
             yield ""
         if difference.blocked:
             yield self._styled("Blocked", _BOLD)
@@ -176,6 +180,17 @@ class TextReport:
             for row in (row for row in rows if row.seconds == seconds):
                 yield f"    {printable(row.pod)} leaves {printable(row.node) or 'the queue'} {self._then(row)}"
                 yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=_DIM)
+        yield from self._more(rows, departures)
+
+    def _rolled(self, departures: list[Departure]) -> Iterator[str]:
+        rows = departures[: None if self._all else _MAX_ROWS]
+        for workload in dict.fromkeys(row.workload for row in rows):
+            yield f"  {printable(workload)}"
+            for row in (row for row in rows if row.workload == workload):
+                yield f"    {printable(row.pod)} on {printable(row.node) or 'no node'} {self._then(row)}"
+        yield from self._more(rows, departures)
+
+    def _more(self, rows: list[Departure], departures: list[Departure]) -> Iterator[str]:
         if len(rows) < len(departures):
             yield f"  … and {counted(len(departures) - len(rows), 'pod')} more (--all lists them)"
 
@@ -185,7 +200,7 @@ class TextReport:
             return f"→ {self._styled(printable(row.new_node), _CYAN)}{again}"
         if row.replaced_by:
             return f"→ {self._styled('Pending', _YELLOW)} as {printable(row.replaced_by)}"
-        return "and nobody makes it anew" if not row.workload else "and is not replaced"
+        return "and is not replaced: it has no controller" if not row.workload else "and is not replaced"
 
     def _headroom(self, outcome: Outcome) -> Iterator[str]:
         if outcome.headroom:

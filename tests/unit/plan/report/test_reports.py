@@ -77,7 +77,7 @@ def test_what_if_in_text() -> None:
     assert text.startswith("What if\n  taint node n1 with x=y:NoExecute\n")
     assert "at once" in text
     assert re.search(r"default/web-\w+-\w+ leaves n1 → n2 as default/web-\w+-\w+", text)
-    assert "default/bare leaves n1 and nobody makes it anew" in text
+    assert "default/bare leaves n1 and is not replaced: it has no controller" in text
     assert "taint: taint x=y is not tolerated" in text
     calm = text_of(plan, plan.what_if())
     assert "Nothing moves." in calm
@@ -156,3 +156,15 @@ def test_groups() -> None:
     assert histogram(plan.outcome.nodes, "cpu") == "1 below 50 %"
     assert average(plan.outcome.nodes, "cpu") == 25
     assert average([], "cpu") == 0
+
+
+def test_a_rolling_update_is_no_eviction() -> None:
+    plan = Plan(node("n1", cpu="8"), workload("Deployment", "web", replicas=2))
+    changed = workload("Deployment", "web", replicas=2)
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
+    difference = plan.what_if(Changes(files=("f",)), changed)
+    assert len(difference.rolled) == 2
+    assert not difference.evicted
+    for text in (text_of(plan, difference), "\n".join(MarkdownReport().lines(plan.outcome, difference, None))):
+        assert "Replaced by a rolling update" in text
+        assert "Evicted" not in text
