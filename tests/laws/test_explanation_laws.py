@@ -22,7 +22,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod, Toleration
 from moorage.plan.explain.groups import refused_nodes
 from moorage.plan.explain.plain import plain
-from moorage.plan.explain.remedies.change import Blockers, Change, Kind, with_spec
+from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Propose, Trials, passing, propose
 from moorage.plan.explain.text import ExplanationText
 from moorage.schedule.config.default_profile import default_profile
@@ -198,7 +198,7 @@ def _what_is_suggested_would_be_accepted(proposals: Propose, scene: Scene) -> No
 def _proposes_nonsense(blockers: Blockers, gates: GateSet, programs: Any) -> Iterator[Change]:
     """Broken on purpose: a toleration that the scheduler would honour and no API server takes."""
     nonsense = Toleration(operator="Exists", value="x")
-    yield Change(Kind.TOLERATION, "t", "nonsense", 1, pod=with_spec(blockers.pod, tolerations=(nonsense,)))
+    yield Change(ChangeKind.TOLERATION, "t", "nonsense", 1, pod=with_spec(blockers.pod, tolerations=(nonsense,)))
 
 
 def _law_of_acceptance(proposals: Propose) -> Callable[[], None]:

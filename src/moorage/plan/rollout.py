@@ -235,7 +235,7 @@ class RolloutWatch:
         if waiting:
             return f"{waiting[0].key} stays Pending: {waiting[0].message}"
         if _strategy(view) == "OnDelete":
-            return "its update strategy is OnDelete: pods are replaced when somebody deletes them"
+            return "its update strategy is OnDelete: pods are replaced when they are deleted"
         return "too few of the old pods are available, so that none may be removed"
 
 

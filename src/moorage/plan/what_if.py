@@ -45,7 +45,7 @@ _NAMESPACE = KINDS["v1", "Namespace"]
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What is to be changed, in this order. `files` are described here and read by whoever has the sources."""
+    """The changes, made in this order. `files` are described here; the caller reads them."""
 
     files: tuple[str, ...] = ()
     taints: tuple[TaintChange, ...] = ()

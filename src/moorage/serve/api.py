@@ -28,7 +28,7 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 
 
-class Outcome(NamedTuple):
+class WriteResult(NamedTuple):
     """The result of a write. `stored` is the object as it is now, or was last if it is `deleted`."""
 
     stored: Stored

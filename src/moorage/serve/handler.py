@@ -10,7 +10,7 @@ from typing import Any
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
 from moorage.model.kinds import DELETE_OPTIONS, Kind
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.decoding import JSON, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.negotiation import As, Form, negotiate
@@ -247,6 +247,6 @@ def _manager(request: Request) -> str:
     return name if name and name.isprintable() else "unknown"
 
 
-def _written(outcome: Outcome, renderer: Renderer) -> Response:
+def _written(outcome: WriteResult, renderer: Renderer) -> Response:
     headers = warning_headers(outcome.warnings)
     return Response(201 if outcome.created else 200, renderer.object(outcome.stored), headers=headers)

@@ -10,7 +10,7 @@ from tests.objects import taint
 from tests.unit.plan.explaining import explained, told
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
-from moorage.plan.explain.remedies.change import Kind
+from moorage.plan.explain.remedies.change import ChangeKind
 
 
 def requires(*expressions: Raw) -> Raw:
@@ -64,7 +64,7 @@ def test_every_operator_has_its_threshold(operator: str, value: str, actual: str
 def test_an_unreadable_taint_has_no_threshold() -> None:
     asks = [{"key": "k", "operator": "Lt", "value": "5"}]
     found = explained(node("a", taints=[taint("k", "many")]), pod("p", tolerations=asks))
-    assert Kind.THRESHOLD not in [one.change.kind for one in found.suggestions]
+    assert ChangeKind.THRESHOLD not in [one.change.kind for one in found.suggestions]
     assert told(found)["add a toleration for k: Equal many, NoSchedule"] == ["a"]
 
 
@@ -113,7 +113,7 @@ def test_nothing_about_taints_where_something_else_is_wrong_too() -> None:
     found = explained(node("a", cpu="1", taints=[taint("k", "1")]), pod("p", "2"))
     assert found.suggestions == ()
     assert found.together is not None
-    assert [change.kind for change in found.together.changes] == [Kind.TOLERATION, Kind.RESOURCES]
+    assert [change.kind for change in found.together.changes] == [ChangeKind.TOLERATION, ChangeKind.RESOURCES]
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_a_node_selector_is_changed_or_dropped() -> None:
 
 def test_a_label_to_add_is_the_one_that_is_missing() -> None:
     found = explained(node("a"), pod("p", nodeSelector={"disk": "ssd"})).suggestions
-    assert [one.change.command for one in found if one.change.kind is Kind.NODE_LABEL] == [
+    assert [one.change.command for one in found if one.change.kind is ChangeKind.NODE_LABEL] == [
         "kubectl label nodes a disk=ssd"
     ]
 
@@ -239,7 +239,7 @@ def test_memory_is_rounded_down() -> None:
 
 def test_nothing_to_lower_where_nothing_is_left() -> None:
     found = explained(node("a"), full("a"), pod("p"))
-    assert [one.change.kind for one in found.suggestions] == [Kind.OTHER_POD]
+    assert [one.change.kind for one in found.suggestions] == [ChangeKind.OTHER_POD]
     assert told(found) == {"move pod default/full-a (priority 0) away from node a": ["a"]}
 
 
@@ -407,9 +407,9 @@ def test_what_opens_most_nodes_comes_first_then_what_is_smallest() -> None:
         node("a", taints=[taint("k", "7")]), node("b", taints=[taint("k", "7")]), node("c", cpu="1"), asks
     ).suggestions
     assert [(len(one.nodes), one.change.kind) for one in found[:3]] == [
-        (2, Kind.THRESHOLD),
-        (2, Kind.TOLERATION),
-        (1, Kind.RESOURCES),
+        (2, ChangeKind.THRESHOLD),
+        (2, ChangeKind.TOLERATION),
+        (1, ChangeKind.RESOURCES),
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
 from moorage.serve.verbs.creating import create
@@ -19,8 +19,8 @@ SETTINGS = KINDS["v1", "ConfigMap"]
 DOCUMENT: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
 
 
-def patched(language: str, patch: Any, validation: str) -> Outcome:
-    async def main() -> Outcome:
+def patched(language: str, patch: Any, validation: str) -> WriteResult:
+    async def main() -> WriteResult:
         api = Api(MemoryStore(), gates_from({}))
         await api.start()
         await bootstrap(api, 443)

@@ -19,7 +19,7 @@ from moorage.match.cel.functions import (
     actual_size,
     ceil_factor,
 )
-from moorage.match.cel.types import Kind
+from moorage.match.cel.types import TypeKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,6 +95,6 @@ def traversal_estimate(context: EstimateContext, receiver: Node | None, _: Seque
     if element is None:
         return CallEstimate(size.by_factor(STRING_FACTOR))
     each = ONE
-    if element.type.kind in (Kind.STRING, Kind.BYTES):
+    if element.type.kind in (TypeKind.STRING, TypeKind.BYTES):
         each = each.plus(context.size(element).by_factor(STRING_FACTOR))
     return CallEstimate(size.times(each))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from enum import Enum
 
 
-class Kind(Enum):
+class TypeKind(Enum):
     """The families of types; the checker's rules are stated per family."""
 
     ANY = "any"
@@ -48,11 +48,11 @@ class Type:
 
     __slots__ = ("_hash", "has_type_param", "kind", "name", "parameters")
 
-    def __init__(self, kind: Kind, name: str, parameters: tuple[Type, ...] = ()) -> None:
+    def __init__(self, kind: TypeKind, name: str, parameters: tuple[Type, ...] = ()) -> None:
         self.kind = kind
         self.name = name
         self.parameters = parameters
-        self.has_type_param: bool = kind is Kind.TYPE_PARAM or any(p.has_type_param for p in parameters)
+        self.has_type_param: bool = kind is TypeKind.TYPE_PARAM or any(p.has_type_param for p in parameters)
         self._hash = hash((kind, name, parameters))
 
     def __eq__(self, other: object) -> bool:
@@ -83,67 +83,67 @@ class Type:
     def declared_name(self) -> str:
         """Return the type by its run-time names: `google.protobuf.Duration` where `str()` says `duration`."""
         if not self.parameters:
-            return f"<{self.name}>" if self.kind is Kind.TYPE_PARAM else self.name
+            return f"<{self.name}>" if self.kind is TypeKind.TYPE_PARAM else self.name
         return f"{self.name}({', '.join(parameter.declared_name for parameter in self.parameters)})"
 
     @property
     def is_dyn(self) -> bool:
         """Return whether the type is only known when the expression runs."""
-        return self.kind is Kind.DYN or self.kind is Kind.ANY
+        return self.kind is TypeKind.DYN or self.kind is TypeKind.ANY
 
 
 _DISPLAY_NAMES = {
-    Kind.ANY: "any",
-    Kind.DURATION: "duration",
-    Kind.ERROR: "!error!",
-    Kind.NULL: "null",
-    Kind.TIMESTAMP: "timestamp",
+    TypeKind.ANY: "any",
+    TypeKind.DURATION: "duration",
+    TypeKind.ERROR: "!error!",
+    TypeKind.NULL: "null",
+    TypeKind.TIMESTAMP: "timestamp",
 }
 
-ANY = Type(Kind.ANY, "google.protobuf.Any")
-BOOL = Type(Kind.BOOL, "bool")
-BYTES = Type(Kind.BYTES, "bytes")
-DOUBLE = Type(Kind.DOUBLE, "double")
-DURATION = Type(Kind.DURATION, "google.protobuf.Duration")
-DYN = Type(Kind.DYN, "dyn")
-ERROR = Type(Kind.ERROR, "error")
-INT = Type(Kind.INT, "int")
-NULL = Type(Kind.NULL, "null_type")
-STRING = Type(Kind.STRING, "string")
-TIMESTAMP = Type(Kind.TIMESTAMP, "google.protobuf.Timestamp")
-TYPE = Type(Kind.TYPE, "type")
-UINT = Type(Kind.UINT, "uint")
+ANY = Type(TypeKind.ANY, "google.protobuf.Any")
+BOOL = Type(TypeKind.BOOL, "bool")
+BYTES = Type(TypeKind.BYTES, "bytes")
+DOUBLE = Type(TypeKind.DOUBLE, "double")
+DURATION = Type(TypeKind.DURATION, "google.protobuf.Duration")
+DYN = Type(TypeKind.DYN, "dyn")
+ERROR = Type(TypeKind.ERROR, "error")
+INT = Type(TypeKind.INT, "int")
+NULL = Type(TypeKind.NULL, "null_type")
+STRING = Type(TypeKind.STRING, "string")
+TIMESTAMP = Type(TypeKind.TIMESTAMP, "google.protobuf.Timestamp")
+TYPE = Type(TypeKind.TYPE, "type")
+UINT = Type(TypeKind.UINT, "uint")
 
 
 def list_of(element: Type) -> Type:
-    return Type(Kind.LIST, "list", (element,))
+    return Type(TypeKind.LIST, "list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    return Type(Kind.MAP, "map", (key, value))
+    return Type(TypeKind.MAP, "map", (key, value))
 
 
 def optional_of(value: Type) -> Type:
-    return Type(Kind.OPAQUE, "optional_type", (value,))
+    return Type(TypeKind.OPAQUE, "optional_type", (value,))
 
 
 def type_of(value: Type) -> Type:
-    return Type(Kind.TYPE, "type", (value,))
+    return Type(TypeKind.TYPE, "type", (value,))
 
 
 def type_param(name: str) -> Type:
     """Return a type variable, `T` in `list(T) + list(T) -> list(T)`."""
-    return Type(Kind.TYPE_PARAM, name)
+    return Type(TypeKind.TYPE_PARAM, name)
 
 
 def opaque(name: str, *parameters: Type) -> Type:
     """Return an abstract type without fields, such as net.IP."""
-    return Type(Kind.OPAQUE, name, parameters)
+    return Type(TypeKind.OPAQUE, name, parameters)
 
 
 def struct(name: str) -> Type:
     """Return an object type; its fields, if any, are declared by the environment."""
-    return Type(Kind.STRUCT, name)
+    return Type(TypeKind.STRUCT, name)
 
 
 T = type_param("T")

@@ -62,7 +62,7 @@ class ClaimMatcher:
         )
 
     def free(self, volume: PersistentVolume) -> bool:
-        """Return whether the volume is nobody's and would do."""
+        """Return whether the volume is unclaimed and fits."""
         return self.explain(volume) is None
 
     def explain(self, volume: PersistentVolume) -> str | None:

@@ -14,7 +14,7 @@ from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
 from moorage.plan.explain.column import Cell, column
 from moorage.plan.explain.groups import Refused, refused_nodes
-from moorage.plan.explain.remedies.change import Change, Kind, with_spec
+from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError, owner_text
 from moorage.plan.input.inventory import Inventory
@@ -47,7 +47,7 @@ class ScoreRow(msgspec.Struct, frozen=True):
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """Whom the scheduler would evict, from where; or `message`, why nobody."""
+    """The pods that the scheduler would evict, and from where; or `message`, why none."""
 
     node: str = ""
     victims: tuple[str, ...] = ()
@@ -192,7 +192,7 @@ class _Explaining:
             known = ", ".join(self.scheduler.engines)
             return "NoScheduler", f"waits for scheduler {pod.pod.spec.schedulerName}; known here: {known}"
         if pod.pod.metadata.deletionTimestamp is not None:
-            return "Terminating", "is being deleted: nobody looks for a node any more"
+            return "Terminating", "is being deleted: the scheduler does not look for a node any more"
         if pod.reason and pod.reason != UNSCHEDULABLE:
             return pod.reason, pod.message
         return None
@@ -241,7 +241,7 @@ class _Explaining:
         if made.reason == CONDITION_REASON:
             gates = ", ".join(gate.name for gate in pod.spec.schedulingGates)
             change = Change(
-                Kind.SCHEDULING_GATE,
+                ChangeKind.SCHEDULING_GATE,
                 "gates",
                 f"remove the scheduling gates {gates}",
                 2,
@@ -251,7 +251,7 @@ class _Explaining:
         if self.foreign and made.standing is Standing.PENDING:
             name = next(iter(self.scheduler.engines))
             change = Change(
-                Kind.SCHEDULER,
+                ChangeKind.SCHEDULER,
                 "scheduler",
                 f"schedulerName {pod.spec.schedulerName} → {name}",
                 2,
@@ -278,7 +278,7 @@ class _Explaining:
             node = self.cluster.nodes.node(selection.slot).metadata.name
             victims = ", ".join(victim.key for victim in selection.victims)
             change = Change(
-                Kind.PRIORITY,
+                ChangeKind.PRIORITY,
                 "priority",
                 f"priorityClassName {item.key.name} (priority {value}): it would evict {victims} from {node}",
                 9,

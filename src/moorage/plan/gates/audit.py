@@ -41,7 +41,7 @@ _ORDERS = {SEMVER_COMPARISON_OPERATORS.name: (SCHEDULER, API, MANAGER, KUBELET)}
 
 
 class Consequence(NamedTuple):
-    """What one component would do. `breaks`: somebody would notice."""
+    """What one component would do. `breaks`: with a visible effect."""
 
     component: Component
     text: str

@@ -17,7 +17,7 @@ _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 
 
 class Nodes:
-    """See the module."""
+    """Nodes by wish: each distinct wish is evaluated once."""
 
     def __init__(self, by_name: dict[str, Node]) -> None:
         self.by_name = by_name

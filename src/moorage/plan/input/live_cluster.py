@@ -1,7 +1,7 @@
 """A live cluster → the objects that a plan depends on, as a dump by kubectl would have them.
 
 In: a kubeconfig. Out: a `LiveCluster`: raw objects of every kind that matters, read page by page, and what could not be
-had: kinds that the server does not know or that we may not list are left out, with a note. Whoever cannot reach the
+had: unknown kinds and those that may not be listed are left out, with a note. A client that cannot reach the
 server at all, or may not see nodes and pods, gets `NoLiveCluster`. Nothing is written to the cluster, ever. Kubernetes:
 kubectl get.
 """
@@ -38,7 +38,7 @@ class Missing(NamedTuple):
 
 
 class LiveCluster(NamedTuple):
-    """See the module. `namespace` is the one of the kubeconfig's context."""
+    """The objects that were read. `namespace` is that of the kubeconfig's context."""
 
     server: str
     namespace: str

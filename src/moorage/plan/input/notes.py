@@ -17,7 +17,7 @@ class Level(StrEnum):
 
 
 class Place:
-    """Where an object stands. The line is looked for only if somebody asks."""
+    """Where an object stands. The line is looked up on demand."""
 
     __slots__ = ("_start", "source")
 

@@ -2,7 +2,7 @@
 
 In: an inventory whose pods were admitted without priorities. Out: the same with priorities in them, and the admission
 plugin for the pods that controllers will make. A class that no document defines is learned from pods that already
-have its priority, because `kubectl get pods` prints those. Pods whose class nobody knows are refused, as a cluster
+have its priority, because `kubectl get pods` prints those. Pods whose class is unknown are refused, as a cluster
 does. Kubernetes: plugin/pkg/admission/priority.
 """
 

@@ -32,7 +32,7 @@ from moorage.serve.templates import PodTemplates
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
 _PLUGINS = (DefaultTolerationSeconds(),)
-#: Kinds whose phase tells that somebody has made them.
+#: Kinds whose phase tells that a controller has made them.
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
 #: What no pod's place depends on; of a Service its selector counts.
 _WITHOUT_PLACEMENT = frozenset({"ConfigMap", "Event", "Lease", "Secret", "Service", "ServiceAccount"})
@@ -67,7 +67,7 @@ class Reader:
             after_each()
 
     def read_objects(self, source: str, objects: Iterable[Raw]) -> None:
-        """What somebody else has read already; it stands in no line of `source`."""
+        """Take objects that were read already; they have no lines in `source`."""
         self.inventory.sources += 1
         for raw in objects:
             self._add(Document(source, raw, _NO_POSITIONS, b"", 0))

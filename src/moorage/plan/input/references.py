@@ -1,7 +1,7 @@
-"""References to what is not there: claims nobody made, volumes and classes nobody defined.
+"""Note references to claims, volumes and classes that are not in the input.
 
 In: an inventory. Out: notes, one for each missing object, at the place of the first that names it. The plan is made
-nevertheless: whoever needs the missing thing stays Pending, for the reason a cluster would give. Where the input has
+nevertheless: a pod that needs a missing object is Pending, for the reason a cluster would give. Where the input has
 no claims at all, it is the output of a `kubectl get` that did not ask for them, and one note says so.
 """
 

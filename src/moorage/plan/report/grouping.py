@@ -108,7 +108,7 @@ def average(nodes: Sequence[NodeLine], resource: str) -> int:
 
 
 def other_resources(node: NodeLine) -> list[str]:
-    """Extended resources that somebody asks for."""
+    """Return the extended resources that pods request."""
     return [
         name
         for name, usage in node.resources.items()

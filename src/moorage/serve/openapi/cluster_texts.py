@@ -139,7 +139,7 @@ OwnerReference: Points to an object that this one belongs to, and is deleted wit
 SelfSubjectAccessReview: Asks whether one may do something.
 SelfSubjectReview: Asks who one is.
 SelfSubjectRulesReview: Asks what one may do in a namespace.
-UserInfo: Who somebody is.
+UserInfo: The identity of a user.
   groups: The groups one belongs to.
   username: The name one is known by.
 NonResourceAttributes:

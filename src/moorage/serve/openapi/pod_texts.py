@@ -125,7 +125,7 @@ PodSpec: What runs in a pod, and where it may run.
   hostname: The host name that the pod sees; the pod's name, if this is not set.
   imagePullSecrets: Secrets with which images are fetched.
   initContainers: Containers that run one after another before the others start.
-  nodeName: The node that the pod runs on. Set by the scheduler, or by whoever wants to do without it.
+  nodeName: The node that the pod runs on. Set by the scheduler, or by a client that does without it.
   nodeSelector: Labels that the node must have, with exactly these values.
   os: The operating system of the containers.
   overhead: Resources that the pod takes in addition to those of its containers.

@@ -1,6 +1,6 @@
 """Render objects as Tables and PartialObjectMetadata, the two other forms in which clients may ask for objects.
 
-A kind without a table of its own gets name and age. The documents share parts with the objects: they are to be encoded
+A kind without a table of its own gets name and age. Tables share parts with the objects: they are to be encoded
 and dropped. An object that admission would refuse still gets a row.
 Kubernetes: apiserver's endpoints/handlers/response.go, AddHandlers in pkg/printers/internalversion.
 """

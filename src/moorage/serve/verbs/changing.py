@@ -16,7 +16,7 @@ from moorage.admit.subresources.deletion import is_finalized
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
 from moorage.model.go.quoting import go_json
 from moorage.model.kinds import Kind, Ref
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
@@ -40,7 +40,7 @@ class Changed(NamedTuple):
 Change = Callable[[Raw, Any], Changed]
 
 
-async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> Outcome:
+async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> WriteResult:
     """Change an object. `make` gets a copy with the resourceVersion in it, and may be called several times."""
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
@@ -55,16 +55,16 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> 
         value = encode(kind, changed.admitted.object)
         warnings = (*changed.warnings, *changed.admitted.warnings)
         if value == stored.value:
-            return Outcome(stored, warnings)
+            return WriteResult(stored, warnings)
         is_over = is_finalized(kind, changed.admitted.object, old)
         if dry_run:
-            return Outcome(stored._replace(value=value, view=changed.admitted.view), warnings)
+            return WriteResult(stored._replace(value=value, view=changed.admitted.view), warnings)
         try:
             if is_over:
                 gone = await api.store.delete(key, stored.revision)
                 last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
                 api.directory.forget(kind, stored)
-                return Outcome(last, warnings, deleted=True)
+                return WriteResult(last, warnings, deleted=True)
             written = await api.store.update(key, value, stored.revision, cached_view(kind, changed.admitted.view))
         except RevisionMismatch as mismatch:
             if changed.expected is not None:
@@ -74,7 +74,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> 
         except KeyMissing:
             raise not_found(kind, name) from None
         api.directory.learn(kind, written)
-        return Outcome(written, warnings)
+        return WriteResult(written, warnings)
     raise stale(kind, name)
 
 
@@ -85,7 +85,7 @@ async def replace(
     options: WriteOptions,
     subresource: str = "",
     warnings: Sequence[str] = (),
-) -> Outcome:
+) -> WriteResult:
     """PUT a whole document. Without a resourceVersion it replaces any."""
     kind, namespace, name = ref
     metadata = raw["metadata"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from moorage.model.api_error import already_exists, bad_request, failure
 from moorage.model.kinds import Kind
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.serve.templates import Likeness
@@ -54,7 +54,7 @@ async def create(
     *,
     is_owned: bool = False,
     like: Likeness | None = None,
-) -> Outcome:
+) -> WriteResult:
     """Create an object from `raw`, which is modified. With `is_owned` it has its managedFields. Raises ApiError."""
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
@@ -70,14 +70,14 @@ async def create(
         value = encode(kind, admitted.object) if template is None else template.encode(admitted.object["metadata"])
         if options.dry_run:
             if await api.store.get(key) is None:
-                return Outcome(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
+                return WriteResult(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
             continue
         try:
             stored = await api.store.create(key, value, cached_view(kind, admitted.view), template)
         except KeyExists:
             continue
         api.directory.learn(kind, stored)
-        return Outcome(stored, all_warnings, created=True)
+        return WriteResult(stored, all_warnings, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
         raise failure(409, "AlreadyExists", f'{kind.plural} "{name}" already exists, {why}')

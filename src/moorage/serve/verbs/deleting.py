@@ -14,7 +14,7 @@ from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in
 from moorage.serve.verbs.reading import Page, list_page
@@ -25,7 +25,7 @@ Raw = dict[str, Any]
 _TRIES = 100
 
 
-async def delete(api: Api, ref: Ref, options: DeleteOptions) -> Outcome:
+async def delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
     if ref.kind.name == "Namespace":
         check_namespace_deletion(ref.name)
@@ -34,7 +34,7 @@ async def delete(api: Api, ref: Ref, options: DeleteOptions) -> Outcome:
     return await _delete(api, ref, options)
 
 
-async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> Outcome:
+async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
@@ -59,22 +59,22 @@ async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> Outcome:
     raise stale(kind, name)
 
 
-async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, dry_run: bool) -> Outcome:
+async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, dry_run: bool) -> WriteResult:
     if not deletion.removes:
         if not deletion.changed:
-            return Outcome(stored)  # it is being deleted already, and this does not hasten it
+            return WriteResult(stored)  # it is being deleted already, and this does not hasten it
         view = cached_view(kind, convert_view(deletion.object, kind.view))
         value = encode(kind, deletion.object)
         if dry_run:
-            return Outcome(stored._replace(value=value, view=view))
+            return WriteResult(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
         api.directory.learn(kind, written)
-        return Outcome(written)
+        return WriteResult(written)
     if not dry_run:
         gone = await api.store.delete(stored.key, stored.revision)
         api.directory.forget(kind, stored)
         stored = stored._replace(revision=gone.revision)
-    return Outcome(stored, deleted=True)
+    return WriteResult(stored, deleted=True)
 
 
 async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOptions, options: DeleteOptions) -> Page:

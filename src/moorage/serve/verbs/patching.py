@@ -14,7 +14,7 @@ from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.known_fields import kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import (
     MAX_WARNINGS,
@@ -87,7 +87,7 @@ async def patch_object(
     options: WriteOptions,
     subresource: str = "",
     duplicates: Sequence[str] = (),
-) -> Outcome:
+) -> WriteResult:
     """Patch an object. `patch` is not changed; `duplicates` are the texts about its duplicate keys."""
     kind, namespace, name = ref
     if patch_type == APPLY:
@@ -110,7 +110,7 @@ async def _apply(
     options: WriteOptions,
     subresource: str,
     warnings: Sequence[str],
-) -> Outcome:
+) -> WriteResult:
     kind, namespace, name = ref
     metadata = patch.get("metadata")
     patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}

@@ -10,7 +10,7 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
@@ -61,7 +61,7 @@ def deployment(name: str, replicas: int = 1) -> Raw:
     return document(DEPLOYMENT, name, spec=spec)
 
 
-async def make(api: Api, kind: Kind, raw: Raw) -> Outcome:
+async def make(api: Api, kind: Kind, raw: Raw) -> WriteResult:
     return await create(api, kind, "default" if kind.namespaced else "", raw, ME)
 
 
@@ -71,7 +71,7 @@ async def read(api: Api, kind: Kind, name: str) -> Raw | None:
     return None if stored is None else decode(kind, stored)
 
 
-def shown(kind: Kind, outcome: Outcome) -> Raw:
+def shown(kind: Kind, outcome: WriteResult) -> Raw:
     return decode(kind, outcome.stored)
 
 

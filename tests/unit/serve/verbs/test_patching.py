@@ -19,7 +19,7 @@ from tests.unit.serve.verbs.bench import (
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Ref
-from moorage.serve.api import Api, Outcome
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
 from moorage.serve.verbs.patching import (
     APPLY,
@@ -75,7 +75,7 @@ def test_keys_that_are_applied_twice() -> None:
         duplicate_warnings(twice, STRICT)
 
 
-async def patched(api: Api, language: str, patch: Any, options: WriteOptions = ME, name: str = "one") -> Outcome:
+async def patched(api: Api, language: str, patch: Any, options: WriteOptions = ME, name: str = "one") -> WriteResult:
     return await patch_object(api, Ref(CONFIG_MAP, "default", name), language, patch, options)
 
 

@@ -27,8 +27,8 @@ from moorage.match.cel.types import (
     DYN,
     ERROR,
     INT,
-    Kind,
     Type,
+    TypeKind,
     list_of,
     map_of,
     optional_of,
@@ -53,7 +53,7 @@ def check(root: Node, environment: Environment) -> list[tuple[int, str]]:
 
 
 def _is_optional(type_: Type) -> bool:
-    return type_.kind is Kind.OPAQUE and type_.name == "optional_type"
+    return type_.kind is TypeKind.OPAQUE and type_.name == "optional_type"
 
 
 class _Checker:
@@ -137,9 +137,9 @@ class _Checker:
         operand_type = substitute(self.bindings, self.check(operand))
         target = operand_type.parameters[0] if _is_optional(operand_type) else operand_type
         result = ERROR
-        if target.kind is Kind.MAP:
+        if target.kind is TypeKind.MAP:
             result = target.parameters[1]
-        elif target.kind is Kind.STRUCT:
+        elif target.kind is TypeKind.STRUCT:
             fields = self.environment.objects.get(target.name)
             if fields is None:
                 self.report(node.position, f"unexpected failed resolution of '{target.name}'")
@@ -147,11 +147,11 @@ class _Checker:
                 self.report(node.position, f"undefined field '{field}'")
             else:
                 result = fields[field].type
-        elif target.kind is Kind.TYPE_PARAM:
+        elif target.kind is TypeKind.TYPE_PARAM:
             self.assignable(DYN, target)
             result = DYN
         else:
-            if not target.is_dyn and target.kind is not Kind.ERROR:
+            if not target.is_dyn and target.kind is not TypeKind.ERROR:
                 self.report(node.position, f"type '{target}' does not support field selection")
             result = DYN
         return optional_of(result) if optional or target is not operand_type else result
@@ -239,7 +239,7 @@ class _Checker:
         return tuple(substitute(fresh, type_) for type_ in overload.params), substitute(fresh, overload.result)
 
     def collect(self, type_: Type, fresh: Bindings) -> None:
-        if type_.kind is Kind.TYPE_PARAM:
+        if type_.kind is TypeKind.TYPE_PARAM:
             if type_.name not in fresh:
                 fresh[type_.name] = self.new_variable()
             return
@@ -303,7 +303,7 @@ class _Checker:
         result = ERROR
         if found.denotes is None:
             self.report(node.position, f"'{found.type}' is not a type")
-        elif found.denotes.kind is Kind.STRUCT:
+        elif found.denotes.kind is TypeKind.STRUCT:
             result = found.denotes
         else:
             self.report(node.position, f"'{found.denotes.name}' is not a message type")
@@ -327,13 +327,13 @@ class _Checker:
         accumulator = self.check(node.init)
         range_ = substitute(self.bindings, node.range.type)
         variable, variable2 = DYN, DYN
-        if range_.kind is Kind.LIST:
+        if range_.kind is TypeKind.LIST:
             variable = variable2 = range_.parameters[0]
             if node.variable2:
                 variable = INT
-        elif range_.kind is Kind.MAP:
+        elif range_.kind is TypeKind.MAP:
             variable, variable2 = range_.parameters
-        elif range_.kind in (Kind.DYN, Kind.ERROR, Kind.TYPE_PARAM):
+        elif range_.kind in (TypeKind.DYN, TypeKind.ERROR, TypeKind.TYPE_PARAM):
             self.assignable(DYN, range_)
         else:
             message = (

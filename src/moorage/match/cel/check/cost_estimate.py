@@ -31,7 +31,7 @@ from moorage.match.cel.parse.syntax import (
     Node,
     Select,
 )
-from moorage.match.cel.types import Kind, Type
+from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelMap
 
 if TYPE_CHECKING:
@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 _LIST_COST = fixed(10)
 _MAP_COST = fixed(30)
 _STRUCT_COST = fixed(40)
-_SCALARS = frozenset((Kind.BOOL, Kind.DOUBLE, Kind.DURATION, Kind.INT, Kind.TIMESTAMP, Kind.UINT))
-_SELECTABLE = frozenset((Kind.MAP, Kind.STRUCT, Kind.TYPE_PARAM))
+_SCALARS = frozenset(
+    (TypeKind.BOOL, TypeKind.DOUBLE, TypeKind.DURATION, TypeKind.INT, TypeKind.TIMESTAMP, TypeKind.UINT)
+)
+_SELECTABLE = frozenset((TypeKind.MAP, TypeKind.STRUCT, TypeKind.TYPE_PARAM))
 
 Path = tuple[str, ...]
 
@@ -50,7 +52,7 @@ Path = tuple[str, ...]
 class _EntrySize(NamedTuple):
     """Sizes of the keys (or indices) and values of a container."""
 
-    kind: Kind
+    kind: TypeKind
     key: Interval
     value: Interval
 
@@ -69,7 +71,7 @@ def estimate_cost(root: Node, environment: Environment) -> Interval:
 
 
 def _is_scalar(type_: Type) -> bool:
-    if type_.kind is Kind.OPAQUE and type_.name == "optional_type":
+    if type_.kind is TypeKind.OPAQUE and type_.name == "optional_type":
         return _is_scalar(type_.parameters[0])
     return type_.kind in _SCALARS
 
@@ -212,7 +214,7 @@ class _Estimator:
         for element in node.elements:
             total = total.plus(self.cost(element))
             sizes = sizes.union(self.size_or_unknown(element))
-        self.entry_sizes[id(node)] = _EntrySize(Kind.LIST, ONE, sizes)
+        self.entry_sizes[id(node)] = _EntrySize(TypeKind.LIST, ONE, sizes)
         return total
 
     def map_literal(self, node: MapLiteral) -> Interval:
@@ -222,7 +224,7 @@ class _Estimator:
             total = total.plus(self.cost(entry.key)).plus(self.cost(entry.value))
             keys = keys.union(self.size_or_unknown(entry.key))
             values = values.union(self.size_or_unknown(entry.value))
-        self.entry_sizes[id(node)] = _EntrySize(Kind.MAP, keys, values)
+        self.entry_sizes[id(node)] = _EntrySize(TypeKind.MAP, keys, values)
         return total
 
     def binding(self, node: Comprehension) -> Interval:
@@ -275,7 +277,7 @@ class _Estimator:
         key = None if entry is None else entry.key
         value = None if entry is None else entry.value
         path = self.path(node.range)
-        is_list = kind is Kind.LIST
+        is_list = kind is TypeKind.LIST
         key_path = (*path, "@indices" if is_list else "@keys")
         value_path = (*path, "@items" if is_list else "@values")
         if node.variable2:

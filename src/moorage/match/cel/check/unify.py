@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.match.cel.types import DYN, Kind, Type
+from moorage.match.cel.types import DYN, Type, TypeKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Bindings = dict[str, Type]
 
-_NULLABLE = frozenset((Kind.OPAQUE, Kind.STRUCT, Kind.ANY, Kind.DURATION, Kind.TIMESTAMP, Kind.NULL))
-_WILDCARDS = frozenset((Kind.DYN, Kind.ANY, Kind.ERROR))
-_CONTAINERS = frozenset((Kind.OPAQUE, Kind.LIST, Kind.MAP))
+_NULLABLE = frozenset(
+    (TypeKind.OPAQUE, TypeKind.STRUCT, TypeKind.ANY, TypeKind.DURATION, TypeKind.TIMESTAMP, TypeKind.NULL)
+)
+_WILDCARDS = frozenset((TypeKind.DYN, TypeKind.ANY, TypeKind.ERROR))
+_CONTAINERS = frozenset((TypeKind.OPAQUE, TypeKind.LIST, TypeKind.MAP))
 
 
 def assign(bindings: Bindings, given: Type, wanted: Type) -> Bindings | None:
@@ -42,7 +44,7 @@ def substitute(bindings: Bindings, type_: Type, free_to_dyn: bool = False) -> Ty
     """Return the type with bound type variables replaced; free ones become dyn if asked for."""
     if not type_.has_type_param:
         return type_
-    if type_.kind is Kind.TYPE_PARAM:
+    if type_.kind is TypeKind.TYPE_PARAM:
         bound = bindings.get(type_.name)
         if bound is not None:
             return substitute(bindings, bound, free_to_dyn)
@@ -59,23 +61,23 @@ def most_general(first: Type, second: Type) -> Type:
 def _assignable(bindings: Bindings, given: Type, wanted: Type) -> bool:
     given_kind = given.kind
     wanted_kind = wanted.kind
-    if wanted_kind is Kind.TYPE_PARAM:
+    if wanted_kind is TypeKind.TYPE_PARAM:
         valid, bound = _bind(bindings, given, wanted)
         if valid:
             return True
         if bound:
             return False
-    if given_kind is Kind.TYPE_PARAM:
+    if given_kind is TypeKind.TYPE_PARAM:
         return _bind(bindings, wanted, given)[0]
     if given_kind in _WILDCARDS or wanted_kind in _WILDCARDS:
         return True
-    if given_kind is Kind.NULL:
+    if given_kind is TypeKind.NULL:
         return wanted_kind in _NULLABLE
-    if wanted_kind is Kind.NULL:
+    if wanted_kind is TypeKind.NULL:
         return given_kind in _NULLABLE
     if given_kind is not wanted_kind:
         return False
-    if given_kind is Kind.TYPE:
+    if given_kind is TypeKind.TYPE:
         return True
     if given_kind in _CONTAINERS:
         if given.name != wanted.name or len(given.parameters) != len(wanted.parameters):
@@ -107,19 +109,19 @@ def _bind(bindings: Bindings, type_: Type, variable: Type) -> tuple[bool, bool]:
 def _occurs(bindings: Bindings, variable: Type, within: Type) -> bool:
     if variable == within:
         return True
-    if within.kind is Kind.TYPE_PARAM:
+    if within.kind is TypeKind.TYPE_PARAM:
         bound = bindings.get(within.name)
         return bound is not None and _occurs(bindings, variable, bound)
     return any(_occurs(bindings, variable, parameter) for parameter in within.parameters)
 
 
 def _less_specific(first: Type, second: Type) -> bool:
-    if first.is_dyn or first.kind is Kind.TYPE_PARAM:
+    if first.is_dyn or first.kind is TypeKind.TYPE_PARAM:
         return True
-    if second.is_dyn or second.kind is Kind.TYPE_PARAM or first.kind is not second.kind:
+    if second.is_dyn or second.kind is TypeKind.TYPE_PARAM or first.kind is not second.kind:
         return False
     if first.kind in _CONTAINERS:
         if first.name != second.name or len(first.parameters) != len(second.parameters):
             return False
         return all(_less_specific(a, b) for a, b in zip(first.parameters, second.parameters, strict=True))
-    return first.kind is Kind.TYPE or first == second
+    return first.kind is TypeKind.TYPE or first == second

@@ -19,7 +19,7 @@ from moorage.match.cel.evaluate.attributes import FieldStep
 from moorage.match.cel.evaluate.steps import COST_LIMIT, EvaluationStep, Run, State, charge, charge_in_turn, kept
 from moorage.match.cel.functions import STRING_FACTOR
 from moorage.match.cel.standard.operators import NEGATE_DURATION
-from moorage.match.cel.types import Kind, Type
+from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue, OptionalValue, require_modest_nesting, type_of_value
 
 if TYPE_CHECKING:
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
     from moorage.match.cel.functions import Overload
 
-_ANYTHING = frozenset((Kind.TYPE_PARAM, Kind.DYN, Kind.ANY))
-_NUMBERS = frozenset((Kind.INT, Kind.UINT, Kind.DOUBLE))
-_COMPARABLE = _NUMBERS | {Kind.BOOL, Kind.BYTES, Kind.DURATION, Kind.STRING, Kind.TIMESTAMP}
+_ANYTHING = frozenset((TypeKind.TYPE_PARAM, TypeKind.DYN, TypeKind.ANY))
+_NUMBERS = frozenset((TypeKind.INT, TypeKind.UINT, TypeKind.DOUBLE))
+_COMPARABLE = _NUMBERS | {TypeKind.BOOL, TypeKind.BYTES, TypeKind.DURATION, TypeKind.STRING, TypeKind.TIMESTAMP}
 # Functions cel-go implements once for all their overloads, with the types that know the operation.
-_SINGLETONS: dict[str, frozenset[Kind] | None] = {
-    "_+_": _NUMBERS | {Kind.BYTES, Kind.DURATION, Kind.LIST, Kind.STRING, Kind.TIMESTAMP},
-    "_-_": _NUMBERS | {Kind.DURATION, Kind.TIMESTAMP},
+_SINGLETONS: dict[str, frozenset[TypeKind] | None] = {
+    "_+_": _NUMBERS | {TypeKind.BYTES, TypeKind.DURATION, TypeKind.LIST, TypeKind.STRING, TypeKind.TIMESTAMP},
+    "_-_": _NUMBERS | {TypeKind.DURATION, TypeKind.TIMESTAMP},
     "_*_": _NUMBERS,
     "_/_": _NUMBERS,
-    "_%_": frozenset((Kind.INT, Kind.UINT)),
-    "-_": frozenset((Kind.BOOL, Kind.DOUBLE, Kind.DURATION, Kind.INT)),
+    "_%_": frozenset((TypeKind.INT, TypeKind.UINT)),
+    "-_": frozenset((TypeKind.BOOL, TypeKind.DOUBLE, TypeKind.DURATION, TypeKind.INT)),
     "_<_": _COMPARABLE,
     "_<=_": _COMPARABLE,
     "_>_": _COMPARABLE,
     "_>=_": _COMPARABLE,
-    "size": frozenset((Kind.BYTES, Kind.LIST, Kind.MAP, Kind.STRING)),
-    "matches": frozenset((Kind.STRING,)),
+    "size": frozenset((TypeKind.BYTES, TypeKind.LIST, TypeKind.MAP, TypeKind.STRING)),
+    "matches": frozenset((TypeKind.STRING,)),
     "!_": None,
     "@in": None,
     "type": None,
@@ -62,7 +62,7 @@ _SINGLETONS: dict[str, frozenset[Kind] | None] = {
     "endsWith": None,
 }
 # Types whose methods cel-go asks when the operator itself is of no help.
-_RECEIVERS = frozenset((Kind.STRING, Kind.DURATION, Kind.TIMESTAMP))
+_RECEIVERS = frozenset((TypeKind.STRING, TypeKind.DURATION, TypeKind.TIMESTAMP))
 
 
 def is_singleton(function: str) -> bool:
@@ -75,9 +75,9 @@ def accepts(type_: Type, value: Any) -> bool:
     kind = type_.kind
     if kind in _ANYTHING:
         return True
-    if kind is Kind.OPAQUE and type_.name == "optional_type":
+    if kind is TypeKind.OPAQUE and type_.name == "optional_type":
         return isinstance(value, OptionalValue)
-    if kind is Kind.OPAQUE or kind is Kind.STRUCT:
+    if kind is TypeKind.OPAQUE or kind is TypeKind.STRUCT:
         return isinstance(value, OpaqueValue) and value.cel_type.name == type_.name
     return type_of_value(value).kind is kind
 
@@ -115,9 +115,9 @@ _CHARGED_BY_NAME = frozenset(
 # Of two arguments, but implemented by cel-go as functions of any number.
 _STOPS_EARLY = frozenset(("string_format",))
 _PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
-_NESTABLE = _ANYTHING | {Kind.LIST, Kind.MAP, Kind.OPAQUE}
+_NESTABLE = _ANYTHING | {TypeKind.LIST, TypeKind.MAP, TypeKind.OPAQUE}
 # Kinds of the values that are made from text, and one bounded memory for each function that makes them.
-_PARSED = frozenset((Kind.STRUCT, Kind.OPAQUE))
+_PARSED = frozenset((TypeKind.STRUCT, TypeKind.OPAQUE))
 _MEMORIES: dict[str, Callable[..., Any]] = {}
 _MEMORABLE = 512
 # ceil(size * 0.1) in double precision for the sizes that occur.
@@ -198,7 +198,7 @@ def _reads_text(overload: Overload) -> bool:
     """Return whether it makes a version, a quantity, an address … from text."""
     if not overload.params or overload.result.parameters or overload.result.kind not in _PARSED:
         return False
-    return all(param.kind is Kind.STRING or param.kind is Kind.BOOL for param in overload.params)
+    return all(param.kind is TypeKind.STRING or param.kind is TypeKind.BOOL for param in overload.params)
 
 
 def _prepared(overload: Overload, args: list[Any]) -> Run:

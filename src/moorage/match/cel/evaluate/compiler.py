@@ -43,7 +43,7 @@ from moorage.match.cel.parse.syntax import (
     qualified_name,
 )
 from moorage.match.cel.patterns import compile_pattern
-from moorage.match.cel.types import Kind
+from moorage.match.cel.types import TypeKind
 from moorage.match.cel.values import CelError, CelMap, OptionalValue, UInt
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Compiler:
         slot = self.slots.get(node.name)
         if slot is None:
             slot = self.slots[node.name] = self.new_slot()
-        fields = self.environment.objects.get(type_.name) if type_.kind is Kind.STRUCT else None
+        fields = self.environment.objects.get(type_.name) if type_.kind is TypeKind.STRUCT else None
         return variable(slot) if fields is None else ObjectStep(slot, tuple(fields))
 
     def unchecked_name(self, name: str) -> EvaluationStep:

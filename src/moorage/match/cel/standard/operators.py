@@ -19,7 +19,7 @@ from moorage.match.cel.functions import CallEstimate, EstimateContext, Function,
 from moorage.match.cel.types import (
     FORMAT,
     URL,
-    Kind,
+    TypeKind,
     map_of,
     type_param,
 )
@@ -158,9 +158,9 @@ def _equality_estimate(context: EstimateContext, _: Node | None, args: Sequence[
     """Kubernetes' own types are compared in one step; named formats and URLs by their length."""
     left, right = args[0].type, args[1].type
     if left.name == right.name:
-        if left.kind is Kind.OPAQUE and left.name in ("net.IP", "net.CIDR"):
+        if left.kind is TypeKind.OPAQUE and left.name in ("net.IP", "net.CIDR"):
             return CallEstimate(Interval(1, 1))
-        if left.kind is Kind.STRUCT:
+        if left.kind is TypeKind.STRUCT:
             if left == FORMAT:
                 return CallEstimate(Interval(1, 64).by_factor(0.1))
             if left == URL:

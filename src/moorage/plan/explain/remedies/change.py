@@ -1,7 +1,7 @@
 """One change that may make a pod fit: what to write, and the pod or node as it would be then.
 
 In: proposals of `explanation_taints`, `_labels`, `_resources`, `_neighbours` and `_volumes`, each of which knows one
-kind of obstacle. Out: `Change`, which nobody is shown before `explanation_trials` has tried it on the cluster.
+kind of obstacle. Out: `Change`, shown only after `trials` has tried it on the cluster.
 """
 
 import re
@@ -23,7 +23,7 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 MAX_VALUES = 6  # of the values that would do, so many are tried: the nearest and those that open most nodes
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What is changed."""
 
     TOLERATION = "toleration"
@@ -50,10 +50,10 @@ class Change(msgspec.Struct, frozen=True):
     """One change. `part` is what it is about: of changes to the same part, only some are worth showing.
 
     `size` says how large it is: a number moved is less than a line added, that less than a line dropped, and what
-    somebody else has to do (on a node, to a volume) is the most. `move` orders changes of equal size.
+    an administrator has to do (on a node, to a volume) is the most. `move` orders changes of equal size.
     """
 
-    kind: Kind
+    kind: ChangeKind
     part: str
     summary: str
     size: int
@@ -94,7 +94,7 @@ class Blockers:
                 self._refused[name] = refused
 
     def only(self, *plugins: str) -> ChosenSlots:
-        """The slots that these plugins refuse, one or several of them, and nobody else."""
+        """Return the slots that these plugins refuse, one or several of them, and no other plugin."""
         refused = np.zeros(len(self.among), np.bool_)
         others = np.zeros(len(self.among), np.bool_)
         for name, mask in self._refused.items():

@@ -18,7 +18,7 @@ from moorage.plan.explain.remedies.change import (
     MAX_VALUES,
     Blockers,
     Change,
-    Kind,
+    ChangeKind,
     as_yaml,
     few,
     replaced,
@@ -32,7 +32,7 @@ from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySprea
 #: Whom a requirement on labels may change the mind of: spreading may count only nodes that match.
 _PLUGINS = (NodeAffinity.name, PodTopologySpread.name)
 _MAX_LABELLED = 40
-#: Labels that say what a node is; nobody changes that by another label.
+#: Labels that say what a node is, which another value would not change.
 _FACTS = (
     "kubernetes.io/",
     "topology.kubernetes.io/",
@@ -82,7 +82,7 @@ def _selector_changes(blockers: Blockers, slots: ChosenSlots) -> Iterator[Change
             if other != value:
                 changed = {**selector, key: other}
                 yield Change(
-                    Kind.NODE_SELECTOR,
+                    ChangeKind.NODE_SELECTOR,
                     part,
                     f"nodeSelector {key}: {value} → {other}",
                     3,
@@ -91,7 +91,7 @@ def _selector_changes(blockers: Blockers, slots: ChosenSlots) -> Iterator[Change
                 )
         kept = {name: text for name, text in selector.items() if name != key}
         yield Change(
-            Kind.NODE_SELECTOR,
+            ChangeKind.NODE_SELECTOR,
             part,
             f"drop {key}: {value} from nodeSelector",
             4,
@@ -120,7 +120,7 @@ def _affinity_changes(blockers: Blockers, slots: ChosenSlots) -> Iterator[Change
             yield _affinity_change(blockers.pod, terms, number, left, field, None)
     if not terms:
         yield Change(
-            Kind.NODE_AFFINITY,
+            ChangeKind.NODE_AFFINITY,
             "nodeAffinity",
             "drop the required node affinity, which has no terms and so matches no node",
             4,
@@ -164,15 +164,15 @@ def _affinity_change(
     part = f"nodeAffinity {number} {old.key} {old.operator}"
     which = f" in term {number + 1}" if len(terms) > 1 else ""
     if new is None:
-        # A term without requirements matches no node: whoever drops the last one wants no such term.
+        # A term without requirements matches no node: without its last requirement, the term goes too.
         empty = not changed.matchExpressions and not changed.matchFields
         kept = () if empty else replaced(terms, number, changed)
         summary = f"drop {_described(old)} from the required node affinity{which}"
-        return Change(Kind.NODE_AFFINITY, part, summary, 4, pod=_with_required(pod, kept))
+        return Change(ChangeKind.NODE_AFFINITY, part, summary, 4, pod=_with_required(pod, kept))
     comparison = comparison_of(old.operator, NODE_SELECTOR)
     entry = {"key": new.key, "operator": new.operator, "values": list(new.values)}
     return Change(
-        Kind.NODE_AFFINITY,
+        ChangeKind.NODE_AFFINITY,
         part,
         f"required node affinity{which}: {_described(old)} → {_described(new)}",
         3 if comparison is None else 1,
@@ -208,7 +208,7 @@ def _without_mismatches(blockers: Blockers, slot: int, gates: GateSet) -> Change
     if not compile_required_node_affinity({}, pod.spec.affinity, gates).match(metadata.labels, metadata.name):
         changed = _with_required(changed, ())
         said.append("drop the required node affinity")
-    return Change(Kind.NODE_AFFINITY, "all labels", "; ".join(said), 5, pod=changed)
+    return Change(ChangeKind.NODE_AFFINITY, "all labels", "; ".join(said), 5, pod=changed)
 
 
 # -- labels of nodes --------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def _labelled(node: Node, key: str, value: str) -> Change:
     labels: dict[str, Any] = {**node.metadata.labels, key: value}
     was = f" (now {old})" if old is not None else ""
     return Change(
-        Kind.NODE_LABEL,
+        ChangeKind.NODE_LABEL,
         f"label {key}",
         f"label node {name} with {key}={value}{was}",
         6,

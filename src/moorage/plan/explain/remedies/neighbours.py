@@ -11,7 +11,15 @@ from msgspec.structs import replace
 
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
 from moorage.model.types.pod import Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
-from moorage.plan.explain.remedies.change import Blockers, Change, Kind, as_yaml, replaced, with_affinity, with_spec
+from moorage.plan.explain.remedies.change import (
+    Blockers,
+    Change,
+    ChangeKind,
+    as_yaml,
+    replaced,
+    with_affinity,
+    with_spec,
+)
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 
@@ -27,13 +35,15 @@ def affinity_changes(blockers: Blockers) -> Iterator[Change]:
         return
     affinity = blockers.pod.spec.affinity
     if affinity is not None:
-        yield from _without_terms(blockers.pod, affinity.podAffinity, "podAffinity", Kind.POD_AFFINITY)
-        yield from _without_terms(blockers.pod, affinity.podAntiAffinity, "podAntiAffinity", Kind.POD_ANTI_AFFINITY)
+        yield from _without_terms(blockers.pod, affinity.podAffinity, "podAffinity", ChangeKind.POD_AFFINITY)
+        yield from _without_terms(
+            blockers.pod, affinity.podAntiAffinity, "podAntiAffinity", ChangeKind.POD_ANTI_AFFINITY
+        )
     yield from _without_labels(blockers.pod)
 
 
 def _without_terms(
-    pod: Pod, affinity: PodAffinity | PodAntiAffinity | None, field: str, kind: Kind
+    pod: Pod, affinity: PodAffinity | PodAntiAffinity | None, field: str, kind: ChangeKind
 ) -> Iterator[Change]:
     if affinity is None:
         return
@@ -64,14 +74,14 @@ def _expression(expression: Any) -> str:
 
 
 def _without_labels(pod: Pod) -> Iterator[Change]:
-    """Other pods' anti-affinity is about labels; a pod that nobody controls may have others."""
+    """Suggest other labels, against which no anti-affinity holds; a controlled pod's labels are its template's."""
     if any(owner.controller for owner in pod.metadata.ownerReferences):
         return
     labels = dict(pod.metadata.labels)
     for key, value in list(labels.items())[:_MAX_LABELS]:
         kept = {name: text for name, text in labels.items() if name != key}
         yield Change(
-            Kind.POD_LABEL,
+            ChangeKind.POD_LABEL,
             f"label {key}",
             f"drop the pod's label {key}={value}, by which others keep away from it",
             5,
@@ -110,7 +120,7 @@ def spread_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
             # There is one like it already, and the API server takes only one: this one can go.
             kept = replaced(constraints, index)
             changed = with_spec(pod, topologySpreadConstraints=kept)
-            yield Change(Kind.SPREAD, f"spread {index}", f"{where}: drop the constraint {_HARD}", 4, pod=changed)
+            yield Change(ChangeKind.SPREAD, f"spread {index}", f"{where}: drop the constraint {_HARD}", 4, pod=changed)
             continue
         new = replace(constraint, whenUnsatisfiable=_SOFT, minDomains=None)
         text = f"{where}: whenUnsatisfiable {_HARD} → {_SOFT}"
@@ -131,7 +141,7 @@ def _spread(
 ) -> Change:
     entry = {"topologyKey": new.topologyKey, **written}
     return Change(
-        Kind.SPREAD,
+        ChangeKind.SPREAD,
         f"spread {index}",
         summary,
         size,

@@ -17,7 +17,7 @@ from moorage.columns.shape import HostPort, controller_of
 from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.model.types.container import Container, ContainerPort
 from moorage.model.types.pod import Pod, PodSpec
-from moorage.plan.explain.remedies.change import Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, as_yaml, few, replaced, with_spec
 from moorage.plan.simulation.drain import MIRROR_ANNOTATION
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
@@ -89,7 +89,7 @@ def _lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
     if pod_requests(spec).get(resource, 0) > most:
         return None
     return Change(
-        Kind.RESOURCES,
+        ChangeKind.RESOURCES,
         f"requests {resource}",
         f"{resource} {shown(resource, asked)} → at most {shown(resource, most)} "
         f"(lower by {shown(resource, asked - most)})",
@@ -146,7 +146,7 @@ def departures(blockers: Blockers) -> Iterator[Change]:
         there = sorted(movable, key=lambda record: (record.priority, record.key))
         for record in there[:_MAX_DEPARTURES]:
             yield Change(
-                Kind.OTHER_POD,
+                ChangeKind.OTHER_POD,
                 "departure",
                 f"move pod {record.key} (priority {record.priority}) away from node {name}",
                 8,
@@ -176,7 +176,7 @@ def port_changes(blockers: Blockers) -> Iterator[Change]:
                 kept = () if pod.spec.hostNetwork else (msgspec.structs.replace(port, hostPort=0, hostIP=""),)
                 changed = msgspec.structs.replace(container, ports=replaced(container.ports, index, *kept))
                 yield Change(
-                    Kind.HOST_PORT,
+                    ChangeKind.HOST_PORT,
                     f"port {container.name} {index}",
                     f"drop host port {described_port(port)} of container {container.name}",
                     4,

@@ -15,7 +15,16 @@ from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Toleration
-from moorage.plan.explain.remedies.change import MAX_VALUES, Blockers, Change, Kind, as_yaml, few, replaced, with_spec
+from moorage.plan.explain.remedies.change import (
+    MAX_VALUES,
+    Blockers,
+    Change,
+    ChangeKind,
+    as_yaml,
+    few,
+    replaced,
+    with_spec,
+)
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
@@ -76,7 +85,7 @@ def _thresholds(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterato
 def _moved(blockers: Blockers, index: int, toleration: Toleration, value: str, move: float) -> Change:
     new = msgspec.structs.replace(toleration, value=value)
     return Change(
-        Kind.THRESHOLD,
+        ChangeKind.THRESHOLD,
         f"toleration {index}",
         f"toleration for {toleration.key or 'every key'}: {toleration.operator} {toleration.value} → "
         f"{toleration.operator} {value}",
@@ -104,7 +113,7 @@ def _additions(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator
 def _added(blockers: Blockers, toleration: Toleration, size: int) -> Change:
     said = f"{toleration.operator} {toleration.value}".rstrip()
     return Change(
-        Kind.TOLERATION,
+        ChangeKind.TOLERATION,
         f"tolerations {toleration.key}",
         f"add a toleration for {toleration.key}: {said}{f', {toleration.effect}' if toleration.effect else ''}",
         size,
@@ -136,7 +145,7 @@ def _uncordoned(node: Node, alike: int) -> Change:
     kept = tuple(taint for taint in node.spec.taints if taint.key != CORDONED.key)
     name = node.metadata.name
     return Change(
-        Kind.UNCORDON,
+        ChangeKind.UNCORDON,
         "cordon",
         f"uncordon node {name}{_one_of(alike)}",
         7,
@@ -149,7 +158,7 @@ def _untainted(node: Node, taint: Taint, alike: int) -> Change:
     kept = tuple(t for t in node.spec.taints if (t.key, t.effect) != (taint.key, taint.effect))
     name = node.metadata.name
     return Change(
-        Kind.NODE_TAINT,
+        ChangeKind.NODE_TAINT,
         f"taint {taint.key}",
         f"remove the taint {taint.key}={taint.value}:{taint.effect} from node {name}{_one_of(alike)}",
         8,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from moorage.match.volumes.claims import ClaimState, ClaimUse
 from moorage.model.types.pod import Pod
 from moorage.model.types.storage import Volume
-from moorage.plan.explain.remedies.change import Blockers, Change, Kind, replaced, with_spec
+from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, replaced, with_spec
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
 from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
@@ -24,7 +24,7 @@ def volume_changes(blockers: Blockers) -> Iterator[Change]:
     volumes = blockers.pod.spec.volumes
     for index, volume in enumerate(volumes):
         yield Change(
-            Kind.VOLUME,
+            ChangeKind.VOLUME,
             f"volume {volume.name}",
             _advice(blockers, blockers.pod, volume),
             6,

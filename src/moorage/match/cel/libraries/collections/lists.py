@@ -28,8 +28,8 @@ from moorage.match.cel.types import (
     STRING,
     TIMESTAMP,
     UINT,
-    Kind,
     Type,
+    TypeKind,
 )
 from moorage.match.cel.values import (
     CelError,
@@ -196,7 +196,7 @@ def _quadratic(size: Interval, factor: float) -> CallEstimate:
 def _sort_estimate(element: Type, *, by_keys: bool = False) -> Estimate:
     """n² comparisons of keys: the list itself, or the list of keys."""
     factor = _COMPARISONS
-    if element.kind in (Kind.STRING, Kind.BYTES):
+    if element.kind in (TypeKind.STRING, TypeKind.BYTES):
         factor += STRING_FACTOR
 
     def estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moorage.match.cel.standard.calendar import format_timestamp
 from moorage.match.cel.standard.conversions import format_double, format_seconds
-from moorage.match.cel.types import Kind, Type
+from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, Duration, Timestamp, UInt, require_result_size, type_of_value
 from moorage.model.go.quoting import go_quote
 
@@ -26,21 +26,21 @@ _MAX_DIGITS = 1100  # a double has no more digits after the point
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INT64_DIGITS = 19
 
-_INTEGERS = frozenset({Kind.INT, Kind.UINT})
+_INTEGERS = frozenset({TypeKind.INT, TypeKind.UINT})
 _STRING_KINDS = frozenset(
     {
-        Kind.LIST,
-        Kind.MAP,
-        Kind.INT,
-        Kind.UINT,
-        Kind.DOUBLE,
-        Kind.BOOL,
-        Kind.STRING,
-        Kind.TIMESTAMP,
-        Kind.BYTES,
-        Kind.DURATION,
-        Kind.TYPE,
-        Kind.NULL,
+        TypeKind.LIST,
+        TypeKind.MAP,
+        TypeKind.INT,
+        TypeKind.UINT,
+        TypeKind.DOUBLE,
+        TypeKind.BOOL,
+        TypeKind.STRING,
+        TypeKind.TIMESTAMP,
+        TypeKind.BYTES,
+        TypeKind.DURATION,
+        TypeKind.TYPE,
+        TypeKind.NULL,
     }
 )
 
@@ -59,7 +59,7 @@ class Clause(NamedTuple):
 class Verb(NamedTuple):
     """One kind of clause: the types it takes, what it says about any other, and how it renders."""
 
-    accepts: frozenset[Kind]
+    accepts: frozenset[TypeKind]
     complaint: str
     render: Callable[[Any, Clause], str]
 
@@ -290,9 +290,9 @@ def _scientific(value: Any, clause: Clause) -> str:
     return text.rjust(width & 0xFFFF)
 
 
-_DOUBLES = frozenset({Kind.DOUBLE, Kind.STRING})
+_DOUBLES = frozenset({TypeKind.DOUBLE, TypeKind.STRING})
 _HEX = Verb(
-    _INTEGERS | {Kind.STRING, Kind.BYTES},
+    _INTEGERS | {TypeKind.STRING, TypeKind.BYTES},
     "only integers, byte buffers, and strings can be formatted as hex",
     _hexadecimal,
 )
@@ -307,7 +307,9 @@ VERBS = {
     "f": Verb(_DOUBLES, "fixed-point clause can only be used on doubles", _fixed_point),
     "e": Verb(_DOUBLES, "scientific clause can only be used on doubles", _scientific),
     "b": Verb(
-        _INTEGERS | {Kind.BOOL}, "only integers and bools can be formatted as binary", _integer("b", int, UInt, bool)
+        _INTEGERS | {TypeKind.BOOL},
+        "only integers and bools can be formatted as binary",
+        _integer("b", int, UInt, bool),
     ),
     "x": _HEX,
     "X": _HEX,
