@@ -4,7 +4,7 @@ In: a field path, a value, a reason. Out: `FieldError`, whose `str()` is what `f
 Kubernetes (apimachinery, util/validation/field).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -99,6 +99,16 @@ def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError
     """Return an unknown member of an enumeration: `supported` in the order in which it is to be printed."""
     names = ", ".join(go_quote(name) for name in supported)
     return FieldError(ErrorKind.NOT_SUPPORTED, path, _render(value), f"supported values: {names}" if names else "")
+
+
+def one_of(value: str | None, supported: Sequence[str], path: str) -> list[FieldError]:
+    """Check that a member of an enumeration is known, or absent."""
+    return [] if value is None or value in supported else [not_supported(path, AsJSON(value), supported)]
+
+
+def required_one_of(value: str | None, supported: Sequence[str], path: str) -> list[FieldError]:
+    """Check that a member of an enumeration is there and known."""
+    return one_of(value, supported, path) if value else [required(path)]
 
 
 def too_long(path: str, limit: int, unit: str = "bytes") -> FieldError:

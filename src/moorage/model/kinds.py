@@ -12,30 +12,13 @@ from moorage.model.schema.conversion import ConversionError, TypeProblem, conver
 from moorage.model.schema.known_fields import UnknownField, unknown_fields
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
+from moorage.model.types import request, storage
 from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
 from moorage.model.types.event import Event, Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
 from moorage.model.types.reported_event import Event as ReportedEvent
-from moorage.model.types.request import (
-    Binding,
-    DeleteOptions,
-    Eviction,
-    Scale,
-    SelfSubjectAccessReview,
-    SelfSubjectReview,
-    SelfSubjectRulesReview,
-)
-from moorage.model.types.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 from moorage.model.types.view import View
 from moorage.model.types.workload import (
     ControllerRevision,
@@ -181,12 +164,12 @@ _ROWS: Final = (
         loads_first=True,
     ),
     Kind("scheduling.k8s.io/v1", "priorityclasses", PriorityClass, ("pc",), namespaced=False, loads_first=True),
-    Kind("storage.k8s.io/v1", "storageclasses", StorageClass, ("sc",), namespaced=False, loads_first=True),
+    Kind("storage.k8s.io/v1", "storageclasses", storage.StorageClass, ("sc",), namespaced=False, loads_first=True),
     Kind("v1", "nodes", Node, ("no",), namespaced=False, subresources=_WITH_STATUS, loads_first=True),
     Kind(
         "v1",
         "persistentvolumes",
-        PersistentVolume,
+        storage.PersistentVolume,
         ("pv",),
         namespaced=False,
         subresources=_WITH_STATUS,
@@ -196,7 +179,7 @@ _ROWS: Final = (
     Kind(
         "v1",
         "persistentvolumeclaims",
-        PersistentVolumeClaim,
+        storage.PersistentVolumeClaim,
         ("pvc",),
         subresources=_WITH_STATUS,
         returns_deleted=True,
@@ -245,13 +228,13 @@ _ROWS: Final = (
         read_by_plan=False,
         is_chatty=True,
     ),
-    Kind("storage.k8s.io/v1", "csinodes", CSINode, namespaced=False, unconditional_update=False),
-    Kind("storage.k8s.io/v1", "csidrivers", CSIDriver, namespaced=False, unconditional_update=False),
-    Kind("storage.k8s.io/v1", "csistoragecapacities", CSIStorageCapacity, unconditional_update=False),
+    Kind("storage.k8s.io/v1", "csinodes", storage.CSINode, namespaced=False, unconditional_update=False),
+    Kind("storage.k8s.io/v1", "csidrivers", storage.CSIDriver, namespaced=False, unconditional_update=False),
+    Kind("storage.k8s.io/v1", "csistoragecapacities", storage.CSIStorageCapacity, unconditional_update=False),
     Kind(
         "storage.k8s.io/v1",
         "volumeattachments",
-        VolumeAttachment,
+        storage.VolumeAttachment,
         namespaced=False,
         subresources=_WITH_STATUS,
         unconditional_update=False,
@@ -294,20 +277,20 @@ _ROWS: Final = (
 KINDS: Final[dict[tuple[str, str], Kind]] = {(kind.api_version, kind.name): kind for kind in _ROWS}
 
 #: Documents of subresources and options: they have no path of their own.
-EVICTION: Final = Kind("policy/v1", "evictions", Eviction)
-SCALE: Final = Kind("autoscaling/v1", "scales", Scale)
-DELETE_OPTIONS: Final = Kind("meta.k8s.io/v1", "deleteoptions", DeleteOptions, namespaced=False)
+EVICTION: Final = Kind("policy/v1", "evictions", request.Eviction)
+SCALE: Final = Kind("autoscaling/v1", "scales", request.Scale)
+DELETE_OPTIONS: Final = Kind("meta.k8s.io/v1", "deleteoptions", request.DeleteOptions, namespaced=False)
 
 #: Requests in the form of objects: they are posted and answered, never stored.
-BINDING: Final = Kind("v1", "bindings", Binding, verbs=_CREATE)
+BINDING: Final = Kind("v1", "bindings", request.Binding, verbs=_CREATE)
 VIRTUAL_KINDS: Final = (
     BINDING,
     *(
         Kind(api_version, f"{view.__name__.lower()}s", view, namespaced=False, verbs=_CREATE)
         for api_version, view in (
-            ("authentication.k8s.io/v1", SelfSubjectReview),
-            ("authorization.k8s.io/v1", SelfSubjectAccessReview),
-            ("authorization.k8s.io/v1", SelfSubjectRulesReview),
+            ("authentication.k8s.io/v1", request.SelfSubjectReview),
+            ("authorization.k8s.io/v1", request.SelfSubjectAccessReview),
+            ("authorization.k8s.io/v1", request.SelfSubjectRulesReview),
         )
     ),
 )

@@ -37,57 +37,46 @@ from moorage.admit.subresources import statuses
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
+from moorage.model.types import workload as views
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaimVolumeSource, Volume
-from moorage.model.types.workload import (
-    ControllerRevision,
-    DaemonSet,
-    DaemonSetSpec,
-    DaemonSetUpdateStrategy,
-    Deployment,
-    DeploymentSpec,
-    DeploymentStrategy,
-    ReplicaSet,
-    ReplicaSetSpec,
-    RollingUpdateDaemonSet,
-    RollingUpdateDeployment,
-    RollingUpdateStatefulSetStrategy,
-    StatefulSet,
-    StatefulSetSpec,
-)
 
 _DEPLOYMENT_STRATEGIES = ("Recreate", "RollingUpdate")
 
 
-def validate_deployment(deployment: Deployment, options: ValidationOptions) -> list[FieldError]:
+def validate_deployment(deployment: views.Deployment, options: ValidationOptions) -> list[FieldError]:
     return validate_object_meta(deployment.metadata, "metadata") + _validate_deployment_spec(deployment.spec, options)
 
 
-def validate_deployment_update(new: Deployment, old: Deployment, options: ValidationOptions) -> list[FieldError]:
+def validate_deployment_update(
+    new: views.Deployment, old: views.Deployment, options: ValidationOptions
+) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += _validate_deployment_spec(new.spec, options)
     return errors + _validate_selector_kept(new.spec, old.spec)
 
 
-def validate_replica_set(replica_set: ReplicaSet, options: ValidationOptions) -> list[FieldError]:
+def validate_replica_set(replica_set: views.ReplicaSet, options: ValidationOptions) -> list[FieldError]:
     return validate_object_meta(replica_set.metadata, "metadata") + _validate_replica_set_spec(
         replica_set.spec, options
     )
 
 
-def validate_replica_set_update(new: ReplicaSet, old: ReplicaSet, options: ValidationOptions) -> list[FieldError]:
+def validate_replica_set_update(
+    new: views.ReplicaSet, old: views.ReplicaSet, options: ValidationOptions
+) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += _validate_replica_set_spec(new.spec, options)
     return errors + _validate_selector_kept(new.spec, old.spec)
 
 
 def _validate_selector_kept(
-    new: DeploymentSpec | ReplicaSetSpec, old: DeploymentSpec | ReplicaSetSpec
+    new: views.DeploymentSpec | views.ReplicaSetSpec, old: views.DeploymentSpec | views.ReplicaSetSpec
 ) -> list[FieldError]:
     return validate_immutable(new.selector, old.selector, "spec.selector", shown_label_selector(new.selector))
 
 
-def _validate_deployment_spec(spec: DeploymentSpec, options: ValidationOptions) -> list[FieldError]:
+def _validate_deployment_spec(spec: views.DeploymentSpec, options: ValidationOptions) -> list[FieldError]:
     errors = validate_not_negative(spec.replicas, "spec.replicas")
     errors += _validate_selector_and_template(spec, options)
     errors += _validate_deployment_strategy(spec.strategy, "spec.strategy")
@@ -100,14 +89,14 @@ def _validate_deployment_spec(spec: DeploymentSpec, options: ValidationOptions) 
     return errors
 
 
-def _validate_replica_set_spec(spec: ReplicaSetSpec, options: ValidationOptions) -> list[FieldError]:
+def _validate_replica_set_spec(spec: views.ReplicaSetSpec, options: ValidationOptions) -> list[FieldError]:
     errors = validate_not_negative(spec.replicas, "spec.replicas")
     errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
     return errors + _validate_selector_and_template(spec, options)
 
 
 def _validate_selector_and_template(
-    spec: DeploymentSpec | ReplicaSetSpec, options: ValidationOptions
+    spec: views.DeploymentSpec | views.ReplicaSetSpec, options: ValidationOptions
 ) -> list[FieldError]:
     """Check both; upstream's text about an empty selector says deployment for both kinds."""
     errors = validate_required_selector(spec.selector, "spec.selector", "deployment")
@@ -121,7 +110,7 @@ def _validate_selector_and_template(
     return errors + validate_always_restarts(spec.template, "spec.template", "ReplicaSet")
 
 
-def _validate_deployment_strategy(strategy: DeploymentStrategy, path: str) -> list[FieldError]:
+def _validate_deployment_strategy(strategy: views.DeploymentStrategy, path: str) -> list[FieldError]:
     rolling = strategy.rollingUpdate
     if strategy.type not in _DEPLOYMENT_STRATEGIES:
         shown = GoStruct(Type=strategy.type, RollingUpdate=None if rolling is None else _shown_rolling(rolling))
@@ -140,25 +129,27 @@ def _validate_deployment_strategy(strategy: DeploymentStrategy, path: str) -> li
     return errors + validate_at_most_100_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
 
 
-def _shown_rolling(rolling: RollingUpdateDeployment | RollingUpdateDaemonSet) -> GoStruct:
+def _shown_rolling(rolling: views.RollingUpdateDeployment | views.RollingUpdateDaemonSet) -> GoStruct:
     return GoStruct(MaxUnavailable=or_zero(rolling.maxUnavailable), MaxSurge=or_zero(rolling.maxSurge))
 
 
 _DAEMON_SET_STRATEGIES = ("RollingUpdate", "OnDelete")
 
 
-def validate_daemon_set(daemon_set: DaemonSet, options: ValidationOptions) -> list[FieldError]:
+def validate_daemon_set(daemon_set: views.DaemonSet, options: ValidationOptions) -> list[FieldError]:
     return validate_object_meta(daemon_set.metadata, "metadata") + _validate_daemon_set_spec(daemon_set.spec, options)
 
 
-def validate_daemon_set_update(new: DaemonSet, old: DaemonSet, options: ValidationOptions) -> list[FieldError]:
+def validate_daemon_set_update(
+    new: views.DaemonSet, old: views.DaemonSet, options: ValidationOptions
+) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     shown = shown_label_selector(new.spec.selector)
     errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
     return errors + _validate_daemon_set_spec(new.spec, options)
 
 
-def _validate_daemon_set_spec(spec: DaemonSetSpec, options: ValidationOptions) -> list[FieldError]:
+def _validate_daemon_set_spec(spec: views.DaemonSetSpec, options: ValidationOptions) -> list[FieldError]:
     errors = validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
     selector = compile_selector(spec.selector)
     if selector is not None:
@@ -171,7 +162,7 @@ def _validate_daemon_set_spec(spec: DaemonSetSpec, options: ValidationOptions) -
     return errors + validate_not_negative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit")
 
 
-def _validate_daemon_set_strategy(strategy: DaemonSetUpdateStrategy, path: str) -> list[FieldError]:
+def _validate_daemon_set_strategy(strategy: views.DaemonSetUpdateStrategy, path: str) -> list[FieldError]:
     rolling = strategy.rollingUpdate
     if strategy.type == "OnDelete":
         return []
@@ -217,12 +208,14 @@ class _Leniency(msgspec.Struct, frozen=True):
     template: bool = False
 
 
-def validate_stateful_set(stateful_set: StatefulSet, options: ValidationOptions) -> list[FieldError]:
+def validate_stateful_set(stateful_set: views.StatefulSet, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta(stateful_set.metadata, "metadata", name_rule=dns1123_label_errors)
     return errors + _validate_stateful_set_spec(stateful_set.spec, options, _Leniency())
 
 
-def validate_stateful_set_update(new: StatefulSet, old: StatefulSet, options: ValidationOptions) -> list[FieldError]:
+def validate_stateful_set_update(
+    new: views.StatefulSet, old: views.StatefulSet, options: ValidationOptions
+) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     leniency = _Leniency(service_name=True, claim_templates=True)
     if _validate_stateful_set_spec(old.spec, options, leniency):
@@ -235,7 +228,7 @@ def validate_stateful_set_update(new: StatefulSet, old: StatefulSet, options: Va
 
 
 def _validate_stateful_set_spec(
-    spec: StatefulSetSpec, options: ValidationOptions, leniency: _Leniency
+    spec: views.StatefulSetSpec, options: ValidationOptions, leniency: _Leniency
 ) -> list[FieldError]:
     errors = _validate_policies(spec)
     if not leniency.claim_templates:
@@ -270,7 +263,7 @@ def _validate_template(
     return errors + validate_pod_annotations(meta.annotations, template.spec, f"{path}.annotations", options)
 
 
-def _template_with_claims(spec: StatefulSetSpec) -> PodTemplateSpec:
+def _template_with_claims(spec: views.StatefulSetSpec) -> PodTemplateSpec:
     """The template as its pods will be: volumes for the claims, and host names that the controller sets itself."""
     template, claims = spec.template, spec.volumeClaimTemplates
     if not (claims or template.spec.hostname or template.spec.subdomain):
@@ -285,7 +278,7 @@ def _template_with_claims(spec: StatefulSetSpec) -> PodTemplateSpec:
     return msgspec.structs.replace(template, spec=pod_spec)
 
 
-def _validate_policies(spec: StatefulSetSpec) -> list[FieldError]:
+def _validate_policies(spec: views.StatefulSetSpec) -> list[FieldError]:
     errors: list[FieldError] = []
     if not spec.podManagementPolicy:
         errors.append(required("spec.podManagementPolicy"))
@@ -302,7 +295,7 @@ def _validate_policies(spec: StatefulSetSpec) -> list[FieldError]:
     return errors
 
 
-def _validate_stateful_set_strategy(spec: StatefulSetSpec, path: str) -> list[FieldError]:
+def _validate_stateful_set_strategy(spec: views.StatefulSetSpec, path: str) -> list[FieldError]:
     strategy = spec.updateStrategy
     rolling = strategy.rollingUpdate
     match strategy.type:
@@ -320,7 +313,7 @@ def _validate_stateful_set_strategy(spec: StatefulSetSpec, path: str) -> list[Fi
             return [invalid(path, AsJSON(shown), "must be 'RollingUpdate' or 'OnDelete'")]
 
 
-def _validate_rolling(rolling: RollingUpdateStatefulSetStrategy, path: str) -> list[FieldError]:
+def _validate_rolling(rolling: views.RollingUpdateStatefulSetStrategy, path: str) -> list[FieldError]:
     errors = validate_not_negative(rolling.partition, f"{path}.partition")
     unavailable = rolling.maxUnavailable
     if unavailable is not None:
@@ -331,11 +324,11 @@ def _validate_rolling(rolling: RollingUpdateStatefulSetStrategy, path: str) -> l
     return errors
 
 
-def _shown_partition(rolling: RollingUpdateStatefulSetStrategy) -> GoStruct:
+def _shown_partition(rolling: views.RollingUpdateStatefulSetStrategy) -> GoStruct:
     return GoStruct(Partition=rolling.partition or 0, MaxUnavailable=rolling.maxUnavailable)
 
 
-def validate_controller_revision(revision: ControllerRevision, options: ValidationOptions) -> list[FieldError]:
+def validate_controller_revision(revision: views.ControllerRevision, options: ValidationOptions) -> list[FieldError]:
     errors = _validate_revision(revision)
     if revision.data is None:
         errors.append(required("data", "data is mandatory"))
@@ -345,38 +338,38 @@ def validate_controller_revision(revision: ControllerRevision, options: Validati
 
 
 def validate_controller_revision_update(
-    new: ControllerRevision, old: ControllerRevision, options: ValidationOptions
+    new: views.ControllerRevision, old: views.ControllerRevision, options: ValidationOptions
 ) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + _validate_revision(new)
     return errors + validate_immutable(new.data, old.data, "data")
 
 
-def _validate_revision(revision: ControllerRevision) -> list[FieldError]:
+def _validate_revision(revision: views.ControllerRevision) -> list[FieldError]:
     errors = validate_object_meta(revision.metadata, "metadata")
     return errors + validate_not_negative(revision.revision, "revision")
 
 
 ROWS: Rows = {
-    Deployment: workload(
+    views.Deployment: workload(
         validate_deployment,
         validate_deployment_update,
         defaults.default_deployment,
         statuses.validate_deployment_status,
     ),
-    ReplicaSet: workload(
+    views.ReplicaSet: workload(
         validate_replica_set,
         validate_replica_set_update,
         defaults.default_replica_set,
         statuses.validate_replica_set_status,
     ),
-    StatefulSet: workload(
+    views.StatefulSet: workload(
         validate_stateful_set,
         validate_stateful_set_update,
         defaults.default_stateful_set,
         statuses.validate_stateful_set_status,
         strategies.prepare_stateful_set,
     ),
-    DaemonSet: workload(
+    views.DaemonSet: workload(
         validate_daemon_set,
         validate_daemon_set_update,
         defaults.default_daemon_set,
@@ -384,5 +377,5 @@ ROWS: Rows = {
         strategies.prepare_daemon_set,
         selector_options,
     ),
-    ControllerRevision: KindRow(validate_controller_revision, validate_controller_revision_update),
+    views.ControllerRevision: KindRow(validate_controller_revision, validate_controller_revision_update),
 }

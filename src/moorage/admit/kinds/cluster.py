@@ -39,6 +39,7 @@ from moorage.model.field_error import (
     internal_error,
     invalid,
     not_supported,
+    one_of,
     required,
     too_long,
 )
@@ -304,8 +305,7 @@ def _validate_spec(spec: PodDisruptionBudgetSpec, options: ValidationOptions) ->
             errors += validate_at_most_100_percent(value, f"spec.{name}")
     errors += validate_label_selector(spec.selector, "spec.selector", options)
     policy = spec.unhealthyPodEvictionPolicy
-    if policy is not None and policy not in _EVICTION_POLICIES:
-        errors.append(not_supported("spec.unhealthyPodEvictionPolicy", AsJSON(policy), _EVICTION_POLICIES))
+    errors += one_of(policy, _EVICTION_POLICIES, "spec.unhealthyPodEvictionPolicy")
     return errors
 
 

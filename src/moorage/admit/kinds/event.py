@@ -11,7 +11,7 @@ from moorage.admit.metadata import subdomain_errors, validate_object_meta, valid
 from moorage.admit.options import ValidationOptions
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
+from moorage.model.field_error import FieldError, forbidden, invalid, one_of, required
 from moorage.model.names import byte_length
 from moorage.model.types.event import Event, Lease, LeaseSpec
 from moorage.model.types.reported_event import Event as ReportedEvent
@@ -158,8 +158,7 @@ def _validate_lease_spec(spec: LeaseSpec) -> list[FieldError]:
     if spec.leaseTransitions is not None and spec.leaseTransitions < 0:
         detail = "must be greater than or equal to 0"
         errors.append(invalid("spec.leaseTransitions", spec.leaseTransitions, detail))
-    if spec.strategy is not None and spec.strategy not in _LEASE_STRATEGIES:
-        errors.append(not_supported("spec.strategy", AsJSON(spec.strategy), _LEASE_STRATEGIES))
+    errors += one_of(spec.strategy, _LEASE_STRATEGIES, "spec.strategy")
     if spec.preferredHolder and not spec.strategy:
         errors.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
     return errors

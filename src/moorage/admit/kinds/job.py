@@ -35,7 +35,7 @@ from moorage.admit.ratcheting import options_for_template_update
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.admit.subresources import statuses
 from moorage.model.cron_schedule import schedule_error
-from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
+from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, required_one_of, too_long
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.types.container import Container
@@ -284,10 +284,7 @@ def _validate_spec(spec: CronJobSpec, old: CronJobSpec | None, options: Validati
     errors += validate_not_negative(spec.startingDeadlineSeconds, "spec.startingDeadlineSeconds")
     if spec.timeZone is not None and (old is None or old.timeZone != spec.timeZone):
         errors += _validate_time_zone(spec.timeZone, "spec.timeZone")
-    if not spec.concurrencyPolicy:
-        errors.append(required("spec.concurrencyPolicy"))
-    elif spec.concurrencyPolicy not in _POLICIES:
-        errors.append(not_supported("spec.concurrencyPolicy", AsJSON(spec.concurrencyPolicy), _POLICIES))
+    errors += required_one_of(spec.concurrencyPolicy, _POLICIES, "spec.concurrencyPolicy")
     job = spec.jobTemplate.spec
     errors += validate_job_spec(job, "spec.jobTemplate.spec", options)
     if job.selector is not None:

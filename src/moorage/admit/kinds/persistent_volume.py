@@ -24,20 +24,11 @@ from moorage.admit.prepare import strategies
 from moorage.admit.ratcheting import options_for_volume_update
 from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, one_of, required
+from moorage.model.types import volume_sources as sources
 from moorage.model.types.meta import SecretReference
 from moorage.model.types.node import NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
-from moorage.model.types.volume_sources import (
-    AzureFilePersistentVolumeSource,
-    CinderPersistentVolumeSource,
-    CSIPersistentVolumeSource,
-    FlexPersistentVolumeSource,
-    GlusterfsPersistentVolumeSource,
-    ISCSIPersistentVolumeSource,
-    LocalVolumeSource,
-    StorageOSPersistentVolumeSource,
-)
 
 ONLY_ONE = "may not specify more than 1 volume type"
 NEEDS_ONE = "must specify a volume type"
@@ -64,7 +55,7 @@ def _require(*fields: str) -> Rule:
 
 
 def _validate_glusterfs(
-    source: GlusterfsPersistentVolumeSource, path: str, options: ValidationOptions
+    source: sources.GlusterfsPersistentVolumeSource, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     errors = _require("endpoints", "path")(source, path, options)
     namespace = source.endpointsNamespace
@@ -76,7 +67,7 @@ def _validate_glusterfs(
     return errors
 
 
-def _validate_iscsi(source: ISCSIPersistentVolumeSource, volume_name: str, path: str) -> list[FieldError]:
+def _validate_iscsi(source: sources.ISCSIPersistentVolumeSource, volume_name: str, path: str) -> list[FieldError]:
     """As of a pod's volume, but with fewer words about names, and with the secret's name."""
     errors = [] if source.targetPortal else [required(f"{path}.targetPortal")]
     if source.initiatorName is not None and backends.is_iscsi_name_too_long(volume_name, source.targetPortal):
@@ -96,7 +87,9 @@ def _validate_iscsi(source: ISCSIPersistentVolumeSource, volume_name: str, path:
     return errors
 
 
-def _validate_cinder(source: CinderPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+def _validate_cinder(
+    source: sources.CinderPersistentVolumeSource, path: str, options: ValidationOptions
+) -> list[FieldError]:
     errors = _require("volumeID")(source, path, options)
     return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
 
@@ -107,7 +100,9 @@ def _validate_whole_reference(reference: Any, path: str) -> list[FieldError]:
     return [required(f"{path}.{field}") for field in ("name", "namespace") if not getattr(reference, field)]
 
 
-def _validate_flex(source: FlexPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+def _validate_flex(
+    source: sources.FlexPersistentVolumeSource, path: str, options: ValidationOptions
+) -> list[FieldError]:
     errors = _require("driver")(source, path, options)
     for key in source.options:
         namespace = "." + key.partition("/")[0].lower()
@@ -117,18 +112,18 @@ def _validate_flex(source: FlexPersistentVolumeSource, path: str, options: Valid
 
 
 def _validate_azure_file(
-    source: AzureFilePersistentVolumeSource, path: str, options: ValidationOptions
+    source: sources.AzureFilePersistentVolumeSource, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     errors = _require("secretName", "shareName")(source, path, options)
     return errors + ([required(f"{path}.secretNamespace")] if source.secretNamespace == "" else [])
 
 
-def _validate_local(source: LocalVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+def _validate_local(source: sources.LocalVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
     return validate_no_backsteps(source.path, f"{path}.path") if source.path else [required(f"{path}.path")]
 
 
 def _validate_storageos(
-    source: StorageOSPersistentVolumeSource, path: str, options: ValidationOptions
+    source: sources.StorageOSPersistentVolumeSource, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     name = source.volumeName
     errors = validate_dns_label(name, f"{path}.volumeName") if name else [required(f"{path}.volumeName")]
@@ -137,7 +132,7 @@ def _validate_storageos(
     return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
 
 
-def _validate_csi(source: CSIPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+def _validate_csi(source: sources.CSIPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
     errors = backends.validate_csi_driver_name(source.driver, f"{path}.driver")
     errors += _require("volumeHandle")(source, path, options)
     secrets = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
@@ -263,8 +258,7 @@ def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list
         errors.append(forbidden("spec.persistentVolumeReclaimPolicy", detail))
     if spec.storageClassName:
         errors += validate_dns_subdomain(spec.storageClassName, "spec.storageClassName")
-    if spec.volumeMode is not None and spec.volumeMode not in _VOLUME_MODES:
-        errors.append(not_supported("spec.volumeMode", AsJSON(spec.volumeMode), _VOLUME_MODES))
+    errors += one_of(spec.volumeMode, _VOLUME_MODES, "spec.volumeMode")
     return errors + _validate_attributes_class(spec, "spec")
 
 

@@ -20,7 +20,7 @@ from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
-from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
+from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, one_of, required
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct
 from moorage.model.types.core import LoadBalancerStatus, Service, ServicePort, ServiceSpec
@@ -89,8 +89,7 @@ def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:
     for index, address in enumerate(spec.externalIPs):
         if address not in old.externalIPs:
             errors += validate_ip_address(address, f"spec.externalIPs[{index}]")
-    if spec.type not in _TYPES:
-        errors.append(not_supported("spec.type", AsJSON(spec.type), _TYPES))
+    errors += one_of(spec.type, _TYPES, "spec.type")
     errors += _validate_port_numbers(spec)
     errors += _validate_balancer(spec, old)
     return errors + _validate_traffic(spec)
@@ -127,8 +126,7 @@ def _validate_ports(ports: tuple[ServicePort, ...]) -> list[FieldError]:
         elif len(ports) > 1:
             errors.append(required(f"{path}.name"))
         errors += validate_port_number(port.port, f"{path}.port")
-        if port.protocol not in _PROTOCOLS:
-            errors.append(not_supported(f"{path}.protocol", AsJSON(port.protocol), _PROTOCOLS))
+        errors += one_of(port.protocol, _PROTOCOLS, f"{path}.protocol")
         errors += validate_port_number_or_name(port.targetPort, f"{path}.targetPort")
         if port.appProtocol is not None:
             errors += validate_label_name(port.appProtocol, f"{path}.appProtocol")
@@ -180,12 +178,10 @@ def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> list[FieldErro
     elif addresses and addresses[0] != spec.clusterIP:
         errors.append(invalid("spec.clusterIPs", shown, "first value must match `clusterIP`"))
     for index, family in enumerate(spec.ipFamilies):
-        if family not in _FAMILIES:
-            errors.append(not_supported(f"spec.ipFamilies[{index}]", AsJSON(family), _FAMILIES))
+        errors += one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
         if family in spec.ipFamilies[:index]:
             errors.append(duplicate(f"spec.ipFamilies[{index}]", AsJSON(family)))
-    if spec.ipFamilyPolicy is not None and spec.ipFamilyPolicy not in _FAMILY_POLICIES:
-        errors.append(not_supported("spec.ipFamilyPolicy", AsJSON(spec.ipFamilyPolicy), _FAMILY_POLICIES))
+    errors += one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":
             if len(addresses) > 1:
@@ -232,8 +228,7 @@ def _validate_traffic(spec: ServiceSpec) -> list[FieldError]:
         else:
             errors += validate_port_number(spec.healthCheckNodePort, "spec.healthCheckNodePort")
     inside = spec.internalTrafficPolicy
-    if inside is not None and inside not in _TRAFFIC_POLICIES:
-        errors.append(not_supported("spec.internalTrafficPolicy", AsJSON(inside), _TRAFFIC_POLICIES))
+    errors += one_of(inside, _TRAFFIC_POLICIES, "spec.internalTrafficPolicy")
     if spec.trafficDistribution is not None and spec.trafficDistribution not in _DISTRIBUTIONS:
         errors.append(not_supported("spec.trafficDistribution", spec.trafficDistribution, _DISTRIBUTIONS))
     return errors

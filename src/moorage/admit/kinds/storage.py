@@ -38,18 +38,7 @@ from moorage.model.field_error import (
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length
 from moorage.model.quantity import ZERO
-from moorage.model.types.storage import (
-    CSIDriver,
-    CSIDriverSpec,
-    CSINode,
-    CSINodeDriver,
-    CSIStorageCapacity,
-    PersistentVolumeClaim,
-    TokenRequest,
-    VolumeAttachment,
-    VolumeAttachmentStatus,
-    VolumeError,
-)
+from moorage.model.types import storage as views
 from moorage.model.types.view import INT32_MAX
 
 SPEC_CHANGED = (
@@ -59,12 +48,12 @@ SMALLER_THAN_IT_IS = "field can not be less than status.capacity"
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
-def validate_claim(claim: PersistentVolumeClaim, options: ValidationOptions) -> list[FieldError]:
+def validate_claim(claim: views.PersistentVolumeClaim, options: ValidationOptions) -> list[FieldError]:
     return validate_object_meta(claim.metadata, "metadata") + validate_claim_spec(claim.spec, "spec", STRICT)
 
 
 def validate_claim_update(
-    new: PersistentVolumeClaim, old: PersistentVolumeClaim, options: ValidationOptions
+    new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim, options: ValidationOptions
 ) -> list[FieldError]:
     selector_options = STRICT
     if validate_label_selector(old.spec.selector, "", STRICT):
@@ -82,7 +71,7 @@ def validate_claim_update(
     return errors + _validate_attributes_class_kept(new, old)
 
 
-def _validate_spec_kept(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> list[FieldError]:
+def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim) -> list[FieldError]:
     """Put the old values where change is allowed; what differs then may not."""
     errors: list[FieldError] = []
     kept: dict[str, Any] = {}
@@ -111,7 +100,9 @@ def _validate_spec_kept(new: PersistentVolumeClaim, old: PersistentVolumeClaim) 
     return errors
 
 
-def _validate_attributes_class_kept(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> list[FieldError]:
+def _validate_attributes_class_kept(
+    new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim
+) -> list[FieldError]:
     name = new.spec.volumeAttributesClassName
     if name == old.spec.volumeAttributesClassName or old.status.currentVolumeAttributesClassName is None or name:
         return []
@@ -129,18 +120,20 @@ _LIFECYCLES = ("Persistent", "Ephemeral")
 _SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 600, 2**32
 
 
-def validate_csi_driver(driver: CSIDriver, options: ValidationOptions) -> list[FieldError]:
+def validate_csi_driver(driver: views.CSIDriver, options: ValidationOptions) -> list[FieldError]:
     return validate_object_meta(driver.metadata, "metadata", namespaced=False) + _validate_driver_spec(driver.spec)
 
 
-def validate_csi_driver_update(new: CSIDriver, old: CSIDriver, options: ValidationOptions) -> list[FieldError]:
+def validate_csi_driver_update(
+    new: views.CSIDriver, old: views.CSIDriver, options: ValidationOptions
+) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + _validate_driver_spec(new.spec)
     errors += validate_immutable(new.spec.attachRequired, old.spec.attachRequired, "spec.attachedRequired")
     modes, before = new.spec.volumeLifecycleModes, old.spec.volumeLifecycleModes
     return errors + validate_immutable(modes, before, "spec.volumeLifecycleModes")
 
 
-def _validate_driver_spec(spec: CSIDriverSpec) -> list[FieldError]:
+def _validate_driver_spec(spec: views.CSIDriverSpec) -> list[FieldError]:
     errors: list[FieldError] = []
     if spec.fsGroupPolicy is not None and spec.fsGroupPolicy not in _GROUP_POLICIES:
         path = "spec.fsGroupPolicy"
@@ -161,7 +154,7 @@ def _validate_driver_spec(spec: CSIDriverSpec) -> list[FieldError]:
     return errors
 
 
-def _validate_token_requests(requests: tuple[TokenRequest, ...], path: str) -> list[FieldError]:
+def _validate_token_requests(requests: tuple[views.TokenRequest, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, request in enumerate(requests):
@@ -178,7 +171,7 @@ def _validate_token_requests(requests: tuple[TokenRequest, ...], path: str) -> l
     return errors
 
 
-def validate_csi_node(node: CSINode, options: ValidationOptions) -> list[FieldError]:
+def validate_csi_node(node: views.CSINode, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta(node.metadata, "metadata", namespaced=False)
     seen: set[str] = set()
     for index, driver in enumerate(node.spec.drivers):
@@ -187,7 +180,7 @@ def validate_csi_node(node: CSINode, options: ValidationOptions) -> list[FieldEr
     return errors
 
 
-def _validate_node_driver(driver: CSINodeDriver, seen: set[str], path: str) -> list[FieldError]:
+def _validate_node_driver(driver: views.CSINodeDriver, seen: set[str], path: str) -> list[FieldError]:
     errors = validate_csi_driver_name(driver.name, f"{path}.name")
     if not driver.nodeID:
         errors.append(required(f"{path}.nodeID"))
@@ -206,7 +199,7 @@ def _validate_node_driver(driver: CSINodeDriver, seen: set[str], path: str) -> l
     return errors
 
 
-def validate_csi_node_update(new: CSINode, old: CSINode, options: ValidationOptions) -> list[FieldError]:
+def validate_csi_node_update(new: views.CSINode, old: views.CSINode, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + validate_csi_node(new, options)
     for before in old.spec.drivers:
         for after in new.spec.drivers:
@@ -216,7 +209,7 @@ def validate_csi_node_update(new: CSINode, old: CSINode, options: ValidationOpti
     return errors
 
 
-def validate_storage_capacity(capacity: CSIStorageCapacity, options: ValidationOptions) -> list[FieldError]:
+def validate_storage_capacity(capacity: views.CSIStorageCapacity, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta(capacity.metadata, "metadata")
     errors += validate_label_selector(capacity.nodeTopology, "nodeTopology", options)
     name = capacity.storageClassName
@@ -227,7 +220,7 @@ def validate_storage_capacity(capacity: CSIStorageCapacity, options: ValidationO
 
 
 def validate_storage_capacity_update(
-    new: CSIStorageCapacity, old: CSIStorageCapacity, options: ValidationOptions
+    new: views.CSIStorageCapacity, old: views.CSIStorageCapacity, options: ValidationOptions
 ) -> list[FieldError]:
     if validate_label_selector(old.nodeTopology, "", STRICT):
         options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
@@ -241,7 +234,7 @@ def validate_storage_capacity_update(
     return errors
 
 
-def validate_volume_attachment(attachment: VolumeAttachment, options: ValidationOptions) -> list[FieldError]:
+def validate_volume_attachment(attachment: views.VolumeAttachment, options: ValidationOptions) -> list[FieldError]:
     errors = validate_object_meta(attachment.metadata, "metadata", namespaced=False)
     errors += validate_csi_driver_name(attachment.spec.attacher, "spec.attacher")
     source = attachment.spec.source
@@ -260,7 +253,7 @@ def validate_volume_attachment(attachment: VolumeAttachment, options: Validation
     return errors
 
 
-def validate_attachment_status(status: VolumeAttachmentStatus) -> list[FieldError]:
+def validate_attachment_status(status: views.VolumeAttachmentStatus) -> list[FieldError]:
     errors: list[FieldError] = []
     if sum(byte_length(key) + byte_length(text) for key, text in status.attachmentMetadata.items()) > _LARGEST_METADATA:
         errors.append(too_long("status.attachmentMetadata", _LARGEST_METADATA))
@@ -268,7 +261,7 @@ def validate_attachment_status(status: VolumeAttachmentStatus) -> list[FieldErro
     return errors + _validate_volume_error(status.detachError, "status.detachError")
 
 
-def _validate_volume_error(error: VolumeError | None, path: str) -> list[FieldError]:
+def _validate_volume_error(error: views.VolumeError | None, path: str) -> list[FieldError]:
     if error is None:
         return []
     errors: list[FieldError] = []
@@ -281,35 +274,37 @@ def _validate_volume_error(error: VolumeError | None, path: str) -> list[FieldEr
 
 
 def validate_volume_attachment_update(
-    new: VolumeAttachment, old: VolumeAttachment, options: ValidationOptions
+    new: views.VolumeAttachment, old: views.VolumeAttachment, options: ValidationOptions
 ) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += validate_volume_attachment(new, options)
     return errors + validate_immutable(new.spec, old.spec, "spec", as_manifest(new.spec))
 
 
-def _validate_attachment_status(new: VolumeAttachment, old: VolumeAttachment, gates: GateSet) -> list[FieldError]:
+def _validate_attachment_status(
+    new: views.VolumeAttachment, old: views.VolumeAttachment, gates: GateSet
+) -> list[FieldError]:
     return validate_only_metadata(new, old) + validate_attachment_status(new.status)
 
 
 ROWS: Rows = {
-    PersistentVolumeClaim: KindRow(
+    views.PersistentVolumeClaim: KindRow(
         validate_claim,
         validate_claim_update,
         defaults.default_claim,
         strategies.prepare_claim,
         validate_status=ungated(statuses.validate_claim_status),
     ),
-    CSIDriver: KindRow(
+    views.CSIDriver: KindRow(
         validate_csi_driver,
         validate_csi_driver_update,
         defaults.default_csi_driver,
         strategies.prepare_csi_driver,
         has_generation=True,
     ),
-    CSINode: KindRow(validate_csi_node, validate_csi_node_update),
-    CSIStorageCapacity: KindRow(validate_storage_capacity, validate_storage_capacity_update),
-    VolumeAttachment: KindRow(
+    views.CSINode: KindRow(validate_csi_node, validate_csi_node_update),
+    views.CSIStorageCapacity: KindRow(validate_storage_capacity, validate_storage_capacity_update),
+    views.VolumeAttachment: KindRow(
         validate_volume_attachment,
         validate_volume_attachment_update,
         prepare=strategies.prepare_volume_attachment,

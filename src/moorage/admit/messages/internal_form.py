@@ -12,14 +12,8 @@ import msgspec
 
 from moorage.model.go.quoting import GoStruct
 from moorage.model.quantity import Quantity
+from moorage.model.types import meta
 from moorage.model.types.container import PodSecurityContext
-from moorage.model.types.meta import (
-    LabelSelector,
-    LabelSelectorRequirement,
-    ManagedFieldsEntry,
-    ObjectMeta,
-    OwnerReference,
-)
 from moorage.model.types.pod import PodSpec, Toleration
 from moorage.model.types.storage import Volume
 
@@ -55,11 +49,11 @@ _SPELLINGS = {
 }
 _RBD_SPELLINGS = {"monitors": "CephMonitors", "image": "RBDImage", "pool": "RBDPool", "user": "RadosUser"}
 _ALWAYS_WRITTEN = {
-    OwnerReference: ("apiVersion", "kind", "name", "uid"),
-    LabelSelectorRequirement: ("key", "operator"),
-    ManagedFieldsEntry: (),
-    ObjectMeta: (),
-    LabelSelector: (),
+    meta.OwnerReference: ("apiVersion", "kind", "name", "uid"),
+    meta.LabelSelectorRequirement: ("key", "operator"),
+    meta.ManagedFieldsEntry: (),
+    meta.ObjectMeta: (),
+    meta.LabelSelector: (),
 }
 _HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 

@@ -33,7 +33,9 @@ from moorage.model.field_error import (
     invalid,
     not_found,
     not_supported,
+    one_of,
     required,
+    required_one_of,
     too_many,
 )
 from moorage.model.types.container import Container, ContainerResizePolicy, ContainerRestartRule, ResourceRequirements
@@ -79,14 +81,12 @@ def validate_init_restart_policy(
 
 def _validate_rule(rule: ContainerRestartRule, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    if rule.action not in _ACTIONS:
-        errors.append(not_supported(f"{path}.action", AsJSON(rule.action), _ACTIONS))
+    errors += one_of(rule.action, _ACTIONS, f"{path}.action")
     codes = rule.exitCodes
     if codes is None:
         errors.append(required(f"{path}.exitCodes", "must be specified"))
         return errors
-    if codes.operator not in _OPERATORS:
-        errors.append(not_supported(f"{path}.exitCodes.operator", AsJSON(codes.operator), _OPERATORS))
+    errors += one_of(codes.operator, _OPERATORS, f"{path}.exitCodes.operator")
     if len(codes.values) > _EXIT_CODES_LIMIT:
         errors.append(too_many(f"{path}.exitCodes.values", len(codes.values), _EXIT_CODES_LIMIT))
     return errors
@@ -102,14 +102,8 @@ def validate_resize_policy(
         if policy.resourceName in seen:
             errors.append(duplicate(f"{path}[{index}]", AsJSON(policy.resourceName)))
         seen.add(policy.resourceName)
-        if not policy.resourceName:
-            errors.append(required(path))
-        elif policy.resourceName not in _RESIZED_RESOURCES:
-            errors.append(not_supported(path, AsJSON(policy.resourceName), _RESIZED_RESOURCES))
-        if not policy.restartPolicy:
-            errors.append(required(path))
-        elif policy.restartPolicy not in _RESIZE_POLICIES:
-            errors.append(not_supported(path, AsJSON(policy.restartPolicy), _RESIZE_POLICIES))
+        errors += required_one_of(policy.resourceName, _RESIZED_RESOURCES, path)
+        errors += required_one_of(policy.restartPolicy, _RESIZE_POLICIES, path)
         if pod_restart_policy == "Never" and policy.restartPolicy != "NotRequired":
             errors.append(invalid(path, AsJSON(policy.restartPolicy), _NEVER_RESTARTS))
     return errors

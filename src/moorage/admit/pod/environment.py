@@ -15,18 +15,7 @@ from moorage.admit.pod.shared import all_containers, containers_with_paths, vali
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import FieldError, invalid, not_found, not_supported, required
 from moorage.model.names import config_key_errors, relaxed_environment_name_errors
-from moorage.model.types.container import (
-    ConfigMapEnvSource,
-    ConfigMapKeySelector,
-    EnvFromSource,
-    EnvVar,
-    EnvVarSource,
-    FileKeySelector,
-    ObjectFieldSelector,
-    ResourceFieldSelector,
-    SecretEnvSource,
-    SecretKeySelector,
-)
+from moorage.model.types import container as views
 from moorage.model.types.pod import PodSpec
 
 FIELDS_FOR_ENVIRONMENT = (
@@ -80,7 +69,7 @@ def split_subscript(field_path: str) -> tuple[str, str, bool]:
     return field_path, "", False
 
 
-def _internal_field(selector: ObjectFieldSelector) -> tuple[str, str]:
+def _internal_field(selector: views.ObjectFieldSelector) -> tuple[str, str]:
     """Return the field's path in the pod and "", or "" and what is wrong with it."""
     if selector.apiVersion != "v1":
         return "", f"unsupported pod version: {selector.apiVersion}"
@@ -95,7 +84,9 @@ def _internal_field(selector: ObjectFieldSelector) -> tuple[str, str]:
     return renamed, "" if renamed else f"field label not supported: {field_path}"
 
 
-def validate_field_selector(selector: ObjectFieldSelector, path: str, fields: tuple[str, ...]) -> list[FieldError]:
+def validate_field_selector(
+    selector: views.ObjectFieldSelector, path: str, fields: tuple[str, ...]
+) -> list[FieldError]:
     if not selector.apiVersion:
         return [required(f"{path}.apiVersion")]
     if not selector.fieldPath:
@@ -110,7 +101,9 @@ def validate_field_selector(selector: ObjectFieldSelector, path: str, fields: tu
     return [] if field in fields else [not_supported(f"{path}.fieldPath", field, fields)]
 
 
-def validate_resource_selector(selector: ResourceFieldSelector, path: str, *, in_volume: bool) -> list[FieldError]:
+def validate_resource_selector(
+    selector: views.ResourceFieldSelector, path: str, *, in_volume: bool
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if in_volume and not selector.containerName:
         errors.append(required(f"{path}.containerName"))
@@ -123,7 +116,7 @@ def validate_resource_selector(selector: ResourceFieldSelector, path: str, *, in
     return errors
 
 
-def _validate_divisor(selector: ResourceFieldSelector, path: str) -> list[FieldError]:
+def _validate_divisor(selector: views.ResourceFieldSelector, path: str) -> list[FieldError]:
     resource, divisor = selector.resource, str(selector.divisor)
     if resource in ("limits.cpu", "requests.cpu"):
         detail = "only divisor's values 1m and 1 are supported with the cpu resource"
@@ -146,7 +139,7 @@ _variable_name_errors = remember(relaxed_environment_name_errors)
 _config_key_errors = remember(config_key_errors)
 
 
-def validate_environment(variables: tuple[EnvVar, ...], path: str) -> list[FieldError]:
+def validate_environment(variables: tuple[views.EnvVar, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, variable in enumerate(variables):
         if not variable.name:
@@ -158,7 +151,7 @@ def validate_environment(variables: tuple[EnvVar, ...], path: str) -> list[Field
     return errors
 
 
-def _validate_value_source(source: EnvVarSource, path: str, value: str) -> list[FieldError]:
+def _validate_value_source(source: views.EnvVarSource, path: str, value: str) -> list[FieldError]:
     errors: list[FieldError] = []
     sources = 0
     if source.fieldRef is not None:
@@ -185,7 +178,9 @@ def _validate_value_source(source: EnvVarSource, path: str, value: str) -> list[
     return errors
 
 
-def _validate_key_selector(selector: ConfigMapKeySelector | SecretKeySelector, path: str) -> list[FieldError]:
+def _validate_key_selector(
+    selector: views.ConfigMapKeySelector | views.SecretKeySelector, path: str
+) -> list[FieldError]:
     errors = validate_dns_subdomain(selector.name, f"{path}.name")
     if not selector.key:
         errors.append(required(f"{path}.key"))
@@ -194,7 +189,7 @@ def _validate_key_selector(selector: ConfigMapKeySelector | SecretKeySelector, p
     return errors
 
 
-def _validate_file_selector(selector: FileKeySelector, path: str) -> list[FieldError]:
+def _validate_file_selector(selector: views.FileKeySelector, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if not selector.key:
         errors.append(required(f"{path}.key"))
@@ -211,7 +206,7 @@ def _validate_file_selector(selector: FileKeySelector, path: str) -> list[FieldE
     return errors
 
 
-def validate_environment_sources(sources: tuple[EnvFromSource, ...], path: str) -> list[FieldError]:
+def validate_environment_sources(sources: tuple[views.EnvFromSource, ...], path: str) -> list[FieldError]:
     """Check `envFrom`; upstream reports a missing or doubled source at the list's path, without its index."""
     errors: list[FieldError] = []
     for index, source in enumerate(sources):
@@ -231,7 +226,7 @@ def validate_environment_sources(sources: tuple[EnvFromSource, ...], path: str) 
     return errors
 
 
-def _validate_whole_source(source: ConfigMapEnvSource | SecretEnvSource, path: str) -> list[FieldError]:
+def _validate_whole_source(source: views.ConfigMapEnvSource | views.SecretEnvSource, path: str) -> list[FieldError]:
     if not source.name:
         return [required(f"{path}.name")]
     # Upstream checks these two as if they were the beginning of a generated name.

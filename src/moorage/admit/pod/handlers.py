@@ -8,20 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from moorage.admit.metadata import NOT_NEGATIVE, remember
-from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
-from moorage.model.names import http_header_name_errors, port_name_errors, port_number_errors
-from moorage.model.types.container import (
-    Container,
-    ContainerPort,
-    ExecAction,
-    GRPCAction,
-    HTTPGetAction,
-    Lifecycle,
-    LifecycleHandler,
-    Probe,
-    SleepAction,
-    TCPSocketAction,
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    one_of,
+    required,
+    required_one_of,
 )
+from moorage.model.names import http_header_name_errors, port_name_errors, port_number_errors
+from moorage.model.types import container as views
 from moorage.model.types.pod import PodOS
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -31,7 +30,7 @@ _MUST_MATCH = "must match `containerPort` when `hostNetwork` is true"
 _port_name_errors = remember(port_name_errors)
 
 
-def validate_container_ports(ports: tuple[ContainerPort, ...], path: str) -> list[FieldError]:
+def validate_container_ports(ports: tuple[views.ContainerPort, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     names: set[str] = set()
     for index, port in enumerate(ports):
@@ -49,10 +48,7 @@ def validate_container_ports(ports: tuple[ContainerPort, ...], path: str) -> lis
             errors += validate_port_number(port.containerPort, f"{at}.containerPort")
         if port.hostPort != 0:
             errors += validate_port_number(port.hostPort, f"{at}.hostPort")
-        if not port.protocol:
-            errors.append(required(f"{at}.protocol"))
-        elif port.protocol not in _PROTOCOLS:
-            errors.append(not_supported(f"{at}.protocol", AsJSON(port.protocol), _PROTOCOLS))
+        errors += required_one_of(port.protocol, _PROTOCOLS, f"{at}.protocol")
     return errors
 
 
@@ -68,7 +64,9 @@ def validate_port_number_or_name(port: int | str, path: str) -> list[FieldError]
     return validate_port_number(port, path)
 
 
-def validate_host_port_conflicts(containers: Sequence[Container], path: str, first_index: int = 0) -> list[FieldError]:
+def validate_host_port_conflicts(
+    containers: Sequence[views.Container], path: str, first_index: int = 0
+) -> list[FieldError]:
     """Two ports may not ask for the same protocol, address and number of the host."""
     errors: list[FieldError] = []
     taken: set[str] = set()
@@ -84,7 +82,7 @@ def validate_host_port_conflicts(containers: Sequence[Container], path: str, fir
 
 
 def validate_host_network_ports(
-    containers: tuple[Container, ...], path: str, *, resource_is_pod: bool
+    containers: tuple[views.Container, ...], path: str, *, resource_is_pod: bool
 ) -> list[FieldError]:
     """With the host's network a port is the host's port; a template may leave that to defaulting."""
     return [
@@ -150,14 +148,14 @@ _SIGNALS_FOR_LINUX = tuple(
 )
 
 
-def validate_liveness_or_startup_probe(probe: Probe, path: str) -> list[FieldError]:
+def validate_liveness_or_startup_probe(probe: views.Probe, path: str) -> list[FieldError]:
     errors = _validate_probe(probe, path)
     if probe.successThreshold != 1:
         errors.append(invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1"))
     return errors
 
 
-def validate_readiness_probe(probe: Probe, path: str) -> list[FieldError]:
+def validate_readiness_probe(probe: views.Probe, path: str) -> list[FieldError]:
     errors = _validate_probe(probe, path)
     if probe.terminationGracePeriodSeconds is not None:
         seconds_path = f"{path}.terminationGracePeriodSeconds"
@@ -165,7 +163,7 @@ def validate_readiness_probe(probe: Probe, path: str) -> list[FieldError]:
     return errors
 
 
-def _validate_probe(probe: Probe, path: str) -> list[FieldError]:
+def _validate_probe(probe: views.Probe, path: str) -> list[FieldError]:
     errors = _validate_one_action(probe, path, {**_ACTIONS, "grpc": _validate_port})
     counts = [getattr(probe, name) for name in _COUNTS]
     if min(counts) < 0:
@@ -177,7 +175,9 @@ def _validate_probe(probe: Probe, path: str) -> list[FieldError]:
     return errors
 
 
-def validate_lifecycle(lifecycle: Lifecycle, path: str, grace_period: int | None, os: PodOS | None) -> list[FieldError]:
+def validate_lifecycle(
+    lifecycle: views.Lifecycle, path: str, grace_period: int | None, os: PodOS | None
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if lifecycle.postStart is not None:
         errors += _validate_hook(lifecycle.postStart, f"{path}.postStart", grace_period)
@@ -188,15 +188,17 @@ def validate_lifecycle(lifecycle: Lifecycle, path: str, grace_period: int | None
     return errors
 
 
-def _validate_hook(hook: LifecycleHandler, path: str, grace_period: int | None) -> list[FieldError]:
-    def validate_sleep(action: SleepAction, path: str) -> list[FieldError]:
+def _validate_hook(hook: views.LifecycleHandler, path: str, grace_period: int | None) -> list[FieldError]:
+    def validate_sleep(action: views.SleepAction, path: str) -> list[FieldError]:
         return _validate_sleep(action, path, grace_period)
 
     return _validate_one_action(hook, path, {**_ACTIONS, "sleep": validate_sleep})
 
 
 def _validate_one_action(
-    handler: Probe | LifecycleHandler, path: str, actions: Mapping[str, Callable[[Any, str], list[FieldError]]]
+    handler: views.Probe | views.LifecycleHandler,
+    path: str,
+    actions: Mapping[str, Callable[[Any, str], list[FieldError]]],
 ) -> list[FieldError]:
     """Check the first action that is given; there must be exactly one."""
     given = [name for name in actions if getattr(handler, name) is not None]
@@ -206,17 +208,16 @@ def _validate_one_action(
     return errors + [forbidden(f"{path}.{name}", _SEVERAL) for name in given[1:]]
 
 
-def _validate_exec(action: ExecAction, path: str) -> list[FieldError]:
+def _validate_exec(action: views.ExecAction, path: str) -> list[FieldError]:
     return [] if action.command else [required(f"{path}.command")]
 
 
-def _validate_http_get(action: HTTPGetAction, path: str) -> list[FieldError]:
+def _validate_http_get(action: views.HTTPGetAction, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if not action.path:
         errors.append(required(f"{path}.path"))
     errors += validate_port_number_or_name(action.port, f"{path}.port")
-    if action.scheme not in _SCHEMES:
-        errors.append(not_supported(f"{path}.scheme", AsJSON(action.scheme), _SCHEMES))
+    errors += one_of(action.scheme, _SCHEMES, f"{path}.scheme")
     for header in action.httpHeaders:
         errors += [
             invalid(f"{path}.httpHeaders", header.name, message) for message in http_header_name_errors(header.name)
@@ -224,7 +225,7 @@ def _validate_http_get(action: HTTPGetAction, path: str) -> list[FieldError]:
     return errors
 
 
-def _validate_port(action: TCPSocketAction | GRPCAction, path: str) -> list[FieldError]:
+def _validate_port(action: views.TCPSocketAction | views.GRPCAction, path: str) -> list[FieldError]:
     return validate_port_number_or_name(action.port, f"{path}.port")
 
 
@@ -235,7 +236,7 @@ _ACTIONS: Mapping[str, Callable[[Any, str], list[FieldError]]] = {
 }
 
 
-def _validate_sleep(action: SleepAction, path: str, grace_period: int | None) -> list[FieldError]:
+def _validate_sleep(action: views.SleepAction, path: str, grace_period: int | None) -> list[FieldError]:
     if grace_period is None or 0 <= action.seconds <= grace_period:
         return []
     detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_period})"

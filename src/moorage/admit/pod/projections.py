@@ -11,26 +11,11 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
 from moorage.admit.pod.shared import validate_local_path, validate_no_backsteps
 from moorage.admit.scheduling.label_selectors import validate_label_selector
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required, too_long
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, one_of, required, too_long
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
+from moorage.model.types import volume_sources as sources
 from moorage.model.types.meta import LabelSelector
-from moorage.model.types.volume_sources import (
-    ClusterTrustBundleProjection,
-    ConfigMapProjection,
-    ConfigMapVolumeSource,
-    DownwardAPIVolumeFile,
-    DownwardAPIVolumeSource,
-    EmptyDirVolumeSource,
-    HostPathVolumeSource,
-    KeyToPath,
-    PodCertificateProjection,
-    ProjectedVolumeSource,
-    SecretProjection,
-    SecretVolumeSource,
-    ServiceAccountTokenProjection,
-    VolumeProjection,
-)
 
 _HOST_PATH_TYPES = (
     "",
@@ -45,39 +30,38 @@ _HOST_PATH_TYPES = (
 _NOT_A_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
-def validate_empty_dir(source: EmptyDirVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_empty_dir(source: sources.EmptyDirVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     if source.sizeLimit is not None and source.sizeLimit.sign() < 0:
         return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
     return []
 
 
-def validate_host_path(source: HostPathVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_host_path(source: sources.HostPathVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     if not source.path:
         return [required(f"{path}.path")]
     errors = validate_no_backsteps(source.path, f"{path}.path")
-    if source.type is not None and source.type not in _HOST_PATH_TYPES:
-        errors.append(not_supported(f"{path}.type", AsJSON(source.type), _HOST_PATH_TYPES))
+    errors += one_of(source.type, _HOST_PATH_TYPES, f"{path}.type")
     return errors
 
 
-def validate_secret(source: SecretVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_secret(source: sources.SecretVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = [] if source.secretName else [required(f"{path}.secretName")]
     return errors + _validate_files(source, path)
 
 
-def validate_config_map(source: ConfigMapVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_config_map(source: sources.ConfigMapVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = [] if source.name else [required(f"{path}.name")]
     return errors + _validate_files(source, path)
 
 
-def _validate_files(source: SecretVolumeSource | ConfigMapVolumeSource, path: str) -> list[FieldError]:
+def _validate_files(source: sources.SecretVolumeSource | sources.ConfigMapVolumeSource, path: str) -> list[FieldError]:
     errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
     for index, item in enumerate(source.items):
         errors += validate_key_to_path(item, f"{path}.items[{index}]")
     return errors
 
 
-def validate_downward_api(source: DownwardAPIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_downward_api(source: sources.DownwardAPIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     """Upstream reports every file at the source's path, without its index."""
     errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
     for file in source.items:
@@ -85,7 +69,7 @@ def validate_downward_api(source: DownwardAPIVolumeSource, path: str, _: Validat
     return errors
 
 
-def validate_downward_file(file: DownwardAPIVolumeFile, path: str) -> list[FieldError]:
+def validate_downward_file(file: sources.DownwardAPIVolumeFile, path: str) -> list[FieldError]:
     errors = [] if file.path else [required(f"{path}.path")]
     errors += validate_local_path(file.path, f"{path}.path")
     if file.fieldRef is not None:
@@ -100,7 +84,7 @@ def validate_downward_file(file: DownwardAPIVolumeFile, path: str) -> list[Field
     return errors + validate_mode(file.mode, f"{path}.mode")
 
 
-def validate_key_to_path(item: KeyToPath, path: str) -> list[FieldError]:
+def validate_key_to_path(item: sources.KeyToPath, path: str) -> list[FieldError]:
     errors = [] if item.key else [required(f"{path}.key")]
     if not item.path:
         errors.append(required(f"{path}.path"))
@@ -190,7 +174,9 @@ _COLLISION = "conflicting duplicate paths"
 _NO_FILE = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
 
 
-def validate_projected(source: ProjectedVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_projected(
+    source: sources.ProjectedVolumeSource, path: str, options: ValidationOptions
+) -> list[FieldError]:
     errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
     taken: set[str] = set()
     for index, projection in enumerate(source.sources):
@@ -199,7 +185,7 @@ def validate_projected(source: ProjectedVolumeSource, path: str, options: Valida
 
 
 def _validate_projection(
-    source: VolumeProjection, path: str, volume_path: str, taken: set[str], options: ValidationOptions
+    source: sources.VolumeProjection, path: str, volume_path: str, taken: set[str], options: ValidationOptions
 ) -> list[FieldError]:
     """`taken` has the files of the sources before, and gets this one's."""
     errors: list[FieldError] = []
@@ -239,7 +225,7 @@ def _take(file: str, shown: str, volume_path: str, taken: set[str]) -> list[Fiel
 
 
 def _validate_items(
-    source: SecretProjection | ConfigMapProjection, path: str, volume_path: str, taken: set[str]
+    source: sources.SecretProjection | sources.ConfigMapProjection, path: str, volume_path: str, taken: set[str]
 ) -> list[FieldError]:
     errors = [] if source.name else [required(f"{path}.name")]
     for index, item in enumerate(source.items):
@@ -250,7 +236,7 @@ def _validate_items(
 
 
 def _validate_token(
-    token: ServiceAccountTokenProjection, path: str, volume_path: str, options: ValidationOptions
+    token: sources.ServiceAccountTokenProjection, path: str, volume_path: str, options: ValidationOptions
 ) -> list[FieldError]:
     """Upstream reports the token's path at the volume's path."""
     errors: list[FieldError] = []
@@ -268,7 +254,7 @@ def _validate_token(
     return errors
 
 
-def _validate_trust_bundle(bundle: ClusterTrustBundleProjection, path: str) -> list[FieldError]:
+def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     name, signer = bundle.name, bundle.signerName
     if name is not None and signer is not None:
@@ -294,7 +280,7 @@ def _validate_trust_bundle(bundle: ClusterTrustBundleProjection, path: str) -> l
     return errors + validate_local_path(bundle.path, f"{path}.path")
 
 
-def _shown_bundle(bundle: ClusterTrustBundleProjection) -> GoStruct:
+def _shown_bundle(bundle: sources.ClusterTrustBundleProjection) -> GoStruct:
     return GoStruct(
         Name=bundle.name,
         SignerName=bundle.signerName,
@@ -317,7 +303,7 @@ def _shown_selector(selector: LabelSelector) -> GoStruct:
 
 
 def _validate_certificate(
-    certificate: PodCertificateProjection, path: str, volume_path: str, taken: set[str]
+    certificate: sources.PodCertificateProjection, path: str, volume_path: str, taken: set[str]
 ) -> list[FieldError]:
     errors = validate_signer_name(certificate.signerName, f"{path}.signerName")
     if certificate.userAnnotations:

@@ -18,6 +18,7 @@ from moorage.model.field_error import (
     forbidden,
     invalid,
     not_supported,
+    one_of,
     required,
     too_long,
 )
@@ -201,8 +202,7 @@ def validate_security_context(
     errors += _validate_id(context.runAsUser, f"{path}.runAsUser")
     errors += _validate_id(context.runAsGroup, f"{path}.runAsGroup")
     if context.procMount is not None:
-        if context.procMount not in _PROC_MOUNTS:
-            errors.append(not_supported(f"{path}.procMount", AsJSON(context.procMount), _PROC_MOUNTS))
+        errors += one_of(context.procMount, _PROC_MOUNTS, f"{path}.procMount")
         if host_users and context.procMount == "Unmasked":
             detail = "`hostUsers` must be false to use `Unmasked`"
             errors.append(invalid(f"{path}.procMount", AsJSON(context.procMount), detail))

@@ -34,17 +34,9 @@ from moorage.model.field_error import (
 )
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import byte_length, dns1123_subdomain_with_underscore_errors, in_range_errors
+from moorage.model.types import pod as views
 from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.pod import (
-    HostAlias,
-    PodDNSConfig,
-    PodReadinessGate,
-    PodResourceClaim,
-    PodSchedulingGate,
-    PodSchedulingGroup,
-    PodSpec,
-)
 
 _POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _NAMESERVERS_LIMIT = 3
@@ -59,7 +51,7 @@ def validate_dns_policy(policy: str, path: str) -> list[FieldError]:
     return [not_supported(path, AsJSON(policy), _POLICIES)] if policy else [required(path)]
 
 
-def validate_dns_config(config: PodDNSConfig | None, path: str, policy: str) -> list[FieldError]:
+def validate_dns_config(config: views.PodDNSConfig | None, path: str, policy: str) -> list[FieldError]:
     if policy == "None":
         if config is None:
             return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
@@ -98,7 +90,7 @@ def _validate_searches(searches: tuple[str, ...], path: str) -> list[FieldError]
     return errors
 
 
-def validate_host_aliases(aliases: tuple[HostAlias, ...], path: str) -> list[FieldError]:
+def validate_host_aliases(aliases: tuple[views.HostAlias, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, alias in enumerate(aliases):
         errors += validate_ip_address(alias.ip, f"{path}[{index}].ip")
@@ -107,7 +99,7 @@ def validate_host_aliases(aliases: tuple[HostAlias, ...], path: str) -> list[Fie
     return errors
 
 
-def validate_hostname_override(spec: PodSpec, path: str) -> list[FieldError]:
+def validate_hostname_override(spec: views.PodSpec, path: str) -> list[FieldError]:
     hostname = spec.hostnameOverride
     if hostname is None:
         return []
@@ -125,12 +117,12 @@ MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror"
 _NO_CLAIMS = frozenset[str]()
 
 
-def claim_names(claims: tuple[PodResourceClaim, ...]) -> frozenset[str]:
+def claim_names(claims: tuple[views.PodResourceClaim, ...]) -> frozenset[str]:
     return frozenset(claim.name for claim in claims if claim.name) if claims else _NO_CLAIMS
 
 
 def validate_pod_resource_claims(
-    claims: tuple[PodResourceClaim, ...], path: str, metadata: ObjectMeta | None
+    claims: tuple[views.PodResourceClaim, ...], path: str, metadata: ObjectMeta | None
 ) -> list[FieldError]:
     if metadata is not None and MIRROR_POD_ANNOTATION in metadata.annotations:
         # Upstream's path is an empty one, which prints as "[]".
@@ -150,7 +142,7 @@ def validate_pod_resource_claims(
     return errors
 
 
-def _validate_source(claim: PodResourceClaim, path: str) -> list[FieldError]:
+def _validate_source(claim: views.PodResourceClaim, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     name, template = claim.resourceClaimName, claim.resourceClaimTemplateName
     if (name is None) == (template is None):
@@ -174,7 +166,7 @@ _MAX_DEADLINE_LENGTH = 2**31 - 1
 
 
 def validate_pod_spec(
-    spec: PodSpec, metadata: ObjectMeta | None, path: str, options: ValidationOptions
+    spec: views.PodSpec, metadata: ObjectMeta | None, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     """Check one thing after the other; what is absent costs one comparison."""
     errors: list[FieldError] = []
@@ -210,7 +202,7 @@ def validate_pod_spec(
 
 
 def _validate_what_runs(
-    spec: PodSpec, metadata: ObjectMeta | None, path: str, options: ValidationOptions
+    spec: views.PodSpec, metadata: ObjectMeta | None, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     """Volumes, claims, containers and the resources of all containers together."""
     volumes, errors = validate_volumes(spec.volumes, f"{path}.volumes", metadata, options)
@@ -236,7 +228,7 @@ def _validate_what_runs(
     return errors
 
 
-def _validate_names_and_numbers(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def _validate_names_and_numbers(spec: views.PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     if spec.serviceAccountName:
         errors += validate_dns_subdomain(spec.serviceAccountName, f"{path}.serviceAccountName")
@@ -273,14 +265,14 @@ def _validate_choice(value: str, path: str, choices: tuple[str, ...]) -> list[Fi
     return [not_supported(path, AsJSON(value), choices)] if value else [required(path)]
 
 
-def _validate_readiness_gates(gates: tuple[PodReadinessGate, ...], path: str) -> list[FieldError]:
+def _validate_readiness_gates(gates: tuple[views.PodReadinessGate, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, gate in enumerate(gates):
         errors += validate_label_name(gate.conditionType, f"{path}[{index}].conditionType")
     return errors
 
 
-def _validate_scheduling_gates(gates: tuple[PodSchedulingGate, ...], path: str) -> list[FieldError]:
+def _validate_scheduling_gates(gates: tuple[views.PodSchedulingGate, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, gate in enumerate(gates):
@@ -291,7 +283,7 @@ def _validate_scheduling_gates(gates: tuple[PodSchedulingGate, ...], path: str) 
     return errors
 
 
-def _validate_scheduling_group(group: PodSchedulingGroup, path: str) -> list[FieldError]:
+def _validate_scheduling_group(group: views.PodSchedulingGroup, path: str) -> list[FieldError]:
     if group.podGroupName is None:
         return [invalid(f"{path}.podGroupName", AsJSON(None), "must specify one of: `podGroupName`")]
     return validate_dns_subdomain(group.podGroupName, f"{path}.podGroupName")

@@ -11,32 +11,10 @@ from typing import Any
 from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import validate_descending_path
-from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, too_long
+from moorage.model.field_error import FieldError, invalid, not_supported, one_of, required, too_long
 from moorage.model.names import byte_length, dns1123_subdomain_errors, in_range_errors
+from moorage.model.types import volume_sources as sources
 from moorage.model.types.storage import PersistentVolumeClaimVolumeSource
-from moorage.model.types.volume_sources import (
-    AWSElasticBlockStoreVolumeSource,
-    AzureDiskVolumeSource,
-    AzureFileVolumeSource,
-    CephFSVolumeSource,
-    CinderVolumeSource,
-    CSIVolumeSource,
-    FCVolumeSource,
-    FlexVolumeSource,
-    FlockerVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    GitRepoVolumeSource,
-    GlusterfsVolumeSource,
-    ISCSIVolumeSource,
-    NFSVolumeSource,
-    PhotonPersistentDiskVolumeSource,
-    PortworxVolumeSource,
-    QuobyteVolumeSource,
-    RBDVolumeSource,
-    ScaleIOVolumeSource,
-    StorageOSVolumeSource,
-    VsphereVirtualDiskVolumeSource,
-)
 
 _HIGHEST_LUN = 255
 _NOT_A_PARTITION = "must be between 1 and 255, inclusive"
@@ -75,16 +53,20 @@ def validate_claim_reference(
     return _require(source, path, "claimName")
 
 
-def validate_git_repo(source: GitRepoVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_git_repo(source: sources.GitRepoVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "repository")
     return errors + validate_descending_path(source.directory, f"{path}.directory")
 
 
-def validate_gce_disk(source: GCEPersistentDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_gce_disk(
+    source: sources.GCEPersistentDiskVolumeSource, path: str, _: ValidationOptions
+) -> list[FieldError]:
     return _require(source, path, "pdName") + _validate_partition(source.partition, f"{path}.partition")
 
 
-def validate_aws_disk(source: AWSElasticBlockStoreVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_aws_disk(
+    source: sources.AWSElasticBlockStoreVolumeSource, path: str, _: ValidationOptions
+) -> list[FieldError]:
     return _require(source, path, "volumeID") + _validate_partition(source.partition, f"{path}.partition")
 
 
@@ -92,14 +74,14 @@ def _validate_partition(partition: int, path: str) -> list[FieldError]:
     return [] if 0 <= partition <= 255 else [invalid(path, partition, _NOT_A_PARTITION)]
 
 
-def validate_nfs(source: NFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_nfs(source: sources.NFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "server", "path")
     if not source.path.startswith("/"):
         errors.append(invalid(f"{path}.path", source.path, "must be an absolute path"))
     return errors
 
 
-def validate_iscsi(source: ISCSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_iscsi(source: sources.ISCSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "targetPortal", "iqn")
     if source.iqn:
         errors += validate_iscsi_name(source.iqn, f"{path}.iqn")
@@ -137,11 +119,11 @@ def validate_lun(lun: int, path: str) -> list[FieldError]:
     return [invalid(path, lun, message) for message in in_range_errors(lun, 0, _HIGHEST_LUN)]
 
 
-def validate_glusterfs(source: GlusterfsVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_glusterfs(source: sources.GlusterfsVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "endpoints", "path")
 
 
-def validate_flocker(source: FlockerVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_flocker(source: sources.FlockerVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     if not source.datasetName and not source.datasetUUID:
         errors.append(required(path, "one of datasetName and datasetUUID is required"))
@@ -153,19 +135,19 @@ def validate_flocker(source: FlockerVolumeSource, path: str, _: ValidationOption
     return errors
 
 
-def validate_rbd(source: RBDVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_rbd(source: sources.RBDVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "monitors", "image")
 
 
-def validate_cinder(source: CinderVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_cinder(source: sources.CinderVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "volumeID") + _require_secret_name(source, path)
 
 
-def validate_cephfs(source: CephFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_cephfs(source: sources.CephFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "monitors")
 
 
-def validate_quobyte(source: QuobyteVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_quobyte(source: sources.QuobyteVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     if not source.registry:
         errors.append(required(f"{path}.registry", _NOT_A_REGISTRY))
@@ -190,7 +172,7 @@ def _is_host_and_port(text: str) -> bool:
     return host.endswith("]") and not set(inside) & set("[]") and not set(port) & set("[]")
 
 
-def validate_fibre_channel(source: FCVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_fibre_channel(source: sources.FCVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     if not source.targetWWNs and not source.wwids:
         detail = "must specify either targetWWNs or wwids, but not both"
@@ -206,7 +188,7 @@ def validate_fibre_channel(source: FCVolumeSource, path: str, _: ValidationOptio
     return errors
 
 
-def validate_flex_volume(source: FlexVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_flex_volume(source: sources.FlexVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "driver")
     for key in sorted(source.options):
         namespace = f".{key.partition('/')[0].lower()}"
@@ -215,41 +197,43 @@ def validate_flex_volume(source: FlexVolumeSource, path: str, _: ValidationOptio
     return errors
 
 
-def validate_azure_file(source: AzureFileVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_azure_file(source: sources.AzureFileVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "secretName", "shareName")
 
 
-def validate_azure_disk(source: AzureDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_azure_disk(source: sources.AzureDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "diskName", "diskURI")
-    if source.cachingMode is not None and source.cachingMode not in _CACHING_MODES:
-        errors.append(not_supported(f"{path}.cachingMode", AsJSON(source.cachingMode), _CACHING_MODES))
+    errors += one_of(source.cachingMode, _CACHING_MODES, f"{path}.cachingMode")
     if source.kind is None:
         return errors
-    if source.kind not in _DISK_KINDS:
-        errors.append(not_supported(f"{path}.kind", AsJSON(source.kind), _DISK_KINDS))
+    errors += one_of(source.kind, _DISK_KINDS, f"{path}.kind")
     managed = source.kind == "Managed"
     if not source.diskURI.startswith("/subscriptions/" if managed else "https://"):
         errors.append(not_supported(f"{path}.diskURI", source.diskURI, (_MANAGED_DISK if managed else _BLOB_DISK,)))
     return errors
 
 
-def validate_vsphere(source: VsphereVirtualDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_vsphere(
+    source: sources.VsphereVirtualDiskVolumeSource, path: str, _: ValidationOptions
+) -> list[FieldError]:
     return _require(source, path, "volumePath")
 
 
-def validate_photon(source: PhotonPersistentDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_photon(
+    source: sources.PhotonPersistentDiskVolumeSource, path: str, _: ValidationOptions
+) -> list[FieldError]:
     return _require(source, path, "pdID")
 
 
-def validate_portworx(source: PortworxVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_portworx(source: sources.PortworxVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "volumeID")
 
 
-def validate_scale_io(source: ScaleIOVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_scale_io(source: sources.ScaleIOVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "gateway", "system", "volumeName")
 
 
-def validate_storageos(source: StorageOSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_storageos(source: sources.StorageOSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "volumeName")
     if source.volumeName:
         errors += validate_dns_label(source.volumeName, f"{path}.volumeName")
@@ -258,7 +242,7 @@ def validate_storageos(source: StorageOSVolumeSource, path: str, _: ValidationOp
     return errors + _require_secret_name(source, path)
 
 
-def validate_csi(source: CSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_csi(source: sources.CSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = validate_csi_driver_name(source.driver, f"{path}.driver")
     secret = source.nodePublishSecretRef
     if secret is not None and not secret.name:

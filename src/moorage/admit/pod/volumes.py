@@ -25,6 +25,7 @@ from moorage.model.field_error import (
     invalid,
     not_found,
     not_supported,
+    one_of,
     required,
 )
 from moorage.model.go.quoting import GoStruct, go_quote
@@ -89,8 +90,7 @@ def validate_claim_spec(
     errors += _validate_storage(spec, f"{path}.resources[storage]")
     if spec.storageClassName:
         errors += validate_dns_subdomain(spec.storageClassName, f"{path}.storageClassName")
-    if spec.volumeMode is not None and spec.volumeMode not in _VOLUME_MODES:
-        errors.append(not_supported(f"{path}.volumeMode", AsJSON(spec.volumeMode), _VOLUME_MODES))
+    errors += one_of(spec.volumeMode, _VOLUME_MODES, f"{path}.volumeMode")
     errors += _validate_data_sources(spec, path, allow_invalid_api_group)
     if spec.volumeAttributesClassName:
         errors += validate_dns_subdomain(spec.volumeAttributesClassName, f"{path}.volumeAttributesClassName")

@@ -16,19 +16,7 @@ from moorage.model.go.base64_text import base64_complaint
 from moorage.model.go.quoting import go_json
 from moorage.model.go.times import time_complaint
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
-from moorage.model.schema.shapes import (
-    AnyShape,
-    BytesShape,
-    IntOrStringShape,
-    ListShape,
-    MapShape,
-    QuantityShape,
-    ScalarShape,
-    Shape,
-    StructShape,
-    TimeShape,
-    struct_shape,
-)
+from moorage.model.schema import shapes
 from moorage.model.text.json_text import json_type
 from moorage.model.types.view import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, View
 
@@ -58,7 +46,7 @@ def convert_view(raw: Any, view: type[ViewType]) -> ViewType:
         return msgspec.convert(raw, view, dec_hook=_decode_custom)
     except (msgspec.ValidationError, QuantityError):
         pass
-    shape = struct_shape(view)
+    shape = shapes.struct_shape(view)
     problems = _Problems([], [])
     _find_problems(raw, shape, _Context("", "", ()), problems)
     if problems.fatal or problems.others:
@@ -81,17 +69,17 @@ def _quantity_text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else go_json(value)
 
 
-def _without_nulls(raw: Any, shape: Shape) -> Any:
+def _without_nulls(raw: Any, shape: shapes.Shape) -> Any:
     """Return the raw value with every null replaced by what Go would hold there: nothing, or the zero of an element."""
-    if isinstance(shape, StructShape) and isinstance(raw, dict):
+    if isinstance(shape, shapes.StructShape) and isinstance(raw, dict):
         return {
             name: _without_nulls(value, shape.field(name))
             for name, value in raw.items()
             if value is not None and name in shape.known
         }
-    if isinstance(shape, ListShape) and isinstance(raw, list):
+    if isinstance(shape, shapes.ListShape) and isinstance(raw, list):
         return [_zero(shape.item) if item is None else _without_nulls(item, shape.item) for item in raw]
-    if isinstance(shape, MapShape) and isinstance(raw, dict):
+    if isinstance(shape, shapes.MapShape) and isinstance(raw, dict):
         return {
             key: _zero(shape.value) if value is None else _without_nulls(value, shape.value)
             for key, value in raw.items()
@@ -99,12 +87,12 @@ def _without_nulls(raw: Any, shape: Shape) -> Any:
     return raw
 
 
-def _zero(shape: Shape) -> Any:
-    if isinstance(shape, ScalarShape | BytesShape):
+def _zero(shape: shapes.Shape) -> Any:
+    if isinstance(shape, shapes.ScalarShape | shapes.BytesShape):
         return shape.zero
-    if isinstance(shape, QuantityShape | IntOrStringShape):
+    if isinstance(shape, shapes.QuantityShape | shapes.IntOrStringShape):
         return 0
-    return [] if isinstance(shape, ListShape) else {}
+    return [] if isinstance(shape, shapes.ListShape) else {}
 
 
 class _Problems(NamedTuple):
@@ -126,18 +114,18 @@ class _Context(NamedTuple):
         return TypeProblem(self.path, f"json: cannot unmarshal {found} into Go {target} of type {go_type}")
 
 
-def _find_problems(raw: Any, shape: Shape, at: _Context, problems: _Problems) -> None:
-    if raw is None or isinstance(shape, AnyShape):
+def _find_problems(raw: Any, shape: shapes.Shape, at: _Context, problems: _Problems) -> None:
+    if raw is None or isinstance(shape, shapes.AnyShape):
         return
-    if isinstance(shape, StructShape):
+    if isinstance(shape, shapes.StructShape):
         _find_in_struct(raw, shape, at, problems)
-    elif isinstance(shape, ListShape):
+    elif isinstance(shape, shapes.ListShape):
         if not isinstance(raw, list):
             problems.others.append(at.mismatch(json_type(raw), shape.go_type))
             return
         for i, item in enumerate(raw):
             _find_problems(item, shape.item, at._replace(path=f"{at.path}[{i}]"), problems)
-    elif isinstance(shape, MapShape):
+    elif isinstance(shape, shapes.MapShape):
         if not isinstance(raw, dict):
             problems.others.append(at.mismatch(json_type(raw), shape.go_type))
             return
@@ -146,11 +134,11 @@ def _find_problems(raw: Any, shape: Shape, at: _Context, problems: _Problems) ->
     else:
         problem = _scalar_problem(raw, shape, at)
         if problem is not None:
-            decodes_itself = isinstance(shape, QuantityShape | TimeShape | IntOrStringShape)
+            decodes_itself = isinstance(shape, shapes.QuantityShape | shapes.TimeShape | shapes.IntOrStringShape)
             (problems.fatal if decodes_itself else problems.others).append(problem)
 
 
-def _find_in_struct(raw: Any, shape: StructShape, at: _Context, problems: _Problems) -> None:
+def _find_in_struct(raw: Any, shape: shapes.StructShape, at: _Context, problems: _Problems) -> None:
     if not isinstance(raw, dict):
         problems.others.append(at.mismatch(json_type(raw), shape.go_type))
         return
@@ -162,23 +150,23 @@ def _find_in_struct(raw: Any, shape: StructShape, at: _Context, problems: _Probl
             _find_problems(value, shape.field(name), context, problems)
 
 
-def _scalar_problem(raw: Any, shape: Shape, at: _Context) -> TypeProblem | None:
+def _scalar_problem(raw: Any, shape: shapes.Shape, at: _Context) -> TypeProblem | None:
     found = json_type(raw)
-    if isinstance(shape, QuantityShape):
+    if isinstance(shape, shapes.QuantityShape):
         try:
             parse_quantity(_quantity_text(raw))
         except QuantityError as error:
             return TypeProblem(at.path, str(error))
         return None
-    if isinstance(shape, TimeShape):
+    if isinstance(shape, shapes.TimeShape):
         complaint = (
             time_complaint(raw, micro=shape.micro) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
         )
         return None if complaint is None else TypeProblem(at.path, complaint)
-    if isinstance(shape, BytesShape):
+    if isinstance(shape, shapes.BytesShape):
         complaint = base64_complaint(raw) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
         return None if complaint is None else TypeProblem(at.path, complaint)
-    if isinstance(shape, IntOrStringShape) and found == "string":
+    if isinstance(shape, shapes.IntOrStringShape) and found == "string":
         return None
     bounds = _INTEGER_BOUNDS.get(shape.go_type)
     if bounds is None:

@@ -12,18 +12,7 @@ from functools import cache, cached_property
 from typing import Any, Final, Literal, NamedTuple
 
 from moorage.model.kinds import Kind
-from moorage.model.schema.shapes import (
-    BytesShape,
-    IntOrStringShape,
-    ListShape,
-    MapShape,
-    QuantityShape,
-    ScalarShape,
-    Shape,
-    StructShape,
-    TimeShape,
-    struct_shape,
-)
+from moorage.model.schema import shapes
 from moorage.model.types.view import View
 
 Topology = Literal["atomic", "set", "map"]
@@ -176,7 +165,7 @@ class StructType:
     @cached_property
     def fields(self) -> dict[str, "Field"]:
         """Return the fields, in the order of the view."""
-        shape = struct_shape(self.view)
+        shape = shapes.struct_shape(self.view)
         owners = [owner.__name__ for owner in self.view.__mro__]
         return {name: _field(owners, name, shape.field(name)) for name in self.view.__struct_fields__}
 
@@ -242,7 +231,7 @@ def _with_atomicity(view: type[View], atomic: bool) -> StructType:
     return StructType(view, atomic)
 
 
-def _field(owners: list[str], name: str, shape: Shape) -> Field:
+def _field(owners: list[str], name: str, shape: shapes.Shape) -> Field:
     """Return the field `name` of a struct; `owners` are its type and those it embeds, whose rows hold as well."""
     row = next((MERGED_FIELDS[owner, name] for owner in owners if (owner, name) in MERGED_FIELDS), _NO_ROW)
     atomic = next((ATOMIC_FIELDS[owner, name] for owner in owners if (owner, name) in ATOMIC_FIELDS), None)
@@ -269,26 +258,26 @@ def _field(owners: list[str], name: str, shape: Shape) -> Field:
 def _key_defaults(keys: tuple[str, ...], element: SchemaType) -> dict[str, Any]:
     if not isinstance(element, StructType):
         return {}
-    shape = struct_shape(element.view)
+    shape = shapes.struct_shape(element.view)
     values = {key: KEY_DEFAULTS.get((element.name, key), shape.field(key).zero) for key in keys}
     return {key: value for key, value in values.items() if value is not NO_DEFAULT}
 
 
-def _type_of(shape: Shape) -> SchemaType:
-    if isinstance(shape, StructShape):
+def _type_of(shape: shapes.Shape) -> SchemaType:
+    if isinstance(shape, shapes.StructShape):
         return struct_type(shape.view)
-    if isinstance(shape, ListShape):
+    if isinstance(shape, shapes.ListShape):
         return ListType(_type_of(shape.item))
-    if isinstance(shape, MapShape):
+    if isinstance(shape, shapes.MapShape):
         return MapType(_type_of(shape.value))
-    if isinstance(shape, QuantityShape):
+    if isinstance(shape, shapes.QuantityShape):
         return Scalar("string", "", "Quantity")
-    if isinstance(shape, IntOrStringShape):
+    if isinstance(shape, shapes.IntOrStringShape):
         return Scalar("string", "int-or-string", "IntOrString")
-    if isinstance(shape, TimeShape):
+    if isinstance(shape, shapes.TimeShape):
         return Scalar("string", "date-time", "MicroTime" if shape.micro else "Time")
-    if isinstance(shape, BytesShape):
+    if isinstance(shape, shapes.BytesShape):
         return Scalar("string", "byte")
-    if isinstance(shape, ScalarShape):
+    if isinstance(shape, shapes.ScalarShape):
         return Scalar(_JSON_TYPES[shape.python_type], _INTEGERS.get(shape.go_type, ""))
     return UNTYPED

@@ -4,35 +4,14 @@ Kubernetes: k8s.io/api/core/v1.
 """
 
 from moorage.model.quantity import ZERO, Quantity
-from moorage.model.schema.named_types import (
-    AppArmorProfileType,
-    Capability,
-    ContainerRestartPolicy,
-    ContainerRestartRuleAction,
-    ContainerRestartRuleOnExitCodesOperator,
-    MountPropagationMode,
-    PodFSGroupChangePolicy,
-    PodSELinuxChangePolicy,
-    ProcMountType,
-    Protocol,
-    PullPolicy,
-    RecursiveReadOnlyMode,
-    ResourceList,
-    ResourceName,
-    ResourceResizeRestartPolicy,
-    SeccompProfileType,
-    Signal,
-    SupplementalGroupsPolicy,
-    TerminationMessagePolicy,
-    URIScheme,
-)
+from moorage.model.schema import named_types as named
 from moorage.model.types.meta import LocalObjectReference
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
 class Capabilities(View, frozen=True, gc=False):
-    add: tuple[Capability, ...] = ABSENT_LIST
-    drop: tuple[Capability, ...] = ABSENT_LIST
+    add: tuple[named.Capability, ...] = ABSENT_LIST
+    drop: tuple[named.Capability, ...] = ABSENT_LIST
 
 
 class SELinuxOptions(View, frozen=True, gc=False):
@@ -50,12 +29,12 @@ class WindowsSecurityContextOptions(View, frozen=True, gc=False):
 
 
 class SeccompProfile(View, frozen=True, gc=False):
-    type: SeccompProfileType = ""
+    type: named.SeccompProfileType = ""
     localhostProfile: str | None = None
 
 
 class AppArmorProfile(View, frozen=True, gc=False):
-    type: AppArmorProfileType = ""
+    type: named.AppArmorProfileType = ""
     localhostProfile: str | None = None
 
 
@@ -69,7 +48,7 @@ class SecurityContext(View, frozen=True, gc=False):
     runAsNonRoot: bool | None = None
     readOnlyRootFilesystem: bool | None = None
     allowPrivilegeEscalation: bool | None = None
-    procMount: ProcMountType | None = None
+    procMount: named.ProcMountType | None = None
     seccompProfile: SeccompProfile | None = None
     appArmorProfile: AppArmorProfile | None = None
 
@@ -86,13 +65,13 @@ class PodSecurityContext(View, frozen=True, gc=False):
     runAsGroup: Int64 | None = None
     runAsNonRoot: bool | None = None
     supplementalGroups: tuple[Int64, ...] = ABSENT_LIST
-    supplementalGroupsPolicy: SupplementalGroupsPolicy | None = None
+    supplementalGroupsPolicy: named.SupplementalGroupsPolicy | None = None
     fsGroup: Int64 | None = None
     sysctls: tuple[Sysctl, ...] = ABSENT_LIST
-    fsGroupChangePolicy: PodFSGroupChangePolicy | None = None
+    fsGroupChangePolicy: named.PodFSGroupChangePolicy | None = None
     seccompProfile: SeccompProfile | None = None
     appArmorProfile: AppArmorProfile | None = None
-    seLinuxChangePolicy: PodSELinuxChangePolicy | None = None
+    seLinuxChangePolicy: named.PodSELinuxChangePolicy | None = None
 
 
 class ExecAction(View, frozen=True, gc=False):
@@ -108,7 +87,7 @@ class HTTPGetAction(View, frozen=True, gc=False):
     path: str = ""
     port: Int32 | str = 0
     host: str = ""
-    scheme: URIScheme = ""
+    scheme: named.URIScheme = ""
     httpHeaders: tuple[HTTPHeader, ...] = ABSENT_LIST
 
 
@@ -152,7 +131,7 @@ class LifecycleHandler(View, frozen=True, gc=False):
 class Lifecycle(View, frozen=True, gc=False):
     postStart: LifecycleHandler | None = None
     preStop: LifecycleHandler | None = None
-    stopSignal: Signal | None = None
+    stopSignal: named.Signal | None = None
 
 
 class ObjectFieldSelector(View, frozen=True, gc=False):
@@ -170,7 +149,7 @@ class ContainerPort(View, frozen=True, gc=False):
     name: str = ""
     hostPort: Int32 = 0
     containerPort: Int32 = 0
-    protocol: Protocol = ""
+    protocol: named.Protocol = ""
     hostIP: str = ""
 
 
@@ -225,33 +204,33 @@ class ResourceClaim(View, frozen=True, gc=False):
 
 
 class ResourceRequirements(View, frozen=True, gc=False):
-    limits: ResourceList = ABSENT_MAP
-    requests: ResourceList = ABSENT_MAP
+    limits: named.ResourceList = ABSENT_MAP
+    requests: named.ResourceList = ABSENT_MAP
     claims: tuple[ResourceClaim, ...] = ABSENT_LIST
 
 
 class ContainerResizePolicy(View, frozen=True, gc=False):
-    resourceName: ResourceName = ""
-    restartPolicy: ResourceResizeRestartPolicy = ""
+    resourceName: named.ResourceName = ""
+    restartPolicy: named.ResourceResizeRestartPolicy = ""
 
 
 class ContainerRestartRuleOnExitCodes(View, frozen=True, gc=False):
-    operator: ContainerRestartRuleOnExitCodesOperator = ""
+    operator: named.ContainerRestartRuleOnExitCodesOperator = ""
     values: tuple[Int32, ...] = ABSENT_LIST
 
 
 class ContainerRestartRule(View, frozen=True, gc=False):
-    action: ContainerRestartRuleAction = ""
+    action: named.ContainerRestartRuleAction = ""
     exitCodes: ContainerRestartRuleOnExitCodes | None = None
 
 
 class VolumeMount(View, frozen=True, gc=False):
     name: str = ""
     readOnly: bool = False
-    recursiveReadOnly: RecursiveReadOnlyMode | None = None
+    recursiveReadOnly: named.RecursiveReadOnlyMode | None = None
     mountPath: str = ""
     subPath: str = ""
-    mountPropagation: MountPropagationMode | None = None
+    mountPropagation: named.MountPropagationMode | None = None
     subPathExpr: str = ""
 
 
@@ -271,7 +250,7 @@ class Container(View, frozen=True, gc=False):
     env: tuple[EnvVar, ...] = ABSENT_LIST
     resources: ResourceRequirements = ResourceRequirements()
     resizePolicy: tuple[ContainerResizePolicy, ...] = ABSENT_LIST
-    restartPolicy: ContainerRestartPolicy | None = None
+    restartPolicy: named.ContainerRestartPolicy | None = None
     restartPolicyRules: tuple[ContainerRestartRule, ...] = ABSENT_LIST
     volumeMounts: tuple[VolumeMount, ...] = ABSENT_LIST
     volumeDevices: tuple[VolumeDevice, ...] = ABSENT_LIST
@@ -280,8 +259,8 @@ class Container(View, frozen=True, gc=False):
     startupProbe: Probe | None = None
     lifecycle: Lifecycle | None = None
     terminationMessagePath: str = ""
-    terminationMessagePolicy: TerminationMessagePolicy = ""
-    imagePullPolicy: PullPolicy = ""
+    terminationMessagePolicy: named.TerminationMessagePolicy = ""
+    imagePullPolicy: named.PullPolicy = ""
     securityContext: SecurityContext | None = None
     stdin: bool = False
     stdinOnce: bool = False

@@ -3,41 +3,25 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
-from moorage.model.schema.named_types import (
-    Bytes,
-    ConditionStatus,
-    FinalizerName,
-    IPFamily,
-    IPFamilyPolicy,
-    LoadBalancerIPMode,
-    NamespaceConditionType,
-    NamespacePhase,
-    Protocol,
-    SecretType,
-    ServiceAffinity,
-    ServiceExternalTrafficPolicy,
-    ServiceInternalTrafficPolicy,
-    ServiceType,
-    Time,
-)
+from moorage.model.schema import named_types as named
 from moorage.model.types.meta import Condition, LocalObjectReference, ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, View
 
 
 class NamespaceSpec(View, frozen=True, gc=False):
-    finalizers: tuple[FinalizerName, ...] = ABSENT_LIST
+    finalizers: tuple[named.FinalizerName, ...] = ABSENT_LIST
 
 
 class NamespaceCondition(View, frozen=True, gc=False):
-    type: NamespaceConditionType = ""
-    status: ConditionStatus = ""
-    lastTransitionTime: Time | None = None
+    type: named.NamespaceConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
 
 class NamespaceStatus(View, frozen=True, gc=False):
-    phase: NamespacePhase = ""
+    phase: named.NamespacePhase = ""
     conditions: tuple[NamespaceCondition, ...] = ABSENT_LIST
 
 
@@ -51,20 +35,20 @@ class ConfigMap(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     immutable: bool | None = None
     data: dict[str, str] = ABSENT_MAP
-    binaryData: dict[str, Bytes] = ABSENT_MAP
+    binaryData: dict[str, named.Bytes] = ABSENT_MAP
 
 
 class Secret(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     immutable: bool | None = None
-    data: dict[str, Bytes] = ABSENT_MAP
+    data: dict[str, named.Bytes] = ABSENT_MAP
     stringData: dict[str, str] = ABSENT_MAP
-    type: SecretType = ""
+    type: named.SecretType = ""
 
 
 class ServicePort(View, frozen=True, gc=False):
     name: str = ""
-    protocol: Protocol = ""
+    protocol: named.Protocol = ""
     appProtocol: str | None = None
     port: Int32 = 0
     targetPort: Int32 | str = 0
@@ -84,34 +68,34 @@ class ServiceSpec(View, frozen=True, gc=False):
     selector: dict[str, str] = ABSENT_MAP
     clusterIP: str = ""
     clusterIPs: tuple[str, ...] = ABSENT_LIST
-    type: ServiceType = ""
+    type: named.ServiceType = ""
     externalIPs: tuple[str, ...] = ABSENT_LIST
-    sessionAffinity: ServiceAffinity = ""
+    sessionAffinity: named.ServiceAffinity = ""
     loadBalancerIP: str = ""
     loadBalancerSourceRanges: tuple[str, ...] = ABSENT_LIST
     externalName: str = ""
-    externalTrafficPolicy: ServiceExternalTrafficPolicy = ""
+    externalTrafficPolicy: named.ServiceExternalTrafficPolicy = ""
     healthCheckNodePort: Int32 = 0
     publishNotReadyAddresses: bool = False
     sessionAffinityConfig: SessionAffinityConfig | None = None
-    ipFamilies: tuple[IPFamily, ...] = ABSENT_LIST
-    ipFamilyPolicy: IPFamilyPolicy | None = None
+    ipFamilies: tuple[named.IPFamily, ...] = ABSENT_LIST
+    ipFamilyPolicy: named.IPFamilyPolicy | None = None
     allocateLoadBalancerNodePorts: bool | None = None
     loadBalancerClass: str | None = None
-    internalTrafficPolicy: ServiceInternalTrafficPolicy | None = None
+    internalTrafficPolicy: named.ServiceInternalTrafficPolicy | None = None
     trafficDistribution: str | None = None
 
 
 class PortStatus(View, frozen=True, gc=False):
     port: Int32 = 0
-    protocol: Protocol = ""
+    protocol: named.Protocol = ""
     error: str | None = None
 
 
 class LoadBalancerIngress(View, frozen=True, gc=False):
     ip: str = ""
     hostname: str = ""
-    ipMode: LoadBalancerIPMode | None = None
+    ipMode: named.LoadBalancerIPMode | None = None
     ports: tuple[PortStatus, ...] = ABSENT_LIST
 
 

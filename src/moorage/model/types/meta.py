@@ -5,13 +5,7 @@ Kubernetes: k8s.io/apimachinery/pkg/apis/meta/v1 and the reference types of k8s.
 
 from typing import Any
 
-from moorage.model.schema.named_types import (
-    UID,
-    ConditionStatus,
-    LabelSelectorOperator,
-    ManagedFieldsOperationType,
-    Time,
-)
+from moorage.model.schema import named_types as named
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int64, MetaView, View
 
 
@@ -24,16 +18,16 @@ class OwnerReference(MetaView, frozen=True, gc=False):
     apiVersion: str = ""
     kind: str = ""
     name: str = ""
-    uid: UID = ""
+    uid: named.UID = ""
     controller: bool | None = None
     blockOwnerDeletion: bool | None = None
 
 
 class ManagedFieldsEntry(MetaView, frozen=True, gc=False):
     manager: str = ""
-    operation: ManagedFieldsOperationType = ""
+    operation: named.ManagedFieldsOperationType = ""
     apiVersion: str = ""
-    time: Time | None = None
+    time: named.Time | None = None
     fieldsType: str = ""
     fieldsV1: Any = None
     subresource: str = ""
@@ -44,11 +38,11 @@ class ObjectMeta(MetaView, frozen=True, gc=False):
     generateName: str = ""
     namespace: str = ""
     selfLink: str = ""
-    uid: UID = ""
+    uid: named.UID = ""
     resourceVersion: str = ""
     generation: Int64 = 0
-    creationTimestamp: Time | None = None
-    deletionTimestamp: Time | None = None
+    creationTimestamp: named.Time | None = None
+    deletionTimestamp: named.Time | None = None
     deletionGracePeriodSeconds: Int64 | None = None
     labels: dict[str, str] = ABSENT_MAP
     annotations: dict[str, str] = ABSENT_MAP
@@ -63,7 +57,7 @@ class LocalObjectReference(View, frozen=True, gc=False):
 
 class LabelSelectorRequirement(MetaView, frozen=True, gc=False):
     key: str = ""
-    operator: LabelSelectorOperator = ""
+    operator: named.LabelSelectorOperator = ""
     values: tuple[str, ...] = ABSENT_LIST
 
 
@@ -94,7 +88,7 @@ class ObjectReference(View, frozen=True, gc=False):
     kind: str = ""
     namespace: str = ""
     name: str = ""
-    uid: UID = ""
+    uid: named.UID = ""
     apiVersion: str = ""
     resourceVersion: str = ""
     fieldPath: str = ""
@@ -102,8 +96,8 @@ class ObjectReference(View, frozen=True, gc=False):
 
 class Condition(MetaView, frozen=True, gc=False):
     type: str = ""
-    status: ConditionStatus = ""
+    status: named.ConditionStatus = ""
     observedGeneration: Int64 = 0
-    lastTransitionTime: Time | None = None
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""

@@ -3,18 +3,7 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
-from moorage.model.schema.named_types import (
-    UID,
-    ConditionStatus,
-    NodeAddressType,
-    NodeConditionType,
-    NodePhase,
-    NodeSelectorOperator,
-    ResourceList,
-    TaintEffect,
-    Time,
-    UniqueVolumeName,
-)
+from moorage.model.schema import named_types as named
 from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
@@ -22,13 +11,13 @@ from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 class Taint(View, frozen=True, gc=False):
     key: str = ""
     value: str = ""
-    effect: TaintEffect = ""
-    timeAdded: Time | None = None
+    effect: named.TaintEffect = ""
+    timeAdded: named.Time | None = None
 
 
 class NodeSelectorRequirement(View, frozen=True, gc=False):
     key: str = ""
-    operator: NodeSelectorOperator = ""
+    operator: named.NodeSelectorOperator = ""
     values: tuple[str, ...] = ABSENT_LIST
 
 
@@ -44,7 +33,7 @@ class NodeSelector(View, frozen=True, gc=False):
 class ConfigMapNodeConfigSource(View, frozen=True, gc=False):
     namespace: str = ""
     name: str = ""
-    uid: UID = ""
+    uid: named.UID = ""
     resourceVersion: str = ""
     kubeletConfigKey: str = ""
 
@@ -64,16 +53,16 @@ class NodeSpec(View, frozen=True, gc=False):
 
 
 class NodeCondition(View, frozen=True, gc=False):
-    type: NodeConditionType = ""
-    status: ConditionStatus = ""
-    lastHeartbeatTime: Time | None = None
-    lastTransitionTime: Time | None = None
+    type: named.NodeConditionType = ""
+    status: named.ConditionStatus = ""
+    lastHeartbeatTime: named.Time | None = None
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
 
 class NodeAddress(View, frozen=True, gc=False):
-    type: NodeAddressType = ""
+    type: named.NodeAddressType = ""
     address: str = ""
 
 
@@ -109,7 +98,7 @@ class ContainerImage(View, frozen=True, gc=False):
 
 
 class AttachedVolume(View, frozen=True, gc=False):
-    name: UniqueVolumeName = ""
+    name: named.UniqueVolumeName = ""
     devicePath: str = ""
 
 
@@ -135,15 +124,15 @@ class NodeFeatures(View, frozen=True, gc=False):
 
 
 class NodeStatus(View, frozen=True, gc=False):
-    capacity: ResourceList = ABSENT_MAP
-    allocatable: ResourceList = ABSENT_MAP
-    phase: NodePhase = ""
+    capacity: named.ResourceList = ABSENT_MAP
+    allocatable: named.ResourceList = ABSENT_MAP
+    phase: named.NodePhase = ""
     conditions: tuple[NodeCondition, ...] = ABSENT_LIST
     addresses: tuple[NodeAddress, ...] = ABSENT_LIST
     daemonEndpoints: NodeDaemonEndpoints = NodeDaemonEndpoints()
     nodeInfo: NodeSystemInfo = NodeSystemInfo()
     images: tuple[ContainerImage, ...] = ABSENT_LIST
-    volumesInUse: tuple[UniqueVolumeName, ...] = ABSENT_LIST
+    volumesInUse: tuple[named.UniqueVolumeName, ...] = ABSENT_LIST
     volumesAttached: tuple[AttachedVolume, ...] = ABSENT_LIST
     config: NodeConfigStatus | None = None
     runtimeHandlers: tuple[NodeRuntimeHandler, ...] = ABSENT_LIST

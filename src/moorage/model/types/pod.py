@@ -3,18 +3,7 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
-from moorage.model.schema.named_types import (
-    DNSPolicy,
-    NodeInclusionPolicy,
-    OSName,
-    PodConditionType,
-    PreemptionPolicy,
-    ResourceList,
-    RestartPolicy,
-    TaintEffect,
-    TolerationOperator,
-    UnsatisfiableConstraintAction,
-)
+from moorage.model.schema import named_types as named
 from moorage.model.types.container import Container, EphemeralContainer, PodSecurityContext, ResourceRequirements
 from moorage.model.types.meta import LabelSelector, LocalObjectReference, ObjectMeta, TypeMeta
 from moorage.model.types.node import NodeSelector, NodeSelectorTerm
@@ -65,9 +54,9 @@ class Affinity(View, frozen=True, gc=False):
 
 class Toleration(View, frozen=True, gc=False):
     key: str = ""
-    operator: TolerationOperator = ""
+    operator: named.TolerationOperator = ""
     value: str = ""
-    effect: TaintEffect = ""
+    effect: named.TaintEffect = ""
     tolerationSeconds: Int64 | None = None
     expression: str = ""
 
@@ -75,11 +64,11 @@ class Toleration(View, frozen=True, gc=False):
 class TopologySpreadConstraint(View, frozen=True, gc=False):
     maxSkew: Int32 = 0
     topologyKey: str = ""
-    whenUnsatisfiable: UnsatisfiableConstraintAction = ""
+    whenUnsatisfiable: named.UnsatisfiableConstraintAction = ""
     labelSelector: LabelSelector | None = None
     minDomains: Int32 | None = None
-    nodeAffinityPolicy: NodeInclusionPolicy | None = None
-    nodeTaintsPolicy: NodeInclusionPolicy | None = None
+    nodeAffinityPolicy: named.NodeInclusionPolicy | None = None
+    nodeTaintsPolicy: named.NodeInclusionPolicy | None = None
     matchLabelKeys: tuple[str, ...] = ABSENT_LIST
 
 
@@ -100,11 +89,11 @@ class PodDNSConfig(View, frozen=True, gc=False):
 
 
 class PodReadinessGate(View, frozen=True, gc=False):
-    conditionType: PodConditionType = ""
+    conditionType: named.PodConditionType = ""
 
 
 class PodOS(View, frozen=True, gc=False):
-    name: OSName = ""
+    name: named.OSName = ""
 
 
 class PodSchedulingGate(View, frozen=True, gc=False):
@@ -126,10 +115,10 @@ class PodSpec(View, frozen=True, gc=False):
     initContainers: tuple[Container, ...] = ABSENT_LIST
     containers: tuple[Container, ...] = ABSENT_LIST
     ephemeralContainers: tuple[EphemeralContainer, ...] = ABSENT_LIST
-    restartPolicy: RestartPolicy = ""
+    restartPolicy: named.RestartPolicy = ""
     terminationGracePeriodSeconds: Int64 | None = None
     activeDeadlineSeconds: Int64 | None = None
-    dnsPolicy: DNSPolicy = ""
+    dnsPolicy: named.DNSPolicy = ""
     nodeSelector: dict[str, str] = ABSENT_MAP
     serviceAccountName: str = ""
     serviceAccount: str = ""
@@ -153,8 +142,8 @@ class PodSpec(View, frozen=True, gc=False):
     readinessGates: tuple[PodReadinessGate, ...] = ABSENT_LIST
     runtimeClassName: str | None = None
     enableServiceLinks: bool | None = None
-    preemptionPolicy: PreemptionPolicy | None = None
-    overhead: ResourceList = ABSENT_MAP
+    preemptionPolicy: named.PreemptionPolicy | None = None
+    overhead: named.ResourceList = ABSENT_MAP
     topologySpreadConstraints: tuple[TopologySpreadConstraint, ...] = ABSENT_LIST
     setHostnameAsFQDN: bool | None = None
     os: PodOS | None = None

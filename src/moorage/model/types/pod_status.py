@@ -4,30 +4,17 @@ Kubernetes: k8s.io/api/core/v1.
 """
 
 from moorage.model.quantity import Quantity
-from moorage.model.schema.named_types import (
-    ConditionStatus,
-    PodConditionType,
-    PodPhase,
-    PodQOSClass,
-    PodResizeStatus,
-    RecursiveReadOnlyMode,
-    ResourceHealthStatus,
-    ResourceID,
-    ResourceList,
-    ResourceName,
-    Signal,
-    Time,
-)
+from moorage.model.schema import named_types as named
 from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
 class PodCondition(View, frozen=True, gc=False):
-    type: PodConditionType = ""
+    type: named.PodConditionType = ""
     observedGeneration: Int64 = 0
-    status: ConditionStatus = ""
-    lastProbeTime: Time | None = None
-    lastTransitionTime: Time | None = None
+    status: named.ConditionStatus = ""
+    lastProbeTime: named.Time | None = None
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -46,7 +33,7 @@ class ContainerStateWaiting(View, frozen=True, gc=False):
 
 
 class ContainerStateRunning(View, frozen=True, gc=False):
-    startedAt: Time | None = None
+    startedAt: named.Time | None = None
 
 
 class ContainerStateTerminated(View, frozen=True, gc=False):
@@ -54,8 +41,8 @@ class ContainerStateTerminated(View, frozen=True, gc=False):
     signal: Int32 = 0
     reason: str = ""
     message: str = ""
-    startedAt: Time | None = None
-    finishedAt: Time | None = None
+    startedAt: named.Time | None = None
+    finishedAt: named.Time | None = None
     containerID: str = ""
 
 
@@ -77,7 +64,7 @@ class VolumeMountStatus(View, frozen=True, gc=False):
     name: str = ""
     mountPath: str = ""
     readOnly: bool = False
-    recursiveReadOnly: RecursiveReadOnlyMode | None = None
+    recursiveReadOnly: named.RecursiveReadOnlyMode | None = None
     volumeStatus: VolumeStatus | None = None
 
 
@@ -92,13 +79,13 @@ class ContainerUser(View, frozen=True, gc=False):
 
 
 class ResourceHealth(View, frozen=True, gc=False):
-    resourceID: ResourceID = ""
-    health: ResourceHealthStatus = ""
+    resourceID: named.ResourceID = ""
+    health: named.ResourceHealthStatus = ""
     message: str | None = None
 
 
 class ResourceStatus(View, frozen=True, gc=False):
-    name: ResourceName = ""
+    name: named.ResourceName = ""
     resources: tuple[ResourceHealth, ...] = ABSENT_LIST
 
 
@@ -112,12 +99,12 @@ class ContainerStatus(View, frozen=True, gc=False):
     imageID: str = ""
     containerID: str = ""
     started: bool | None = None
-    allocatedResources: ResourceList = ABSENT_MAP
+    allocatedResources: named.ResourceList = ABSENT_MAP
     resources: ResourceRequirements | None = None
     volumeMounts: tuple[VolumeMountStatus, ...] = ABSENT_LIST
     user: ContainerUser | None = None
     allocatedResourcesStatus: tuple[ResourceStatus, ...] = ABSENT_LIST
-    stopSignal: Signal | None = None
+    stopSignal: named.Signal | None = None
 
 
 class PodResourceClaimStatus(View, frozen=True, gc=False):
@@ -144,7 +131,7 @@ class NodeAllocatableResourceClaimStatus(View, frozen=True, gc=False):
 
 class PodStatus(View, frozen=True, gc=False):
     observedGeneration: Int64 = 0
-    phase: PodPhase = ""
+    phase: named.PodPhase = ""
     conditions: tuple[PodCondition, ...] = ABSENT_LIST
     message: str = ""
     reason: str = ""
@@ -153,14 +140,14 @@ class PodStatus(View, frozen=True, gc=False):
     hostIPs: tuple[HostIP, ...] = ABSENT_LIST
     podIP: str = ""
     podIPs: tuple[PodIP, ...] = ABSENT_LIST
-    startTime: Time | None = None
+    startTime: named.Time | None = None
     initContainerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
     containerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
-    qosClass: PodQOSClass = ""
+    qosClass: named.PodQOSClass = ""
     ephemeralContainerStatuses: tuple[ContainerStatus, ...] = ABSENT_LIST
-    resize: PodResizeStatus = ""
+    resize: named.PodResizeStatus = ""
     resourceClaimStatuses: tuple[PodResourceClaimStatus, ...] = ABSENT_LIST
     extendedResourceClaimStatus: PodExtendedResourceClaimStatus | None = None
-    allocatedResources: ResourceList = ABSENT_MAP
+    allocatedResources: named.ResourceList = ABSENT_MAP
     resources: ResourceRequirements | None = None
     nodeAllocatableResourceClaimStatuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ABSENT_LIST

@@ -4,21 +4,8 @@ Kubernetes: k8s.io/api/core/v1 and k8s.io/api/storage/v1.
 """
 
 from moorage.model.quantity import Quantity
-from moorage.model.schema.named_types import (
-    ClaimResourceStatus,
-    ConditionStatus,
-    PersistentVolumeAccessMode,
-    PersistentVolumeClaimConditionType,
-    PersistentVolumeClaimModifyVolumeStatus,
-    PersistentVolumeClaimPhase,
-    PersistentVolumeMode,
-    PersistentVolumePhase,
-    PersistentVolumeReclaimPolicy,
-    PullPolicy,
-    ResourceList,
-    Time,
-    VolumeBindingMode,
-)
+from moorage.model.schema import named_types as named
+from moorage.model.types import volume_sources as sources
 from moorage.model.types.meta import (
     LabelSelector,
     ObjectMeta,
@@ -29,50 +16,20 @@ from moorage.model.types.meta import (
 )
 from moorage.model.types.node import NodeSelector
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, StorageView, View
-from moorage.model.types.volume_sources import (
-    AWSElasticBlockStoreVolumeSource,
-    AzureDiskVolumeSource,
-    AzureFileVolumeSource,
-    CephFSVolumeSource,
-    CinderVolumeSource,
-    ConfigMapVolumeSource,
-    CSIVolumeSource,
-    DownwardAPIVolumeSource,
-    EmptyDirVolumeSource,
-    FCVolumeSource,
-    FlexVolumeSource,
-    FlockerVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    GitRepoVolumeSource,
-    GlusterfsVolumeSource,
-    HostPathVolumeSource,
-    ISCSIVolumeSource,
-    NFSVolumeSource,
-    PersistentVolumeSource,
-    PhotonPersistentDiskVolumeSource,
-    PortworxVolumeSource,
-    ProjectedVolumeSource,
-    QuobyteVolumeSource,
-    RBDVolumeSource,
-    ScaleIOVolumeSource,
-    SecretVolumeSource,
-    StorageOSVolumeSource,
-    VsphereVirtualDiskVolumeSource,
-)
 
 
 class VolumeResourceRequirements(View, frozen=True, gc=False):
-    limits: ResourceList = ABSENT_MAP
-    requests: ResourceList = ABSENT_MAP
+    limits: named.ResourceList = ABSENT_MAP
+    requests: named.ResourceList = ABSENT_MAP
 
 
 class PersistentVolumeClaimSpec(View, frozen=True, gc=False):
-    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
+    accessModes: tuple[named.PersistentVolumeAccessMode, ...] = ABSENT_LIST
     selector: LabelSelector | None = None
     resources: VolumeResourceRequirements = VolumeResourceRequirements()
     volumeName: str = ""
     storageClassName: str | None = None
-    volumeMode: PersistentVolumeMode | None = None
+    volumeMode: named.PersistentVolumeMode | None = None
     dataSource: TypedLocalObjectReference | None = None
     dataSourceRef: TypedObjectReference | None = None
     volumeAttributesClassName: str | None = None
@@ -94,38 +51,38 @@ class EphemeralVolumeSource(View, frozen=True, gc=False):
 
 class ImageVolumeSource(View, frozen=True, gc=False):
     reference: str = ""
-    pullPolicy: PullPolicy = ""
+    pullPolicy: named.PullPolicy = ""
 
 
 class VolumeSource(View, frozen=True, gc=False):
-    hostPath: HostPathVolumeSource | None = None
-    emptyDir: EmptyDirVolumeSource | None = None
-    gcePersistentDisk: GCEPersistentDiskVolumeSource | None = None
-    awsElasticBlockStore: AWSElasticBlockStoreVolumeSource | None = None
-    gitRepo: GitRepoVolumeSource | None = None
-    secret: SecretVolumeSource | None = None
-    nfs: NFSVolumeSource | None = None
-    iscsi: ISCSIVolumeSource | None = None
-    glusterfs: GlusterfsVolumeSource | None = None
+    hostPath: sources.HostPathVolumeSource | None = None
+    emptyDir: sources.EmptyDirVolumeSource | None = None
+    gcePersistentDisk: sources.GCEPersistentDiskVolumeSource | None = None
+    awsElasticBlockStore: sources.AWSElasticBlockStoreVolumeSource | None = None
+    gitRepo: sources.GitRepoVolumeSource | None = None
+    secret: sources.SecretVolumeSource | None = None
+    nfs: sources.NFSVolumeSource | None = None
+    iscsi: sources.ISCSIVolumeSource | None = None
+    glusterfs: sources.GlusterfsVolumeSource | None = None
     persistentVolumeClaim: PersistentVolumeClaimVolumeSource | None = None
-    rbd: RBDVolumeSource | None = None
-    flexVolume: FlexVolumeSource | None = None
-    cinder: CinderVolumeSource | None = None
-    cephfs: CephFSVolumeSource | None = None
-    flocker: FlockerVolumeSource | None = None
-    downwardAPI: DownwardAPIVolumeSource | None = None
-    fc: FCVolumeSource | None = None
-    azureFile: AzureFileVolumeSource | None = None
-    configMap: ConfigMapVolumeSource | None = None
-    vsphereVolume: VsphereVirtualDiskVolumeSource | None = None
-    quobyte: QuobyteVolumeSource | None = None
-    azureDisk: AzureDiskVolumeSource | None = None
-    photonPersistentDisk: PhotonPersistentDiskVolumeSource | None = None
-    projected: ProjectedVolumeSource | None = None
-    portworxVolume: PortworxVolumeSource | None = None
-    scaleIO: ScaleIOVolumeSource | None = None
-    storageos: StorageOSVolumeSource | None = None
-    csi: CSIVolumeSource | None = None
+    rbd: sources.RBDVolumeSource | None = None
+    flexVolume: sources.FlexVolumeSource | None = None
+    cinder: sources.CinderVolumeSource | None = None
+    cephfs: sources.CephFSVolumeSource | None = None
+    flocker: sources.FlockerVolumeSource | None = None
+    downwardAPI: sources.DownwardAPIVolumeSource | None = None
+    fc: sources.FCVolumeSource | None = None
+    azureFile: sources.AzureFileVolumeSource | None = None
+    configMap: sources.ConfigMapVolumeSource | None = None
+    vsphereVolume: sources.VsphereVirtualDiskVolumeSource | None = None
+    quobyte: sources.QuobyteVolumeSource | None = None
+    azureDisk: sources.AzureDiskVolumeSource | None = None
+    photonPersistentDisk: sources.PhotonPersistentDiskVolumeSource | None = None
+    projected: sources.ProjectedVolumeSource | None = None
+    portworxVolume: sources.PortworxVolumeSource | None = None
+    scaleIO: sources.ScaleIOVolumeSource | None = None
+    storageos: sources.StorageOSVolumeSource | None = None
+    csi: sources.CSIVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
     image: ImageVolumeSource | None = None
 
@@ -138,23 +95,23 @@ class VolumeNodeAffinity(View, frozen=True, gc=False):
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(PersistentVolumeSource, frozen=True, gc=False):
-    capacity: ResourceList = ABSENT_MAP
-    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
+class PersistentVolumeSpec(sources.PersistentVolumeSource, frozen=True, gc=False):
+    capacity: named.ResourceList = ABSENT_MAP
+    accessModes: tuple[named.PersistentVolumeAccessMode, ...] = ABSENT_LIST
     claimRef: ObjectReference | None = None
-    persistentVolumeReclaimPolicy: PersistentVolumeReclaimPolicy = ""
+    persistentVolumeReclaimPolicy: named.PersistentVolumeReclaimPolicy = ""
     storageClassName: str = ""
     mountOptions: tuple[str, ...] = ABSENT_LIST
-    volumeMode: PersistentVolumeMode | None = None
+    volumeMode: named.PersistentVolumeMode | None = None
     nodeAffinity: VolumeNodeAffinity | None = None
     volumeAttributesClassName: str | None = None
 
 
 class PersistentVolumeStatus(View, frozen=True, gc=False):
-    phase: PersistentVolumePhase = ""
+    phase: named.PersistentVolumePhase = ""
     message: str = ""
     reason: str = ""
-    lastPhaseTransitionTime: Time | None = None
+    lastPhaseTransitionTime: named.Time | None = None
 
 
 class PersistentVolume(TypeMeta, frozen=True, gc=False):
@@ -164,26 +121,26 @@ class PersistentVolume(TypeMeta, frozen=True, gc=False):
 
 
 class PersistentVolumeClaimCondition(View, frozen=True, gc=False):
-    type: PersistentVolumeClaimConditionType = ""
-    status: ConditionStatus = ""
-    lastProbeTime: Time | None = None
-    lastTransitionTime: Time | None = None
+    type: named.PersistentVolumeClaimConditionType = ""
+    status: named.ConditionStatus = ""
+    lastProbeTime: named.Time | None = None
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
 
 class ModifyVolumeStatus(View, frozen=True, gc=False):
     targetVolumeAttributesClassName: str = ""
-    status: PersistentVolumeClaimModifyVolumeStatus = ""
+    status: named.PersistentVolumeClaimModifyVolumeStatus = ""
 
 
 class PersistentVolumeClaimStatus(View, frozen=True, gc=False):
-    phase: PersistentVolumeClaimPhase = ""
-    accessModes: tuple[PersistentVolumeAccessMode, ...] = ABSENT_LIST
-    capacity: ResourceList = ABSENT_MAP
+    phase: named.PersistentVolumeClaimPhase = ""
+    accessModes: tuple[named.PersistentVolumeAccessMode, ...] = ABSENT_LIST
+    capacity: named.ResourceList = ABSENT_MAP
     conditions: tuple[PersistentVolumeClaimCondition, ...] = ABSENT_LIST
-    allocatedResources: ResourceList = ABSENT_MAP
-    allocatedResourceStatuses: dict[str, ClaimResourceStatus] = ABSENT_MAP
+    allocatedResources: named.ResourceList = ABSENT_MAP
+    allocatedResourceStatuses: dict[str, named.ClaimResourceStatus] = ABSENT_MAP
     currentVolumeAttributesClassName: str | None = None
     modifyVolumeStatus: ModifyVolumeStatus | None = None
 
@@ -207,10 +164,10 @@ class StorageClass(TypeMeta, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
     parameters: dict[str, str] = ABSENT_MAP
-    reclaimPolicy: PersistentVolumeReclaimPolicy | None = None
+    reclaimPolicy: named.PersistentVolumeReclaimPolicy | None = None
     mountOptions: tuple[str, ...] = ABSENT_LIST
     allowVolumeExpansion: bool | None = None
-    volumeBindingMode: VolumeBindingMode | None = None
+    volumeBindingMode: named.VolumeBindingMode | None = None
     allowedTopologies: tuple[TopologySelectorTerm, ...] = ABSENT_LIST
 
 
@@ -278,7 +235,7 @@ class VolumeAttachmentSpec(StorageView, frozen=True, gc=False):
 
 
 class VolumeError(StorageView, frozen=True, gc=False):
-    time: Time | None = None
+    time: named.Time | None = None
     message: str = ""
     errorCode: Int32 | None = None
 

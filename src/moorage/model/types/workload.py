@@ -5,27 +5,7 @@ Kubernetes: k8s.io/api/apps/v1 and k8s.io/api/batch/v1.
 
 from typing import Any
 
-from moorage.model.schema.named_types import (
-    UID,
-    CompletionMode,
-    ConcurrencyPolicy,
-    ConditionStatus,
-    DaemonSetConditionType,
-    DaemonSetUpdateStrategyType,
-    DeploymentConditionType,
-    DeploymentStrategyType,
-    JobConditionType,
-    PersistentVolumeClaimRetentionPolicyType,
-    PodConditionType,
-    PodFailurePolicyAction,
-    PodFailurePolicyOnExitCodesOperator,
-    PodManagementPolicyType,
-    PodReplacementPolicy,
-    ReplicaSetConditionType,
-    StatefulSetConditionType,
-    StatefulSetUpdateStrategyType,
-    Time,
-)
+from moorage.model.schema import named_types as named
 from moorage.model.types.meta import LabelSelector, ObjectMeta, ObjectReference, TypeMeta
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaim
@@ -34,17 +14,17 @@ from moorage.model.types.view import ABSENT_LIST, AppsView, BatchView, Int32, In
 
 class PodFailurePolicyOnExitCodesRequirement(BatchView, frozen=True, gc=False):
     containerName: str | None = None
-    operator: PodFailurePolicyOnExitCodesOperator = ""
+    operator: named.PodFailurePolicyOnExitCodesOperator = ""
     values: tuple[Int32, ...] = ABSENT_LIST
 
 
 class PodFailurePolicyOnPodConditionsPattern(BatchView, frozen=True, gc=False):
-    type: PodConditionType = ""
-    status: ConditionStatus = ""
+    type: named.PodConditionType = ""
+    status: named.ConditionStatus = ""
 
 
 class PodFailurePolicyRule(BatchView, frozen=True, gc=False):
-    action: PodFailurePolicyAction = ""
+    action: named.PodFailurePolicyAction = ""
     onExitCodes: PodFailurePolicyOnExitCodesRequirement | None = None
     onPodConditions: tuple[PodFailurePolicyOnPodConditionsPattern, ...] = ABSENT_LIST
 
@@ -75,30 +55,30 @@ class JobSpec(BatchView, frozen=True, gc=False):
     manualSelector: bool | None = None
     template: PodTemplateSpec = PodTemplateSpec()
     ttlSecondsAfterFinished: Int32 | None = None
-    completionMode: CompletionMode | None = None
+    completionMode: named.CompletionMode | None = None
     suspend: bool | None = None
-    podReplacementPolicy: PodReplacementPolicy | None = None
+    podReplacementPolicy: named.PodReplacementPolicy | None = None
     managedBy: str | None = None
 
 
 class JobCondition(BatchView, frozen=True, gc=False):
-    type: JobConditionType = ""
-    status: ConditionStatus = ""
-    lastProbeTime: Time | None = None
-    lastTransitionTime: Time | None = None
+    type: named.JobConditionType = ""
+    status: named.ConditionStatus = ""
+    lastProbeTime: named.Time | None = None
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
 
 class UncountedTerminatedPods(BatchView, frozen=True, gc=False):
-    succeeded: tuple[UID, ...] = ABSENT_LIST
-    failed: tuple[UID, ...] = ABSENT_LIST
+    succeeded: tuple[named.UID, ...] = ABSENT_LIST
+    failed: tuple[named.UID, ...] = ABSENT_LIST
 
 
 class JobStatus(BatchView, frozen=True, gc=False):
     conditions: tuple[JobCondition, ...] = ABSENT_LIST
-    startTime: Time | None = None
-    completionTime: Time | None = None
+    startTime: named.Time | None = None
+    completionTime: named.Time | None = None
     active: Int32 = 0
     succeeded: Int32 = 0
     failed: Int32 = 0
@@ -124,7 +104,7 @@ class CronJobSpec(BatchView, frozen=True, gc=False):
     schedule: str = ""
     timeZone: str | None = None
     startingDeadlineSeconds: Int64 | None = None
-    concurrencyPolicy: ConcurrencyPolicy = ""
+    concurrencyPolicy: named.ConcurrencyPolicy = ""
     suspend: bool | None = None
     jobTemplate: JobTemplateSpec = JobTemplateSpec()
     successfulJobsHistoryLimit: Int32 | None = None
@@ -133,8 +113,8 @@ class CronJobSpec(BatchView, frozen=True, gc=False):
 
 class CronJobStatus(BatchView, frozen=True, gc=False):
     active: tuple[ObjectReference, ...] = ABSENT_LIST
-    lastScheduleTime: Time | None = None
-    lastSuccessfulTime: Time | None = None
+    lastScheduleTime: named.Time | None = None
+    lastSuccessfulTime: named.Time | None = None
 
 
 class CronJob(TypeMeta, frozen=True, gc=False):
@@ -149,7 +129,7 @@ class RollingUpdateDeployment(AppsView, frozen=True, gc=False):
 
 
 class DeploymentStrategy(AppsView, frozen=True, gc=False):
-    type: DeploymentStrategyType = ""
+    type: named.DeploymentStrategyType = ""
     rollingUpdate: RollingUpdateDeployment | None = None
 
 
@@ -165,10 +145,10 @@ class DeploymentSpec(AppsView, frozen=True, gc=False):
 
 
 class DeploymentCondition(AppsView, frozen=True, gc=False):
-    type: DeploymentConditionType = ""
-    status: ConditionStatus = ""
-    lastUpdateTime: Time | None = None
-    lastTransitionTime: Time | None = None
+    type: named.DeploymentConditionType = ""
+    status: named.ConditionStatus = ""
+    lastUpdateTime: named.Time | None = None
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -199,9 +179,9 @@ class ReplicaSetSpec(AppsView, frozen=True, gc=False):
 
 
 class ReplicaSetCondition(AppsView, frozen=True, gc=False):
-    type: ReplicaSetConditionType = ""
-    status: ConditionStatus = ""
-    lastTransitionTime: Time | None = None
+    type: named.ReplicaSetConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -228,13 +208,13 @@ class RollingUpdateStatefulSetStrategy(AppsView, frozen=True, gc=False):
 
 
 class StatefulSetUpdateStrategy(AppsView, frozen=True, gc=False):
-    type: StatefulSetUpdateStrategyType = ""
+    type: named.StatefulSetUpdateStrategyType = ""
     rollingUpdate: RollingUpdateStatefulSetStrategy | None = None
 
 
 class StatefulSetPersistentVolumeClaimRetentionPolicy(AppsView, frozen=True, gc=False):
-    whenDeleted: PersistentVolumeClaimRetentionPolicyType = ""
-    whenScaled: PersistentVolumeClaimRetentionPolicyType = ""
+    whenDeleted: named.PersistentVolumeClaimRetentionPolicyType = ""
+    whenScaled: named.PersistentVolumeClaimRetentionPolicyType = ""
 
 
 class StatefulSetOrdinals(AppsView, frozen=True, gc=False):
@@ -247,7 +227,7 @@ class StatefulSetSpec(AppsView, frozen=True, gc=False):
     template: PodTemplateSpec = PodTemplateSpec()
     volumeClaimTemplates: tuple[PersistentVolumeClaim, ...] = ABSENT_LIST
     serviceName: str = ""
-    podManagementPolicy: PodManagementPolicyType = ""
+    podManagementPolicy: named.PodManagementPolicyType = ""
     updateStrategy: StatefulSetUpdateStrategy = StatefulSetUpdateStrategy()
     revisionHistoryLimit: Int32 | None = None
     minReadySeconds: Int32 = 0
@@ -256,9 +236,9 @@ class StatefulSetSpec(AppsView, frozen=True, gc=False):
 
 
 class StatefulSetCondition(AppsView, frozen=True, gc=False):
-    type: StatefulSetConditionType = ""
-    status: ConditionStatus = ""
-    lastTransitionTime: Time | None = None
+    type: named.StatefulSetConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
@@ -288,7 +268,7 @@ class RollingUpdateDaemonSet(AppsView, frozen=True, gc=False):
 
 
 class DaemonSetUpdateStrategy(AppsView, frozen=True, gc=False):
-    type: DaemonSetUpdateStrategyType = ""
+    type: named.DaemonSetUpdateStrategyType = ""
     rollingUpdate: RollingUpdateDaemonSet | None = None
 
 
@@ -301,9 +281,9 @@ class DaemonSetSpec(AppsView, frozen=True, gc=False):
 
 
 class DaemonSetCondition(AppsView, frozen=True, gc=False):
-    type: DaemonSetConditionType = ""
-    status: ConditionStatus = ""
-    lastTransitionTime: Time | None = None
+    type: named.DaemonSetConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
 
