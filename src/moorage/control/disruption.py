@@ -7,17 +7,14 @@ noticed before the pods change; the event about a pod that was not deleted names
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Patch, Plan, Report
+from moorage.control.framework.actions import NOTHING, Action, Plan, Raw, Report, note, patch_status, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD, ready_condition
-from moorage.control.framework.workloads import scaled, set_condition, status_update
+from moorage.control.framework.pods_of import POD, find_owner, ready_condition, selects
+from moorage.control.framework.workloads import desired_replicas, scaled, set_condition, status_update
 from moorage.control.framework.world import World, controller_of
-from moorage.match.label_selector import compile_label_selector
-from moorage.match.requirement import SelectorError
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, OwnerReference
@@ -81,22 +78,14 @@ def _scale_of(owner: OwnerReference, pod: Object, world: World) -> _Scale:
     if kind not in SCALABLE:
         name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
         raise CannotExpect(f"{name} does not implement the scale subresource")
-    controller = _find(kind, owner, pod.namespace, world)
+    controller = find_owner(kind, owner, pod.namespace, world)
     if controller is None:
         raise CannotExpect(f'found no controllers for pod "{pod.name}"')
     above = controller_of(controller.view.metadata)
     if kind is REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
-        controller = _find(DEPLOYMENT, above, pod.namespace, world) or controller
-    replicas = controller.view.spec.replicas
-    return _Scale(controller.uid, 1 if replicas is None else replicas)
+        controller = find_owner(DEPLOYMENT, above, pod.namespace, world) or controller
+    return _Scale(controller.uid, desired_replicas(controller))
 
-
-def _find(kind: Kind, owner: OwnerReference, namespace: str, world: World) -> Object | None:
-    found = world.get(kind, f"{namespace}/{owner.name}")
-    return found if found is not None and found.uid == owner.uid else None
-
-
-Raw = dict[str, Any]
 
 #: Seconds after which a granted eviction no longer counts if the pod is not being deleted.
 DELETION_TIMEOUT = 120.0
@@ -179,7 +168,7 @@ BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 #: Seconds after which a DisruptionTarget condition of a pod that is not being deleted is stale.
 STALE_AFTER = 120.0
 _POD_KEY = "pod:"
-_TERMINAL = ("Succeeded", "Failed")
+_EMPTY_SELECTOR = LabelSelector()
 
 
 class DisruptionController(Controller):
@@ -217,18 +206,19 @@ class DisruptionController(Controller):
         pods = [pod for pod in world.in_namespace(POD, budget.namespace) if _selects(budget, pod.view.metadata.labels)]
         actions: list[Action] = []
         if not pods:
-            actions.append(Report(reference_to(budget), NORMAL, "NoPods", "No matching pods found"))
+            actions.append(note(budget, "NoPods", "No matching pods found"))
         try:
             expected = expected_pods(budget.view.spec, pods, world)
         except CannotExpect as error:
             text = f"Failed to calculate the number of expected pods: {error}"
-            actions.append(Report(reference_to(budget), WARNING, "CalculateExpectedPodCountFailed", text))
+            actions.append(warn(budget, "CalculateExpectedPodCountFailed", text))
             return Plan((*actions, *status_update(budget, failed_status(budget, str(error), now))))
         if expected.unmanaged:
             text = _UNMANAGED.replace("{selector}", _selector_text(budget.view.spec.selector))
-            actions.append(Report(reference_to(budget), WARNING, "UnmanagedPods", text))
+            actions.append(warn(budget, "UnmanagedPods", text))
         disrupted = disrupted_pods(budget, pods, now)
-        actions += [_not_deleted(pod, budget) for pod in disrupted.not_deleted]
+        text = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
+        actions += [warn(pod, "NotDeleted", text) for pod in disrupted.not_deleted]
         healthy = healthy_pods(pods, disrupted, now)
         written = status_update(budget, budget_status(budget, expected, healthy, disrupted, now))
         if written:
@@ -239,14 +229,7 @@ class DisruptionController(Controller):
 def _selects(budget: Object, labels: Mapping[str, str]) -> bool:
     """Return whether a budget selects these labels. An absent selector matches nothing, an empty one everything."""
     selector = budget.view.spec.selector
-    if selector is None:
-        return False
-    if not selector.matchExpressions:
-        return all(labels.get(key) == value for key, value in selector.matchLabels.items())
-    try:
-        return compile_label_selector(selector).match(labels)
-    except SelectorError:
-        return False
+    return selector is not None and (selector == _EMPTY_SELECTOR or selects(selector, labels))
 
 
 def _is_same(old: Object | None, new: Object | None) -> bool:
@@ -262,11 +245,6 @@ def _is_same(old: Object | None, new: Object | None) -> bool:
     )
 
 
-def _not_deleted(pod: Object, budget: Object) -> Report:
-    text = f"Pod was expected by PDB {budget.namespace}/{budget.name} to be deleted but it wasn't"
-    return Report(reference_to(pod), WARNING, "NotDeleted", text)
-
-
 def _shared(budget: Object, pods: Sequence[Object], world: World) -> Iterator[Report]:
     """Report pods with several budgets, for the first of them: they cannot be evicted."""
     others = [other for other in world.in_namespace(BUDGET, budget.namespace) if other.name != budget.name]
@@ -277,7 +255,7 @@ def _shared(budget: Object, pods: Sequence[Object], world: World) -> Iterator[Re
                 f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  '
                 f'Chose "{budget.name}" arbitrarily.'
             )
-            yield Report(reference_to(pod), WARNING, "MultiplePodDisruptionBudgets", text)
+            yield warn(pod, "MultiplePodDisruptionBudgets", text)
 
 
 _UNMANAGED = (
@@ -303,7 +281,7 @@ def _selector_text(selector: LabelSelector | None) -> str:
 
 def _stale_condition(pod: Pod) -> PodCondition | None:
     """Return the DisruptionTarget condition of a pod that is not being deleted."""
-    if pod.metadata.deletionTimestamp is not None or pod.status.phase in _TERMINAL:
+    if pod.metadata.deletionTimestamp is not None or pod.status.phase in ("Succeeded", "Failed"):
         return None
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget":
@@ -323,5 +301,4 @@ def _clean_pod(pod: Object | None, now: float) -> Plan:
     if condition.observedGeneration:
         changed["observedGeneration"] = pod.view.metadata.generation
     status = {"conditions": [{**changed, "reason": None, "message": None}]}
-    metadata = {"uid": pod.uid, "resourceVersion": str(pod.revision)}
-    return Plan((Patch(POD, pod.namespace, pod.name, {"metadata": metadata, "status": status}, "status"),))
+    return Plan((patch_status(pod, status, pod.revision),))

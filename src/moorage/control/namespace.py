@@ -6,19 +6,17 @@ the last object of a kind is gone; NamespaceContentRemaining counts pods too.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Update
-from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Raw, Update
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD
 from moorage.control.framework.workloads import set_condition, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
-
-Raw = dict[str, Any]
 
 #: Expected duration of finalizers.
 _FINALIZER_SECONDS = 15
@@ -119,9 +117,7 @@ class NamespaceController(Controller):
     name = "namespace-controller"
     watches = (NAMESPACE, *(kind for kind in _CONTENT_KINDS if not kind.is_chatty))
 
-    def __init__(self, context: ControllerContext) -> None:
-        super().__init__(context)
-        self._now = 0.0
+    _now = 0.0  # of the last reconciliation
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is NAMESPACE:

@@ -8,7 +8,7 @@ of polling every 20 seconds; does not look up a missing node again.
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, Action, Delete, Patch, Plan, Raw
+from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
@@ -148,8 +148,7 @@ class PodGarbageController(Controller):
                 if pod.metadata.generation:
                     condition = {**condition, "observedGeneration": pod.metadata.generation}
                 status["conditions"] = [condition]
-            patch = {"metadata": {"uid": found.uid}, "status": status}
-            actions.append(Patch(_POD, found.namespace, found.name, patch, subresource="status"))
+            actions.append(patch_status(found, status))
         self._reasons[key] = [(found.namespace, reason)]
         return Plan((*actions, _delete(found)))
 

@@ -7,37 +7,32 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import (
-    NOTHING,
-    Action,
-    Create,
-    Delete,
-    Plan,
-    Raw,
-)
+from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
 from moorage.control.framework.pods_of import (
     POD,
-    available_in,
     claim,
     is_active,
     is_terminating,
     pod_from_template,
+    readiness,
     ready_condition,
     selects,
 )
 from moorage.control.framework.workloads import (
+    condition,
     delete_pod,
     desired_replicas,
     namespace_is_terminating,
     new_pod_report,
+    nonempty,
     refusal_report,
     status_update,
 )
 from moorage.control.framework.world import World, controller_of
 from moorage.model.api_error import ApiError
-from moorage.model.go.times import seconds_of, time_text
+from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import exponential_buckets
 
@@ -64,52 +59,26 @@ def replica_set_status(
     """Return the status for the active pods."""
     view = replica_set.view
     template_labels = view.spec.template.metadata.labels.items()
-    labeled = ready = available = 0
-    again_after: float | None = None
-    for found in pods:
-        pod = found.view
-        if template_labels <= pod.metadata.labels.items():
-            labeled += 1
-        if ready_condition(pod) is None:
-            continue
-        ready += 1
-        wait = available_in(pod, view.spec.minReadySeconds, now)
-        if wait == 0:
-            available += 1
-        elif wait is not None:
-            again_after = wait if again_after is None else min(again_after, wait)
-    status: Raw = {"replicas": len(pods)}
-    for field, count in (
-        ("fullyLabeledReplicas", labeled),
-        ("readyReplicas", ready),
-        ("availableReplicas", available),
-        ("observedGeneration", view.metadata.generation),
-    ):
-        if count:
-            status[field] = count
-    status["terminatingReplicas"] = terminating
-    conditions = _conditions(replica_set, failure, now)
-    if conditions:
-        status["conditions"] = conditions
-    return Outlook(status, again_after)
+    ready, available, again_after = readiness((pod.view for pod in pods), view.spec.minReadySeconds, now)
+    status = nonempty(
+        fullyLabeledReplicas=sum(template_labels <= pod.view.metadata.labels.items() for pod in pods),
+        readyReplicas=ready,
+        availableReplicas=available,
+        observedGeneration=view.metadata.generation,
+        conditions=_conditions(replica_set, failure, now),
+    )
+    return Outlook({"replicas": len(pods), "terminatingReplicas": terminating, **status}, again_after)
 
 
 def _conditions(replica_set: Object, failure: Failure | None, now: float) -> list[Raw]:
     """Return the conditions; the first failure stays until there is none."""
     conditions: list[Raw] = (replica_set.raw.get("status") or {}).get("conditions") or []
-    others = [condition for condition in conditions if condition.get("type") != REPLICA_FAILURE]
+    others = [other for other in conditions if other.get("type") != REPLICA_FAILURE]
     if failure is None:
         return others
     if len(others) < len(conditions):
         return conditions
-    said = {
-        "type": REPLICA_FAILURE,
-        "status": "True",
-        "lastTransitionTime": time_text(now),
-        "reason": failure.reason,
-        "message": failure.message,
-    }
-    return [*others, said]
+    return [*others, condition(REPLICA_FAILURE, "True", *failure, now)]
 
 
 REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]

@@ -11,22 +11,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.daemon_set.rolling import limits_of, next_step, surges
-from moorage.control.daemon_set.tracker import (
-    REVISION_HASH,
-    TEMPLATE_GENERATION_LABEL,
-    Counts,
-    DaemonPod,
-    Tracker,
-    Wishes,
-)
-from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
+from moorage.control.daemon_set.tracker import TEMPLATE_GENERATION_LABEL, Counts, DaemonPod, Tracker, Wishes
+from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, pod_from_template
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
+    REVISION_HASH,
     RevisionHistory,
     collision_update,
     hash_of,
@@ -39,6 +32,7 @@ from moorage.control.framework.workloads import (
     delete_pod,
     namespace_is_terminating,
     new_pod_report,
+    nonempty,
     refusal_report,
     status_update,
 )
@@ -110,24 +104,19 @@ def daemon_pods(daemon_set: Object, hash_: str, nodes: Iterable[str]) -> list[Ra
 
 def daemon_set_status(daemon_set: Object, counts: Counts) -> Raw:
     before: Raw = daemon_set.raw.get("status") or {}
-    status: Raw = {
+    return {
         "currentNumberScheduled": counts.current,
         "numberMisscheduled": counts.misscheduled,
         "desiredNumberScheduled": counts.desired,
         "numberReady": counts.ready,
+        **nonempty(
+            observedGeneration=daemon_set.view.metadata.generation,
+            updatedNumberScheduled=counts.updated,
+            numberAvailable=counts.available,
+            numberUnavailable=counts.desired - counts.available,
+        ),
+        **{kept: before[kept] for kept in ("collisionCount", "conditions") if before.get(kept) is not None},
     }
-    for field, value in (
-        ("observedGeneration", daemon_set.view.metadata.generation),
-        ("updatedNumberScheduled", counts.updated),
-        ("numberAvailable", counts.available),
-        ("numberUnavailable", counts.desired - counts.available),
-    ):
-        if value:
-            status[field] = value
-    for kept in ("collisionCount", "conditions"):
-        if before.get(kept) is not None:
-            status[kept] = before[kept]
-    return status
 
 
 DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
@@ -160,15 +149,10 @@ class DaemonSetController(Controller):
             return self._pod_changed(old, new, world)
         if kind is NODE:
             return self._node_changed(old, new)
-        if kind is CONTROLLER_REVISION:
-            return concerned_owners(DAEMON_SET, old, new, world)
-        changed = new or old
-        if changed is None:
-            return ()
-        if new is None or (old is not None and old.uid != new.uid):
-            self._known.pop(changed.key, None)
-            self._failed.pop(changed.key, None)
-        return (changed.key,)
+        if kind is DAEMON_SET and old is not None and (new is None or old.uid != new.uid):
+            self._known.pop(old.key, None)
+            self._failed.pop(old.key, None)
+        return super().concerns(kind, old, new, world)
 
     def _pod_changed(self, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         """Return the old and new owner of a pod, if the change matters to them."""
@@ -284,7 +268,6 @@ class DaemonSetController(Controller):
     ) -> tuple[list[DaemonPod], list[Action], list[float]]:
         """Return the pods to delete, reports about finished ones, and the remaining backoffs."""
         failed_pods = self._failed_pods(daemon_set)
-        about = reference_to(daemon_set)
         delete: list[DaemonPod] = []
         reports: list[Action] = []
         waits: list[float] = []
@@ -301,11 +284,11 @@ class DaemonSetController(Controller):
                     failed_pods.failed(node, now)
             for pod in () if wait else verdict.failed:
                 text = f"Found failed daemon pod {daemon_set.namespace}/{pod.name} on node {node}, will try to kill it"
-                reports.append(Report(about, WARNING, "FailedDaemonPod", text))
+                reports.append(warn(daemon_set, "FailedDaemonPod", text))
             for pod in verdict.succeeded:
                 what = f"{daemon_set.namespace}/{pod.name} on node {node}"
                 text = f"Found succeeded daemon pod {what}, will try to delete it"
-                reports.append(Report(about, NORMAL, "SucceededDaemonPod", text))
+                reports.append(note(daemon_set, "SucceededDaemonPod", text))
         return delete[:BURST], reports, waits
 
     def _failed_pods(self, daemon_set: Object) -> FailedPods:

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import ready_condition, selects
+from moorage.control.framework.revisions import REVISION_HASH
 from moorage.match.daemon_pods import DaemonFit, DaemonTemplate, pinned_to
 from moorage.model.go.times import seconds_of
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 
-REVISION_HASH = "controller-revision-hash"
 TEMPLATE_GENERATION_LABEL = "pod-template-generation"
 
 
@@ -232,11 +232,11 @@ class Tracker:
         self._verdicts: dict[str, NodeVerdict] = {}
         self._stages: dict[Stage, dict[str, NodeVerdict]] = {stage: {} for stage in Stage}
         self._counts = [0] * len(Counts._fields)
-        self._creating: dict[str, None] = {}
+        self.nodes_without_pod: dict[str, None] = {}
         self._deleting: dict[str, None] = {}
         self._until: dict[str, float] = {}
         self._dirty: dict[str, None] = {}
-        self._available = 0
+        self.available_nodes = 0
 
     def node_changed(self, name: str, node: Node | None) -> bool:
         """Record a node; return whether that makes a difference."""
@@ -296,7 +296,7 @@ class Tracker:
         if old is not None:
             del self._stages[old.stage][node]
             self._add(old, -1)
-            self._creating.pop(node, None)
+            self.nodes_without_pod.pop(node, None)
             self._deleting.pop(node, None)
             self._until.pop(node, None)
         if node not in self._fits and node not in self._pods_on:
@@ -305,7 +305,7 @@ class Tracker:
         self._stages[verdict.stage][node] = verdict
         self._add(verdict, 1)
         if verdict.creates:
-            self._creating[node] = None
+            self.nodes_without_pod[node] = None
         if verdict.delete:
             self._deleting[node] = None
         if verdict.until is not None:
@@ -314,31 +314,22 @@ class Tracker:
     def _add(self, verdict: NodeVerdict, sign: int) -> None:
         for index, count in enumerate(verdict.counts):
             self._counts[index] += sign * count
-        self._available += sign * verdict.is_available
+        self.available_nodes += sign * verdict.is_available
 
     @property
     def counts(self) -> Counts:
         return Counts(*self._counts)
 
     @property
-    def available_nodes(self) -> int:
-        return self._available
-
-    @property
     def next_change(self) -> float | None:
         return min(self._until.values(), default=None)
-
-    @property
-    def nodes_without_pod(self) -> Iterable[str]:
-        return self._creating
 
     def nodes_with_surplus(self) -> Iterator[tuple[str, NodeVerdict]]:
         """Return the nodes with pods to delete regardless of a rolling update."""
         return ((node, self._verdicts[node]) for node in self._deleting)
 
-    def at(self, *stages: Stage) -> dict[str, NodeVerdict]:
-        found = [self._stages[stage] for stage in stages]
-        return found[0] if len(found) == 1 else {node: verdict for one in found for node, verdict in one.items()}
+    def at(self, stage: Stage) -> dict[str, NodeVerdict]:
+        return self._stages[stage]
 
     def count_at(self, *stages: Stage) -> int:
         return sum(len(self._stages[stage]) for stage in stages)

@@ -6,7 +6,6 @@ new size of a ReplicaSet are written in one update.
 
 from collections.abc import Iterable, Sequence
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.deployment import status as said
 from moorage.control.deployment.rollout import (
@@ -28,26 +27,9 @@ from moorage.control.deployment.rollout import (
     size_annotations,
     stop_old,
 )
-from moorage.control.deployment.status import (
-    counted_status,
-    deadline_in,
-    has_deadline,
-    is_complete,
-    rollout_status,
-)
-from moorage.control.framework.actions import (
-    NORMAL,
-    NOTHING,
-    WARNING,
-    Action,
-    Create,
-    Delete,
-    Plan,
-    Raw,
-    Report,
-    Update,
-)
-from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.deployment.status import counted_status, deadline_in, has_deadline, is_complete, rollout_status
+from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, Update, note, warn
+from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD, claim, controller_reference, owner_key
 from moorage.control.framework.workloads import (
     ROLLING_UPDATE,
@@ -72,9 +54,7 @@ class DeploymentController(Controller):
     name = "deployment-controller"
     watches = (DEPLOYMENT, REPLICA_SET, POD)
 
-    def __init__(self, context: ControllerContext) -> None:
-        super().__init__(context)
-        self._now = 0.0
+    _now = 0.0  # of the last reconciliation
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is POD:
@@ -103,7 +83,7 @@ class DeploymentController(Controller):
             status["collisionCount"] = (deployment.view.status.collisionCount or 0) + 1
             return status_update(deployment, status)
         message = f'Failed to create new replica set "{action.document["metadata"]["name"]}": {error.message}'
-        report = Report(reference_to(deployment), WARNING, said.REPLICA_SET_CREATE_ERROR, message)
+        report = warn(deployment, said.REPLICA_SET_CREATE_ERROR, message)
         if not has_deadline(deployment.view):
             return (report,)
         failure = said.condition(said.PROGRESSING, "False", said.REPLICA_SET_CREATE_ERROR, message, self._now)
@@ -248,8 +228,7 @@ class _Round:
 
     def _scaled(self, name: str, before: int, after: int) -> Report:
         way = "up" if before < after else "down"
-        text = f"Scaled {way} replica set {name} from {before} to {after}"
-        return Report(reference_to(self.deployment), NORMAL, "ScalingReplicaSet", text)
+        return note(self.deployment, "ScalingReplicaSet", f"Scaled {way} replica set {name} from {before} to {after}")
 
     def _finish(self, status: Raw, again_after: float | None = None) -> Plan:
         """Return the plan: shrinking ReplicaSets first, to make room; the status last."""

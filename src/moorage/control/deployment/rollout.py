@@ -7,7 +7,7 @@ template lost fields when it was created, because a gate is off, still counts as
 Kubernetes creates another one, forever.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
@@ -247,26 +247,17 @@ def shrink_old(family: Family, new: Object) -> bool:
     max_pods = family.total(family.all) - family.bounds.min_available - missing_new
     if not old or max_pods <= 0:
         return False
-    cleaned = _shrink_unhealthy(family, old, max_pods)
-    return _shrink_available(family, old, new, max_pods - cleaned) + cleaned > 0
+    cleaned = _shrink(family, old, max_pods, lambda found: found.view.status.availableReplicas)
+    spare = min(max_pods - cleaned, family.available([*old, new]) - family.bounds.min_available)
+    return _shrink(family, old, spare, lambda found: 0) + cleaned > 0
 
 
-def _shrink_unhealthy(family: Family, old: list[Object], max_pods: int) -> int:
+def _shrink(family: Family, old: list[Object], max_pods: int, kept: Callable[[Object], int]) -> int:
+    """Remove up to `max_pods` pods, but keep so many of each ReplicaSet; return how many are removed."""
     done = 0
     for found in old:
         size = family.size(found)
-        step = min(max_pods - done, max(0, size - found.view.status.availableReplicas))
-        if step > 0:
-            family.resize(found, size - step)
-            done += step
-    return done
-
-
-def _shrink_available(family: Family, old: list[Object], new: Object, max_pods: int) -> int:
-    done, spare = 0, min(max_pods, family.available([*old, new]) - family.bounds.min_available)
-    for found in old:
-        size = family.size(found)
-        step = min(size, spare - done)
+        step = min(max_pods - done, size - kept(found))
         if step > 0:
             family.resize(found, size - step)
             done += step

@@ -2,7 +2,9 @@
 
 from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Raw
-from moorage.model.go.times import seconds_of, time_text
+from moorage.control.framework.workloads import condition as new_condition
+from moorage.control.framework.workloads import nonempty
+from moorage.model.go.times import seconds_of
 from moorage.model.types.workload import Deployment
 
 PROGRESSING, AVAILABLE, REPLICA_FAILURE = "Progressing", "Available", "ReplicaFailure"
@@ -17,15 +19,7 @@ PAUSED, RESUMED = "DeploymentPaused", "DeploymentResumed"
 
 
 def condition(kind: str, status: str, reason: str, message: str, now: float) -> Raw:
-    text = time_text(now)
-    return {
-        "type": kind,
-        "status": status,
-        "lastUpdateTime": text,
-        "lastTransitionTime": text,
-        "reason": reason,
-        "message": message,
-    }
+    return new_condition(kind, status, reason, message, now, "lastUpdateTime")
 
 
 def find(conditions: list[Raw], kind: str) -> Raw | None:
@@ -59,15 +53,14 @@ def counted_status(family: Family, conditions: list[Raw], now: float) -> Raw:
     view: Deployment = family.deployment.view
     statuses = [found.view.status for found in family.all]
     available = sum(status.availableReplicas for status in statuses)
-    counts = {
-        "observedGeneration": view.metadata.generation,
-        "replicas": sum(status.replicas for status in statuses),
-        "updatedReplicas": family.new.view.status.replicas if family.new is not None else 0,
-        "readyReplicas": sum(status.readyReplicas for status in statuses),
-        "availableReplicas": available,
-        "unavailableReplicas": max(0, family.total(family.all) - available),
-    }
-    status: Raw = {field: count for field, count in counts.items() if count}
+    status = nonempty(
+        observedGeneration=view.metadata.generation,
+        replicas=sum(status.replicas for status in statuses),
+        updatedReplicas=family.new.view.status.replicas if family.new is not None else 0,
+        readyReplicas=sum(status.readyReplicas for status in statuses),
+        availableReplicas=available,
+        unavailableReplicas=max(0, family.total(family.all) - available),
+    )
     terminating = _terminating(family)
     if terminating is not None:
         status["terminatingReplicas"] = terminating
@@ -165,15 +158,14 @@ def _failure(family: Family) -> Raw | None:
     for found in [family.new, *family.all]:
         for said in found.view.status.conditions if found is not None else ():
             if said.type == REPLICA_FAILURE:
-                failure = {
-                    "type": REPLICA_FAILURE,
-                    "status": said.status,
-                    "lastUpdateTime": said.lastTransitionTime,
-                    "lastTransitionTime": said.lastTransitionTime,
-                    "reason": said.reason,
-                    "message": said.message,
-                }
-                return {field: value for field, value in failure.items() if value}
+                return nonempty(
+                    type=REPLICA_FAILURE,
+                    status=said.status,
+                    lastUpdateTime=said.lastTransitionTime,
+                    lastTransitionTime=said.lastTransitionTime,
+                    reason=said.reason,
+                    message=said.message,
+                )
     return None
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from moorage.client.events.event_action import NORMAL, WARNING, reference_to
 from moorage.client.protocol import Object, PatchType
 from moorage.model.kinds import Kind
 
-Raw = dict[str, Any]
+__all__ = ["NORMAL", "WARNING"]
 
-NORMAL, WARNING = "Normal", "Warning"
+Raw = dict[str, Any]
 
 
 class Report(NamedTuple):
@@ -72,6 +73,25 @@ class Delete(NamedTuple):
 
 
 Action = Create | Update | Patch | Delete | Report
+
+
+def note(found: Object, reason: str, message: str) -> Report:
+    return Report(reference_to(found), NORMAL, reason, message)
+
+
+def warn(found: Object, reason: str, message: str) -> Report:
+    return Report(reference_to(found), WARNING, reason, message)
+
+
+def patch_metadata(found: Object, metadata: Raw) -> Patch:
+    """Patch the metadata of the object that has this UID."""
+    return Patch(found.kind, found.namespace, found.name, {"metadata": {"uid": found.uid, **metadata}})
+
+
+def patch_status(found: Object, status: Raw, revision: int = 0) -> Patch:
+    """Patch the status of the object that has this UID and, if given, this revision."""
+    metadata = {"uid": found.uid, **({"resourceVersion": str(revision)} if revision else {})}
+    return Patch(found.kind, found.namespace, found.name, {"metadata": metadata, "status": status}, "status")
 
 
 class Plan(NamedTuple):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Patch, Raw
+from moorage.control.framework.actions import Patch, Raw, patch_metadata
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.meta import LabelSelector, ObjectMeta
+from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 
@@ -67,14 +67,19 @@ def controller_reference(owner: Object) -> Raw:
     }
 
 
+def find_owner(kind: Kind, owner: OwnerReference, namespace: str, world: World) -> Object | None:
+    """Return the object of this kind that a reference names, if it exists with the same UID."""
+    found = world.get(kind, f"{namespace}/{owner.name}")
+    return found if found is not None and found.uid == owner.uid else None
+
+
 def owner_key(kind: Kind, found: Object, world: World) -> str | None:
     """Return the key of the controller of an object, if it is of this kind and exists with the same UID."""
     owner = controller_of(found.view.metadata)
     if owner is None or owner.kind != kind.name:
         return None
-    key = f"{found.namespace}/{owner.name}"
-    controller = world.get(kind, key)
-    return key if controller is not None and controller.uid == owner.uid else None
+    controller = find_owner(kind, owner, found.namespace, world)
+    return controller.key if controller is not None else None
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
@@ -142,8 +147,7 @@ def claim(
         if selects(selector, found.view.metadata.labels) and is_member(found):
             objects.append(found)
         elif not is_leaving:
-            reference = {"$patch": "delete", "uid": owner.uid}
-            patches.append(_patch_owners(found, reference))
+            patches.append(patch_metadata(found, {"ownerReferences": [{"$patch": "delete", "uid": owner.uid}]}))
     if is_leaving:
         return Claimed(objects, patches)
     for found in world.orphans_for(kind, owner.namespace, selector):
@@ -153,13 +157,22 @@ def claim(
         if (only_active_pods and not is_active(found.view)) or not is_member(found):
             continue
         objects.append(found)
-        patches.append(_patch_owners(found, controller_reference(owner)))
+        patches.append(patch_metadata(found, {"ownerReferences": [controller_reference(owner)]}))
     return Claimed(objects, patches)
 
 
-def _patch_owners(found: Object, reference: Raw) -> Patch:
-    patch = {"metadata": {"uid": found.uid, "ownerReferences": [reference]}}
-    return Patch(found.kind, found.namespace, found.name, patch)
+class Readiness(NamedTuple):
+    """How many pods are ready and available, and in how many seconds the next becomes available."""
+
+    ready: int
+    available: int
+    again_after: float | None
+
+
+def readiness(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> Readiness:
+    ready = [pod for pod in pods if ready_condition(pod) is not None]
+    waits = [wait for pod in ready if (wait := available_in(pod, min_ready_seconds, now)) is not None]
+    return Readiness(len(ready), waits.count(0), min(filter(None, waits), default=None))
 
 
 # -- new pods ---------------------------------------------------------------------------------------------------------

@@ -42,9 +42,9 @@ def template_of(revision: Object) -> Raw:
     return {name: value for name, value in template.items() if name != "$patch"}
 
 
-def hash_of(revision: Object) -> str:
-    """Return the hash that a DaemonSet's pods carry; a StatefulSet's carry the revision's name."""
-    found: str = revision.view.metadata.labels.get(REVISION_HASH, "")
+def hash_of(labelled: Object) -> str:
+    """Return the label of a revision or pod: a hash, or on pods of a StatefulSet the revision's name."""
+    found: str = labelled.view.metadata.labels.get(REVISION_HASH, "")
     return found
 
 

@@ -5,9 +5,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, WARNING, Create, Delete, Raw, Report, Update
+from moorage.control.framework.actions import Create, Delete, Raw, Report, Update, note, warn
 from moorage.control.framework.pods_of import POD
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
@@ -76,18 +75,28 @@ def status_update(found: Object, status: Raw, annotations: Raw | None = None) ->
 
 
 def new_pod_report(owner: Object) -> Report:
-    return Report(reference_to(owner), NORMAL, "SuccessfulCreate", "Created pod: {name}")
+    return note(owner, "SuccessfulCreate", "Created pod: {name}")
 
 
 def delete_pod(owner: Object, name: str, uid: str) -> Delete:
     """Delete a pod of a workload, and report it."""
-    report = Report(reference_to(owner), NORMAL, "SuccessfulDelete", f"Deleted pod: {name}")
-    return Delete(POD, owner.namespace, name, uid, report=report)
+    return Delete(POD, owner.namespace, name, uid, report=note(owner, "SuccessfulDelete", f"Deleted pod: {name}"))
 
 
 def refusal_report(owner: Object, action: Create | Delete, error: ApiError) -> Report:
     reason, doing = ("FailedCreate", "creating") if isinstance(action, Create) else ("FailedDelete", "deleting")
-    return Report(reference_to(owner), WARNING, reason, f"Error {doing}: {error.message}")
+    return warn(owner, reason, f"Error {doing}: {error.message}")
+
+
+def condition(kind: str, status: str, reason: str, message: str, now: float, *other_times: str) -> Raw:
+    """Return a condition that changes now. `other_times`: fields that have the same time."""
+    times = dict.fromkeys((*other_times, "lastTransitionTime"), time_text(now))
+    return {"type": kind, "status": status, **times, "reason": reason, "message": message}
+
+
+def nonempty(**fields: object) -> Raw:
+    """Return the fields of a status that the API omits if they are empty or 0."""
+    return {field: value for field, value in fields.items() if value}
 
 
 def set_condition(conditions: Sequence[Raw], new: Raw, now: float) -> list[Raw]:

@@ -9,9 +9,19 @@ retries.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object, PatchType
-from moorage.control.framework.actions import NOTHING, WARNING, Action, Answers, Delete, Patch, Plan, Question, Report
+from moorage.control.framework.actions import (
+    NOTHING,
+    Action,
+    Answers,
+    Delete,
+    Patch,
+    Plan,
+    Question,
+    Report,
+    patch_metadata,
+    warn,
+)
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
 from moorage.control.garbage.graph import (
@@ -51,7 +61,7 @@ class GarbageCollector(Controller):
         before = old.view.metadata if old is not None and old.uid == new.uid else None
         references = metadata.ownerReferences
         if before is None:
-            self._graph.place_at(new.uid, ObjectPlace(kind, new.key))
+            self._graph.places[new.uid] = ObjectPlace(kind, new.key)
         elif (
             before.deletionTimestamp == metadata.deletionTimestamp
             and before.ownerReferences == references
@@ -94,7 +104,7 @@ class GarbageCollector(Controller):
         dependents = self._graph.dependents(uid)
         if dependents:
             self._absent.add(Question(item.kind, item.namespace, item.name), uid)
-        self._graph.forget(uid)
+        self._graph.places.pop(uid, None)
         self._graph.unlink(uid, references)
         yield from dependents
         yield from self._unblocked(references, world)
@@ -189,23 +199,22 @@ def _delete(item: Object, policy: str) -> Delete:
 
 def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
     removed = [{"$patch": "delete", "uid": uid} for uid in owners]
-    return Patch(item.kind, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": removed}})
+    return patch_metadata(item, {"ownerReferences": removed})
 
 
 def _unblocking(item: Object) -> Patch:
     """Set blockOwnerDeletion to false in all references."""
     blocking = [one.uid for one in item.view.metadata.ownerReferences if one.blockOwnerDeletion]
-    changed = [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]
-    return Patch(item.kind, item.namespace, item.name, {"metadata": {"uid": item.uid, "ownerReferences": changed}})
+    return patch_metadata(item, {"ownerReferences": [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]})
 
 
 def _without_finalizer(item: Object, finalizer: str) -> Patch:
     left = [name for name in item.view.metadata.finalizers if name != finalizer]
-    metadata = {"uid": item.uid, "resourceVersion": str(item.revision), "finalizers": left or None}
-    return Patch(item.kind, item.namespace, item.name, {"metadata": metadata}, patch_type=PatchType.MERGE)
+    metadata = {"resourceVersion": str(item.revision), "finalizers": left or None}
+    return patch_metadata(item, metadata)._replace(patch_type=PatchType.MERGE)
 
 
 def _invalid_namespace(owner: OwnerReference, item: Object) -> Report:
     what = f"{owner.apiVersion}/{owner.kind}, namespace: {item.namespace}, name: {owner.name}, uid: {owner.uid}"
     text = f'ownerRef [{what}] does not exist in namespace "{item.namespace}"'
-    return Report(reference_to(item), WARNING, "OwnerRefInvalidNamespace", text)
+    return warn(item, "OwnerRefInvalidNamespace", text)

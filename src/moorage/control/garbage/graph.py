@@ -27,16 +27,13 @@ class OwnerGraph:
     """Edges from dependents to owners, one per pair however many references there are."""
 
     def __init__(self) -> None:
-        self._places: dict[str, ObjectPlace] = {}
+        self.places: dict[str, ObjectPlace] = {}
         #: By the owner's UID and the dependent's: whether the dependent blocks the owner's deletion.
         self._dependents: dict[str, dict[str, bool]] = {}
         self._blocking: dict[str, int] = {}
 
-    def place(self, uid: str) -> ObjectPlace | None:
-        return self._places.get(uid)
-
     def find(self, uid: str, world: World) -> Object | None:
-        place = self._places.get(uid)
+        place = self.places.get(uid)
         found = world.get(*place) if place is not None else None
         return found if found is not None and found.uid == uid else None
 
@@ -49,12 +46,6 @@ class OwnerGraph:
 
     def is_blocked(self, uid: str) -> bool:
         return uid in self._blocking
-
-    def place_at(self, uid: str, place: ObjectPlace) -> None:
-        self._places[uid] = place
-
-    def forget(self, uid: str) -> None:
-        self._places.pop(uid, None)
 
     def link(self, uid: str, owners: Iterable[OwnerReference]) -> None:
         for owner in owners:
@@ -126,7 +117,7 @@ def known_state(
     where = where_is(reference, item)
     if where is None:
         return OwnerState.UNKNOWABLE
-    if graph.place(reference.uid) == (
+    if graph.places.get(reference.uid) == (
         where.kind,
         f"{where.namespace}/{where.name}" if where.namespace else where.name,
     ):
@@ -155,5 +146,5 @@ def waits_for_orphans(metadata: ObjectMeta) -> bool:
 
 def is_in_another_namespace(reference: OwnerReference, item: Object, graph: OwnerGraph) -> bool:
     """Return whether the owner exists in a namespace where it cannot own this object."""
-    place = graph.place(reference.uid)
+    place = graph.places.get(reference.uid)
     return place is not None and place.kind.namespaced and place.key.rpartition("/")[0] != item.namespace

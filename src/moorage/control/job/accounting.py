@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
+from moorage.control.framework.workloads import condition, nonempty
 from moorage.control.job.pods import is_failed, is_tracked, rule_on, valid_index
 from moorage.control.job.situation import Indexes, Situation, parse_indexes
 from moorage.model.go.times import time_text
@@ -37,6 +38,7 @@ def fulfilled_rule(policy: SuccessPolicy | None, completions: int, succeeded: In
 
 
 SUCCESS_ANNOUNCED, FAILURE_ANNOUNCED = "SuccessCriteriaMet", "FailureTarget"
+_PROBED = "lastProbeTime"
 
 
 class Ending(NamedTuple):
@@ -71,9 +73,9 @@ def deadline(seen: Situation, started: float | None) -> float | None:
 
 def _announced(seen: Situation) -> Ending | None:
     for kind in (SUCCESS_ANNOUNCED, FAILURE_ANNOUNCED):
-        for condition in seen.status.conditions:
-            if condition.type == kind and condition.status == "True":
-                return Ending(kind == SUCCESS_ANNOUNCED, condition.reason, condition.message, is_announced=True)
+        for found in seen.status.conditions:
+            if found.type == kind and found.status == "True":
+                return Ending(kind == SUCCESS_ANNOUNCED, found.reason, found.message, is_announced=True)
     return None
 
 
@@ -177,10 +179,7 @@ def keep_books(seen: Situation, ending: Ending | None, start_time: str | None, n
             break
 
     status = dict(seen.job.raw.get("status") or {})
-    status["uncountedTerminatedPods"] = {
-        **({"succeeded": named_succeeded} if named_succeeded else {}),
-        **({"failed": named_failed} if named_failed else {}),
-    }
+    status["uncountedTerminatedPods"] = nonempty(succeeded=named_succeeded, failed=named_failed)
     if seen.is_indexed:
         succeeded = seen.succeeded_indexes.total
         _set(status, "completedIndexes", str(seen.succeeded_indexes))
@@ -220,24 +219,12 @@ def _announce(status: Raw, ending: Ending, *, is_over: bool, now: float) -> None
     conditions = list(status.get("conditions") or ())
     announced, final = (SUCCESS_ANNOUNCED, "Complete") if ending.succeeds else (FAILURE_ANNOUNCED, "Failed")
     if not ending.is_announced:
-        conditions.append(condition(announced, "True", ending.reason, ending.message, now))
+        conditions.append(condition(announced, "True", ending.reason, ending.message, now, _PROBED))
     if is_over:
-        conditions.append(condition(final, "True", ending.reason, ending.message, now))
+        conditions.append(condition(final, "True", ending.reason, ending.message, now, _PROBED))
         if ending.succeeds:
             status["completionTime"] = time_text(now)
     status["conditions"] = conditions
-
-
-def condition(kind: str, status: str, reason: str, message: str, now: float) -> Raw:
-    at = time_text(now)
-    return {
-        "type": kind,
-        "status": status,
-        "lastProbeTime": at,
-        "lastTransitionTime": at,
-        "reason": reason,
-        "message": message,
-    }
 
 
 _SUSPENDED = "Suspended"
@@ -248,7 +235,7 @@ def tell_suspension(conditions: Sequence[Raw], *, is_suspended: bool, now: float
     status, reason, message = (
         ("True", "JobSuspended", "Job suspended") if is_suspended else ("False", "JobResumed", "Job resumed")
     )
-    new = condition(_SUSPENDED, status, reason, message, now)
+    new = condition(_SUSPENDED, status, reason, message, now, _PROBED)
     for position, old in enumerate(conditions):
         if old.get("type") == _SUSPENDED:
             if old.get("status") == status:

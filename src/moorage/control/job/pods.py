@@ -7,8 +7,8 @@ backoff utilities, matchPodFailurePolicy.
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Patch, Raw
-from moorage.control.framework.pods_of import POD, pod_from_template
+from moorage.control.framework.actions import Patch, Raw, patch_metadata
+from moorage.control.framework.pods_of import pod_from_template
 from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import ContainerStatus
@@ -80,8 +80,7 @@ def is_tracked(pod: Pod) -> bool:
 
 def release(pod: Object) -> Patch:
     """Remove the finalizer."""
-    patch = {"metadata": {"uid": pod.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING]}}
-    return Patch(POD, pod.namespace, pod.name, patch)
+    return patch_metadata(pod, {"$deleteFromPrimitiveList/finalizers": [TRACKING]})
 
 
 def completion_index(pod: Pod) -> int | None:

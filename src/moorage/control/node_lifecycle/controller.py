@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, WARNING, Action, Patch, Plan, Raw, Report
+from moorage.control.framework.actions import NORMAL, WARNING, Action, Patch, Plan, Raw, Report, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import ready_condition as pod_ready_condition
 from moorage.control.framework.world import World
@@ -276,8 +276,7 @@ def _pods_not_ready(world: World, node: str, now: float) -> list[Action]:
         if pod_ready_condition(pod) is None:
             continue
         condition = {"type": "Ready", "status": "False", "lastTransitionTime": time_text(now)}
-        patch = {"metadata": {"uid": found.uid}, "status": {"conditions": [condition]}}
-        actions.append(Patch(_POD, found.namespace, found.name, patch, subresource="status"))
+        actions.append(patch_status(found, {"conditions": [condition]}))
         about = {"kind": "Pod", "apiVersion": "v1", "namespace": found.namespace, "name": found.name, "uid": found.uid}
         actions.append(Report(about, WARNING, "NodeNotReady", "Node is not ready"))
     return actions

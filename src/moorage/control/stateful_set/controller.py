@@ -6,26 +6,15 @@ status describes what was found and is written first; `maxUnavailable` counts wh
 
 from collections.abc import Iterable, Sequence
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import (
-    NORMAL,
-    NOTHING,
-    WARNING,
-    Action,
-    Create,
-    Delete,
-    Patch,
-    Plan,
-    Report,
-    Update,
-)
+from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.pods_of import POD, claim
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     RevisionHistory,
     collision_update,
+    hash_of,
     history_of,
     surplus_history,
     template_of,
@@ -50,7 +39,6 @@ from moorage.control.stateful_set.members import (
     pod_name,
     pods_to_replace,
     retention_of,
-    revision_name,
     stateful_set_status,
     wanted_ordinals,
     wanted_owners,
@@ -99,19 +87,18 @@ class StatefulSetController(Controller):
         found = world.get(STATEFUL_SET, key)
         if found is None or namespace_is_terminating(error) or not isinstance(action, Create | Delete):
             return ()
-        about = reference_to(found)
         if isinstance(action, Delete):
             if action.kind is not POD:
                 return ()
             text = f"Delete Pod {action.name} in StatefulSet {found.name} failed error: {error.message}"
-            return (Report(about, WARNING, "FailedDelete", text),)
+            return (warn(found, "FailedDelete", text),)
         if error.reason == "AlreadyExists":
             is_revision = action.kind is CONTROLLER_REVISION
             return collision_update(found, action, error, world) if is_revision else ()
         name = action.document["metadata"]["name"]
         if action.kind is POD:
             text = f"Create Pod {name} in StatefulSet {found.name} failed error: {error.message}"
-            return (Report(about, WARNING, "FailedCreate", text),)
+            return (warn(found, "FailedCreate", text),)
         if action.kind is not CLAIM:
             return ()
         pod = pod_name(found, parent_and_ordinal(name)[1])
@@ -119,7 +106,7 @@ class StatefulSetController(Controller):
             f"Create Claim {name} for Pod {pod} in StatefulSet {found.name} failed error: {error.message}",
             f"Create Pod {pod} in StatefulSet {found.name} failed error: failed to create PVC {name}: {error.message}",
         )
-        return [Report(about, WARNING, "FailedCreate", text) for text in texts]
+        return [warn(found, "FailedCreate", text) for text in texts]
 
 
 class _Round:
@@ -133,7 +120,7 @@ class _Round:
         self.history, self.update = history, update
         known = {one.name: one for one in (*history.old, *history.duplicates, update)}
         self.current = known.get(self.view.status.currentRevision, update)
-        ordinals = wanted_ordinals(self.view)
+        ordinals = wanted_ordinals(found)
         self.pods = [pod for pod in pods if ordinal_of(pod) >= 0]
         by_ordinal = {ordinal_of(pod): pod for pod in self.pods}
         self.replicas = {ordinal: by_ordinal.get(ordinal) for ordinal in ordinals}
@@ -184,7 +171,7 @@ class _Round:
         if not has_identity(pod):
             labels = {POD_NAME_LABEL: pod.name, POD_INDEX_LABEL: str(ordinal)}
             self.actions.append(Patch(POD, pod.namespace, pod.name, {"metadata": {"labels": labels}}))
-            self._say("Update", pod.name)
+            self.actions.append(self._done("Update", pod.name))
         return not is_running_and_ready(pod) or is_unavailable(pod, self.view.spec.minReadySeconds, self.now)
 
     def _make(self, ordinal: int) -> bool:
@@ -195,15 +182,13 @@ class _Round:
             return True
         revision = self.current if self._is_held_back(ordinal) else self.update
         pod = numbered_pod(self.found, template_of(revision), revision.name, ordinal)
-        text = f"Create Pod {name} in StatefulSet {self.found.name} successful"
-        said = Report(reference_to(self.found), NORMAL, "SuccessfulCreate", text)
-        self.actions.append(Create(POD, pod, self.found.namespace, said))
+        self.actions.append(Create(POD, pod, self.found.namespace, self._done("Create", name)))
         return True
 
     def _is_held_back(self, ordinal: int) -> bool:
         """Return whether a new pod with this ordinal is made from the old revision."""
         strategy = self.view.spec.updateStrategy
-        start = wanted_ordinals(self.view).start
+        start = wanted_ordinals(self.found).start
         if strategy.rollingUpdate is not None:
             return ordinal < start + (strategy.rollingUpdate.partition or 0)
         return strategy.type == "RollingUpdate" and ordinal < start + self.view.status.currentReplicas
@@ -226,9 +211,11 @@ class _Round:
         return None
 
     def _delete(self, pod: Object) -> None:
-        text = f"Delete Pod {pod.name} in StatefulSet {self.found.name} successful"
-        said = Report(reference_to(self.found), NORMAL, "SuccessfulDelete", text)
-        self.actions.append(Delete(POD, pod.namespace, pod.name, pod.uid, report=said))
+        report = self._done("Delete", pod.name)
+        self.actions.append(Delete(POD, pod.namespace, pod.name, pod.uid, report=report))
+
+    def _done(self, verb: str, pod: str) -> Report:
+        return note(self.found, f"Successful{verb}", f"{verb} Pod {pod} in StatefulSet {self.found.name} successful")
 
     # -- its claims ---------------------------------------------------------------------------------------------------
 
@@ -240,17 +227,16 @@ class _Round:
         """Create missing claims. Return whether all exist."""
         there = {one.name: one for one in self._claims(ordinal)}
         pod, is_complete = pod_name(self.found, ordinal), True
-        about = reference_to(self.found)
         for wanted in claims_of(self.found, ordinal):
             name = wanted["metadata"]["name"]
             if name not in there:
                 text = f"Create Claim {name} Pod {pod} in StatefulSet {self.found.name} success"
-                said = Report(about, NORMAL, "SuccessfulCreate", text)
-                self.actions.append(Create(CLAIM, wanted, self.found.namespace, said))
+                report = note(self.found, "SuccessfulCreate", text)
+                self.actions.append(Create(CLAIM, wanted, self.found.namespace, report))
                 is_complete, self.makes_claims = False, True
             elif there[name].view.metadata.deletionTimestamp is not None:
                 text = f"Create Pod {pod} in StatefulSet {self.found.name} failed error: pvc {name} is being deleted"
-                self.actions.append(Report(about, WARNING, "FailedCreate", text))
+                self.actions.append(warn(self.found, "FailedCreate", text))
                 is_complete, self.retries = False, True
         return is_complete
 
@@ -265,16 +251,12 @@ class _Round:
                     f"PersistentVolumeClaim {one.name} has a conflicting OwnerReference that acts as a manging "
                     "controller, the retention policy is ignored for this claim"
                 )
-                self.actions.append(Report(reference_to(self.found), WARNING, "ConflictingController", text))
+                self.actions.append(warn(self.found, "ConflictingController", text))
             document = {**one.raw, "metadata": {**one.raw["metadata"], "ownerReferences": owners}}
             self.actions.append(Update(CLAIM, document))
 
-    def _say(self, verb: str, pod: str) -> None:
-        text = f"{verb} Pod {pod} in StatefulSet {self.found.name} successful"
-        self.actions.append(Report(reference_to(self.found), NORMAL, f"Successful{verb}", text))
-
     def _forget_history(self) -> None:
-        in_use = {self.current.name, self.update.name, *(revision_name(pod) for pod in self.pods)}
+        in_use = {self.current.name, self.update.name, *(hash_of(pod) for pod in self.pods)}
         unused = [one for one in (*self.history.old, *self.history.duplicates) if one.name not in in_use]
         limit = self.view.spec.revisionHistoryLimit
         if limit is None or limit >= 0:

@@ -10,8 +10,15 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.pods_of import available_in, controller_reference, pod_from_template, ready_condition
-from moorage.control.framework.workloads import scaled
+from moorage.control.framework.pods_of import (
+    available_in,
+    controller_reference,
+    pod_from_template,
+    readiness,
+    ready_condition,
+)
+from moorage.control.framework.revisions import REVISION_HASH, hash_of
+from moorage.control.framework.workloads import desired_replicas, nonempty, scaled
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
@@ -24,7 +31,7 @@ def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revisi
     if update is not None and update.maxUnavailable is not None:
         return _several(view, replicas, revision, lowest, now)
     for pod in reversed(replicas[lowest:]):
-        if pod is not None and revision_name(pod) != revision and not is_leaving(pod):
+        if pod is not None and hash_of(pod) != revision and not is_leaving(pod):
             return [pod]
         if pod is None or is_unavailable(pod, view.spec.minReadySeconds, now):
             return []
@@ -41,7 +48,7 @@ def _several(
     old = [
         pod
         for pod in reversed(replicas[lowest:])
-        if pod is not None and revision_name(pod) != revision and not is_leaving(pod)
+        if pod is not None and hash_of(pod) != revision and not is_leaving(pod)
     ]
     return old[: max(0, max_unavailable - missing)]
 
@@ -51,41 +58,28 @@ def stateful_set_status(
 ) -> tuple[Raw, float | None]:
     """Return the status and when it may change by itself. `current` and `update` are revision names."""
     view: StatefulSet = stateful_set.view
-    ready = available = of_current = of_update = 0
-    again_after: float | None = None
-    for pod in pods:
-        if is_running_and_ready(pod):
-            ready += 1
-            wait = available_in(pod.view, view.spec.minReadySeconds, now)
-            if wait == 0:
-                available += 1
-            elif wait is not None:
-                again_after = wait if again_after is None else min(again_after, wait)
-        if not is_leaving(pod):
-            of_current += revision_name(pod) == current
-            of_update += revision_name(pod) == update
-    replicas = replicas_of(view)
+    running = (pod.view for pod in pods if pod.view.status.phase == "Running")
+    ready, available, again_after = readiness(running, view.spec.minReadySeconds, now)
+    revisions = [hash_of(pod) for pod in pods if not is_leaving(pod)]
+    of_current, of_update = revisions.count(current), revisions.count(update)
+    replicas = desired_replicas(stateful_set)
     if view.spec.updateStrategy.type == "RollingUpdate" and of_update == ready == len(pods) == replicas:
         current, of_current = update, of_update
     before: Raw = stateful_set.raw.get("status") or {}
-    status: Raw = {"replicas": len(pods), "availableReplicas": available}
-    for field, value in (
-        ("observedGeneration", view.metadata.generation),
-        ("readyReplicas", ready),
-        ("currentReplicas", of_current),
-        ("updatedReplicas", of_update),
-        ("currentRevision", current),
-        ("updateRevision", update),
-    ):
-        if value:
-            status[field] = value
+    status = nonempty(
+        observedGeneration=view.metadata.generation,
+        readyReplicas=ready,
+        currentReplicas=of_current,
+        updatedReplicas=of_update,
+        currentRevision=current,
+        updateRevision=update,
+        conditions=before.get("conditions"),
+    )
+    status |= {"replicas": len(pods), "availableReplicas": available}
     status["collisionCount"] = view.status.collisionCount or 0
-    if before.get("conditions"):
-        status["conditions"] = before["conditions"]
     return status, again_after
 
 
-REVISION_LABEL = "controller-revision-hash"
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
 _NUMBERED = re.compile(r"(.*)-([0-9]+)\Z", re.DOTALL)
@@ -106,27 +100,18 @@ def ordinal_of(pod: Object) -> int:
     return parent_and_ordinal(pod.name)[1]
 
 
-def wanted_ordinals(view: StatefulSet) -> range:
-    start = view.spec.ordinals.start if view.spec.ordinals is not None else 0
-    return range(start, start + replicas_of(view))
-
-
-def replicas_of(view: StatefulSet) -> int:
-    return 1 if view.spec.replicas is None else view.spec.replicas
+def wanted_ordinals(stateful_set: Object) -> range:
+    ordinals = stateful_set.view.spec.ordinals
+    start = ordinals.start if ordinals is not None else 0
+    return range(start, start + desired_replicas(stateful_set))
 
 
 def pod_name(stateful_set: Object, ordinal: int) -> str:
     return f"{stateful_set.name}-{ordinal}"
 
 
-def revision_name(pod: Object) -> str:
-    found: str = pod.view.metadata.labels.get(REVISION_LABEL, "")
-    return found
-
-
 def has_identity(pod: Object) -> bool:
-    labels = pod.view.metadata.labels
-    return bool(labels.get(POD_NAME_LABEL) == pod.name)
+    return bool(pod.view.metadata.labels.get(POD_NAME_LABEL) == pod.name)
 
 
 def is_leaving(pod: Object) -> bool:
@@ -147,7 +132,7 @@ def numbered_pod(stateful_set: Object, template: Raw, revision: str, ordinal: in
     name = pod_name(stateful_set, ordinal)
     metadata = pod["metadata"]
     labels = {**(metadata.get("labels") or {}), POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal)}
-    pod["metadata"] = {**metadata, "name": name, "labels": {**labels, REVISION_LABEL: revision}}
+    pod["metadata"] = {**metadata, "name": name, "labels": {**labels, REVISION_HASH: revision}}
     spec = {**pod["spec"], "hostname": name}
     service = stateful_set.view.spec.serviceName
     if service:
@@ -246,7 +231,7 @@ def wanted_owners(claim: Object, stateful_set: Object, pod: Object) -> list[Raw]
 def _own(stateful_set: Object, pod: Object) -> list[Raw]:
     """Return the reference to the condemned pod or to the set, as the policy says."""
     retention = retention_of(stateful_set.view)
-    is_condemned = ordinal_of(pod) not in wanted_ordinals(stateful_set.view)
+    is_condemned = ordinal_of(pod) not in wanted_ordinals(stateful_set)
     if retention.when_scaled and is_condemned:
         return [controller_reference(pod)]
     return [controller_reference(stateful_set)] if retention.when_deleted else []

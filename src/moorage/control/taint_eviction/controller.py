@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report
+from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.control.framework.world import World
@@ -298,8 +298,7 @@ class TaintEvictionController(Controller):
         if pod.metadata.generation:
             condition["observedGeneration"] = pod.metadata.generation
         if not _is_marked(pod):
-            patch: Raw = {"metadata": {"uid": found.uid}, "status": {"conditions": [condition]}}
-            actions.append(Patch(_POD, found.namespace, found.name, patch, subresource="status"))
+            actions.append(patch_status(found, {"conditions": [condition]}))
         said = _report(found, f"Marking for deletion Pod {found.key}")
         actions.append(Delete(_POD, found.namespace, found.name, found.uid, report=said))
         return actions

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update
+from moorage.control.framework.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update, warn
 from moorage.control.framework.world import World
 from moorage.control.volumes.pod_uses import PodUses, is_over
 from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying, expand
@@ -163,4 +163,4 @@ class ClaimSync:
 def _lost(claim: Object, reason: str, message: str) -> tuple[Action, ...]:
     if claim.view.status.phase == LOST:
         return ()
-    return (*claim_status(claim, LOST), Report(reference_to(claim), WARNING, reason, message))
+    return (*claim_status(claim, LOST), warn(claim, reason, message))

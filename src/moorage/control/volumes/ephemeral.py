@@ -6,9 +6,8 @@ A claim of that name with another owner is left alone and reported.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, WARNING, Action, Create, Plan, Raw, Report
+from moorage.control.framework.actions import NOTHING, Action, Create, Plan, Raw, Report, warn
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.pods_of import controller_reference
 from moorage.control.framework.world import World, controller_of
@@ -89,4 +88,4 @@ def _claim(name: str, pod: Object, source: dict[str, Any]) -> Raw:
 
 
 def _said(pod: Object, volume: str, why: str) -> Report:
-    return Report(reference_to(pod), WARNING, FAILED_BINDING, f"ephemeral volume {volume}: {why}")
+    return warn(pod, FAILED_BINDING, f"ephemeral volume {volume}: {why}")

@@ -5,10 +5,10 @@ with a node uses the claim, by the API server's own list. Volumes: the finalizer
 Bound. Both add missing finalizers. Kubernetes: pkg/controller/volume/pvcprotection and pvprotection.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question
+from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question, patch_metadata
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
 from moorage.control.volumes.pod_uses import PodUses, is_over, keeps
@@ -80,7 +80,7 @@ class ClaimProtection(Controller):
     def _additions(self, namespace: str, world: World) -> Iterable[Action]:
         for claim in world.in_namespace(CLAIM, namespace):
             if _lacks(claim.view.metadata, CLAIM_FINALIZER):
-                yield _with(claim, CLAIM_FINALIZER)
+                yield patch_metadata(claim, {"finalizers": [CLAIM_FINALIZER]})
 
 
 class VolumeProtection(Controller):
@@ -101,7 +101,7 @@ class VolumeProtection(Controller):
             return NOTHING
         metadata: ObjectMeta = volume.view.metadata
         if _lacks(metadata, VOLUME_FINALIZER):
-            return Plan((_with(volume, VOLUME_FINALIZER),))
+            return Plan((patch_metadata(volume, {"finalizers": [VOLUME_FINALIZER]}),))
         if _is_to_go(metadata, VOLUME_FINALIZER) and volume.view.status.phase != BOUND:
             return Plan((_without(volume, VOLUME_FINALIZER),))
         return NOTHING
@@ -115,15 +115,7 @@ def _lacks(metadata: ObjectMeta, finalizer: str) -> bool:
     return metadata.deletionTimestamp is None and finalizer not in metadata.finalizers
 
 
-def _with(found: Object, finalizer: str) -> Patch:
-    return _patch(found, {"finalizers": [finalizer]})
-
-
 def _without(found: Object, finalizer: str) -> Patch:
     """Remove a finalizer, if the object is unchanged: a volume may have been bound."""
     gone = {"$deleteFromPrimitiveList/finalizers": [finalizer], "resourceVersion": str(found.revision)}
-    return _patch(found, gone)
-
-
-def _patch(found: Object, metadata: Mapping[str, object]) -> Patch:
-    return Patch(found.kind, found.namespace, found.name, {"metadata": {"uid": found.uid, **metadata}})
+    return patch_metadata(found, gone)

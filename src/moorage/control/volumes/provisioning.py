@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Patch, Raw, Report, Update
+from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Raw, Update, note, patch_status, warn
 from moorage.control.framework.world import World
 from moorage.control.volumes.written import BOUND, BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
@@ -101,7 +101,7 @@ class Provisioner:
             return _elsewhere(claim, f"{which}: {text}")
         document = _volume(name, claim, storage_class, terms)
         text = f"Successfully provisioned volume {name} using {storage_class.provisioner}"
-        made = Create(VOLUME, document, report=Report(reference_to(claim), NORMAL, "ProvisioningSucceeded", text))
+        made = Create(VOLUME, document, report=note(claim, "ProvisioningSucceeded", text))
         return Provisioning((*_tell(claim, storage_class.provisioner), made))
 
 
@@ -113,7 +113,7 @@ def _elsewhere(claim: Object, message: str) -> Provisioning:
     """Unset the selected node, so that the scheduler chooses another."""
     annotations = {key: value for key, value in claim.view.metadata.annotations.items() if key != SELECTED_NODE}
     update = Update(CLAIM, changed(claim, annotations=annotations))
-    return Provisioning((update, Report(reference_to(claim), WARNING, PROVISIONING_FAILED, message)))
+    return Provisioning((update, warn(claim, PROVISIONING_FAILED, message)))
 
 
 def _tell(claim: Object, provisioner: str) -> tuple[Action, ...]:
@@ -187,15 +187,13 @@ def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provision
         return Provisioning()
     if not provisioner.deletes(volume.view):
         return Provisioning(says=_EXTERNAL_EXPANSION)
-    about, actions = reference_to(claim), list[Action]()
+    actions: list[Action] = []
     size = volume.view.spec.capacity.get(_STORAGE)
     if size is None or size < wanted:
         size = wanted
         spec = volume.raw["spec"]
         grown = {**spec, "capacity": {**(spec.get("capacity") or {}), _STORAGE: str(wanted)}}
-        actions.append(Report(about, NORMAL, "Resizing", f"External resizer is resizing volume {volume.name}"))
+        actions.append(note(claim, "Resizing", f"External resizer is resizing volume {volume.name}"))
         actions.append(Update(VOLUME, changed(volume, spec=grown)))
-    patch = {"metadata": {"uid": claim.uid}, "status": {"capacity": {_STORAGE: str(size)}}}
-    actions.append(Patch(CLAIM, claim.namespace, claim.name, patch, subresource="status"))
-    actions.append(Report(about, NORMAL, "VolumeResizeSuccessful", "Resize volume succeeded"))
-    return Provisioning(tuple(actions))
+    resized = patch_status(claim, {"capacity": {_STORAGE: str(size)}})
+    return Provisioning((*actions, resized, note(claim, "VolumeResizeSuccessful", "Resize volume succeeded")))

@@ -6,19 +6,17 @@ it is released.
 
 from collections.abc import Sequence
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import (
-    NORMAL,
     NOTHING,
-    WARNING,
     Action,
     Answers,
     Delete,
-    Patch,
     Plan,
     Question,
-    Report,
+    note,
+    patch_metadata,
+    warn,
 )
 from moorage.control.framework.world import World
 from moorage.control.volumes.claims import VOLUME_MISMATCH
@@ -70,8 +68,7 @@ class VolumeSync:
         view: PersistentVolume = volume.view
         reference = view.spec.claimRef
         if gone := self._forsaken(view):
-            patch = {"metadata": {"uid": volume.uid, "$deleteFromPrimitiveList/finalizers": gone}}
-            return Plan((Patch(VOLUME, "", volume.name, patch),))
+            return Plan((patch_metadata(volume, {"$deleteFromPrimitiveList/finalizers": gone}),))
         if reference is None or not reference.uid:
             return Plan(volume_phase(volume, AVAILABLE))
         key = claim_of(view)
@@ -109,12 +106,7 @@ class VolumeSync:
         why = "due to incompatible volumeMode."
         ours = f"Cannot bind PersistentVolume to requested PersistentVolumeClaim {go_quote(claim.name)} {why}"
         theirs = f"Cannot bind PersistentVolume {go_quote(volume.name)} to requested PersistentVolumeClaim {why}"
-        return Plan(
-            (
-                Report(reference_to(volume), WARNING, VOLUME_MISMATCH, ours),
-                Report(reference_to(claim), WARNING, VOLUME_MISMATCH, theirs),
-            )
-        )
+        return Plan((warn(volume, VOLUME_MISMATCH, ours), warn(claim, VOLUME_MISMATCH, theirs)))
 
     def _released(self, volume: Object) -> tuple[Action, ...]:
         view: PersistentVolume = volume.view
@@ -125,8 +117,7 @@ class VolumeSync:
             return ()
         if policy == _RECYCLE:
             if self._provisioner.deletes(view) and (view.spec.hostPath is not None or view.spec.nfs is not None):
-                report = Report(reference_to(volume), NORMAL, "VolumeRecycled", "Volume recycled")
-                return (*unbind(volume), report)
+                return (*unbind(volume), note(volume, "VolumeRecycled", "Volume recycled"))
             return _fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
         if policy != _DELETE:
             text = "Volume has unrecognized PersistentVolumeReclaimPolicy"
@@ -134,7 +125,8 @@ class VolumeSync:
         if self._is_deleted_here(view):
             is_leaving = view.metadata.deletionTimestamp is not None
             return () if is_leaving else (Delete(VOLUME, "", volume.name, volume.uid, revision=volume.revision),)
-        if view.spec.csi is not None or not _is_in_tree(view.metadata.annotations.get(PROVISIONED_BY, "")):
+        provisioner = view.metadata.annotations.get(PROVISIONED_BY, "")
+        if view.spec.csi is not None or (provisioner and not provisioner.startswith("kubernetes.io/")):
             return ()  # an external provisioner deletes it
         text = f"error getting deleter volume plugin for volume {go_quote(volume.name)}: {_NO_PLUGIN}"
         return _fail(volume, "VolumeFailedDelete", text)
@@ -143,11 +135,7 @@ class VolumeSync:
         return view.spec.persistentVolumeReclaimPolicy == _DELETE and self._provisioner.deletes(view)
 
 
-def _is_in_tree(provisioner: str) -> bool:
-    return not provisioner or provisioner.startswith("kubernetes.io/")
-
-
 def _fail(volume: Object, reason: str, message: str) -> tuple[Action, ...]:
     if volume.view.status.phase == FAILED:
         return ()
-    return (*volume_phase(volume, FAILED, message), Report(reference_to(volume), WARNING, reason, message))
+    return (*volume_phase(volume, FAILED, message), warn(volume, reason, message))

@@ -8,7 +8,7 @@ from typing import Any
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Action, Patch, Raw, Update
+from moorage.control.framework.actions import Action, Patch, Raw, Update, patch_status
 from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.volume_matching import is_reserved_for
 from moorage.model.kinds import KINDS
@@ -66,8 +66,7 @@ def claim_status(claim: Object, phase: str, volume: Object | None = None) -> tup
             wanted["currentVolumeAttributesClassName"] = attributes_class
     if not wanted:
         return ()
-    patch = {"metadata": {"uid": claim.uid}, "status": wanted}
-    return (Patch(CLAIM, claim.namespace, claim.name, patch, subresource="status"),)
+    return (patch_status(claim, wanted),)
 
 
 def changed(found: Object, *, annotations: dict[str, str] | None = None, spec: Raw | None = None) -> Raw:
@@ -105,8 +104,4 @@ def _bind_claim(claim: Object, volume: Object) -> tuple[Action, ...]:
 
 
 def _phase(volume: Object, phase: str, message: str = "", revision: int = 0) -> Patch:
-    metadata: Raw = {"uid": volume.uid}
-    if revision:
-        metadata["resourceVersion"] = str(revision)
-    status: Raw = {"phase": phase, "message": message or None}
-    return Patch(VOLUME, "", volume.name, {"metadata": metadata, "status": status}, subresource="status")
+    return patch_status(volume, {"phase": phase, "message": message or None}, revision)
