@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
-    from moorage.lint.finding import Finding
-    from moorage.lint.report.form import Form, LintSummary
+    from moorage.lint.report.form import Form
     from moorage.lint.sources import Source
     from moorage.model.gates import GateSet
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moorage.lint.finding import Finding
-    from moorage.lint.report.form import LintSummary, Problem, Write
+    from moorage.lint.report.form import Write
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"

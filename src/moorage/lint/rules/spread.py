@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from moorage.lint.finding import SourcePlace
-    from moorage.lint.subject import PlacedComplaint, PodPart, Subject
+    from moorage.lint.subject import PlacedComplaint
     from moorage.model.gates import GateSet
     from moorage.model.types.meta import LabelSelector
     from moorage.model.types.node import Node

@@ -18,6 +18,7 @@ from moorage.match.cel.functions import (
     Node,
     actual_size,
     ceil_factor,
+    traversal_cost,
 )
 from moorage.match.cel.types import TypeKind
 
@@ -98,3 +99,7 @@ def traversal_estimate(context: EstimateContext, receiver: Node | None, _: Seque
     if element.type.kind in (TypeKind.STRING, TypeKind.BYTES):
         each = each.plus(context.size(element).by_factor(STRING_FACTOR))
     return CallEstimate(size.times(each))
+
+
+def receiver_traversal_cost(values: Sequence[Any]) -> int:
+    return traversal_cost(values[0])

@@ -167,6 +167,11 @@ def row(
     return Function(name, (overload,))
 
 
+def no_such_overload(*_: Any) -> Any:
+    """Stands in rows that are never called: operators that compiler.py evaluates itself, and the authorizer's."""
+    raise CelError("no such overload")
+
+
 def succeeds(read: Callable[..., Any]) -> Callable[..., bool]:
     """Return the function behind `isIP` and its kin: whether reading a text does not fail."""
 

@@ -28,11 +28,7 @@ from moorage.match.cel.values import CelError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moorage.match.cel.environment import Environment
     from moorage.match.cel.types import Type
-
-if TYPE_CHECKING:
-    from moorage.match.cel.parse.syntax import Issue
 
 MAX_LENGTH = 10 * 1024
 TOO_LONG = f"may not be more than {MAX_LENGTH} bytes"

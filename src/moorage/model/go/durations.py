@@ -4,7 +4,6 @@ Kubernetes: metav1.Duration over time.ParseDuration and Duration.String.
 """
 
 import re
-from fractions import Fraction
 
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.view import INT64_MAX
@@ -44,12 +43,16 @@ def parse_duration(text: str) -> int:
             raise DurationError(f"time: missing unit in duration {go_quote(text)}")
         if unit not in _UNITS:
             raise DurationError(f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}")
-        total += int(whole or "0") * _UNITS[unit] + int(
-            Fraction(f"0{fraction}" if len(fraction) > 1 else "0") * _UNITS[unit]
-        )
+        scale, digits = _UNITS[unit], fraction[1:19]
+        total += int(whole or "0") * scale
+        if digits:
+            # Go reads as many digits of the fraction as fit an int64 and multiplies in double precision.
+            total += int(float(int(digits)) * (float(scale) / 10.0 ** len(digits)))
         rest = rest[len(whole) + len(fraction) + len(unit) :]
-        if total > INT64_MAX:
+        if total > 2**63:
             raise DurationError(f"time: invalid duration {go_quote(text)}")
+    if total > INT64_MAX and not text.startswith("-"):
+        raise DurationError(f"time: invalid duration {go_quote(text)}")
     return -total if text.startswith("-") else total
 
 

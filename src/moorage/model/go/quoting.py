@@ -7,7 +7,7 @@ from typing import Any
 
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP
 
-_SHORT_ESCAPES = {
+SHORT_ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -42,8 +42,8 @@ def go_quote(text: str) -> str:
 
 
 def _quoted(character: str) -> str:
-    if character in _SHORT_ESCAPES:
-        return _SHORT_ESCAPES[character]
+    if character in SHORT_ESCAPES:
+        return SHORT_ESCAPES[character]
     code = ord(character)
     if character.isprintable():
         return character

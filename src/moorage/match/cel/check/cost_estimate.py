@@ -10,16 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.match.cel import functions as rows
-from moorage.match.cel.functions import (
-    MAX_COST,
-    ONE,
-    STRING_FACTOR,
-    UNKNOWN_SIZE,
-    ZERO,
-    CallEstimate,
-    Interval,
-    fixed,
-)
+from moorage.match.cel.functions import MAX_COST, ONE, STRING_FACTOR, UNKNOWN_SIZE, ZERO, CallEstimate, Interval, fixed
 from moorage.match.cel.parse.syntax import (
     ACCUMULATOR,
     Call,

@@ -18,9 +18,6 @@ from moorage.match.cel.values import CelError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-if TYPE_CHECKING:
-    from moorage.match.cel.parse.syntax import Node
-
 
 def validate_literals(root: Node) -> list[tuple[int, str]]:
     """Return everything wrong with the literals of a checked tree."""

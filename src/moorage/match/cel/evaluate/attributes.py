@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, EvaluationStep, Run, State, charge, charge_in_turn, kept
 from moorage.match.cel.standard.aggregates import show_key
 from moorage.match.cel.standard.conversions import format_double
-from moorage.match.cel.values import (
-    OPTIONAL_NONE,
-    CelError,
-    CelMap,
-    OptionalValue,
-    UInt,
-    type_of_value,
-)
+from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, UInt, type_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from moorage.match.cel.functions import Overload
-    from moorage.match.cel.types import Type
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from moorage.match.cel.functions import Overload
 
 _ANYTHING = frozenset((TypeKind.TYPE_PARAM, TypeKind.DYN, TypeKind.ANY))
 _NUMBERS = frozenset((TypeKind.INT, TypeKind.UINT, TypeKind.DOUBLE))

@@ -7,7 +7,7 @@ variable, hence no value these could be called on, and one implementation serves
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from moorage.match.cel.functions import (
     STRING_FACTOR,
@@ -16,19 +16,15 @@ from moorage.match.cel.functions import (
     Function,
     Node,
     fixed,
+    no_such_overload,
     row,
 )
-from moorage.match.cel.values import CelError
 
 _CHECK_COST = 350_000
 _LIST_BASE = 10
 # A selector's requirement takes at least two characters, and costs a list and a struct.
 _REQUIREMENTS_PER_CHARACTER = 0.5
 _REQUIREMENT_COST = 50.0
-
-
-def _unreachable(*_values: Any) -> NoReturn:
-    raise CelError("no such overload")
 
 
 def _check_estimate(_context: EstimateContext, _receiver: Node | None, _arguments: Any) -> CallEstimate:
@@ -42,7 +38,7 @@ def _selector_estimate(context: EstimateContext, _receiver: Node | None, argumen
 
 
 def _row(signature: str, overload_id: str, estimate: Any = None) -> Function:
-    return row(signature, overload_id, _unreachable, estimate)
+    return row(signature, overload_id, no_such_overload, estimate)
 
 
 FUNCTIONS = (

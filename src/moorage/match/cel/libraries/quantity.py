@@ -6,17 +6,15 @@ member. The arithmetic is `moorage.model.quantity`'s.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from moorage.match.cel.costs import READS_TEXT
 from moorage.match.cel.functions import row, succeeds
 from moorage.match.cel.types import QUANTITY, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.quantity import Format, Quantity, QuantityError, parse_quantity
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +39,22 @@ def _as_integer(value: QuantityValue) -> int:
     return number
 
 
-def _add(value: QuantityValue, other: Quantity) -> QuantityValue:
-    try:
-        return QuantityValue(value.quantity.add(other))
-    except QuantityError as error:
-        raise CelError(str(error)) from None
+def _combined(
+    combine: Callable[[Quantity, Quantity], Quantity],
+) -> Callable[[QuantityValue, QuantityValue | int], QuantityValue]:
+    """Return the sum or difference of a quantity and another one, or a whole number."""
+
+    def run(value: QuantityValue, other: QuantityValue | int) -> QuantityValue:
+        second = Quantity.from_int(other, Format.DECIMAL_EXPONENT) if isinstance(other, int) else other.quantity
+        try:
+            return QuantityValue(combine(value.quantity, second))
+        except QuantityError as error:
+            raise CelError(str(error)) from None
+
+    return run
 
 
-def _subtract(value: QuantityValue, other: Quantity) -> QuantityValue:
-    try:
-        return QuantityValue(value.quantity.sub(other))
-    except QuantityError as error:
-        raise CelError(str(error)) from None
-
-
-def _whole(number: int) -> Quantity:
-    return Quantity.from_int(number, Format.DECIMAL_EXPONENT)
+_add, _subtract = _combined(Quantity.add), _combined(Quantity.sub)
 
 
 FUNCTIONS = (
@@ -77,8 +75,8 @@ FUNCTIONS = (
     row("Quantity.asApproximateFloat() -> double", "quantity_get_float", lambda q: q.quantity.as_approximate_float()),
     row("Quantity.asInteger() -> int", "quantity_get_int", _as_integer),
     row("Quantity.isInteger() -> bool", "quantity_is_integer", lambda q: q.quantity.is_integer()),
-    row("Quantity.add(Quantity) -> Quantity", "quantity_add", lambda a, b: _add(a, b.quantity)),
-    row("Quantity.add(int) -> Quantity", "quantity_add_int", lambda a, n: _add(a, _whole(n))),
-    row("Quantity.sub(Quantity) -> Quantity", "quantity_sub", lambda a, b: _subtract(a, b.quantity)),
-    row("Quantity.sub(int) -> Quantity", "quantity_sub_int", lambda a, n: _subtract(a, _whole(n))),
+    row("Quantity.add(Quantity) -> Quantity", "quantity_add", _add),
+    row("Quantity.add(int) -> Quantity", "quantity_add_int", _add),
+    row("Quantity.sub(Quantity) -> Quantity", "quantity_sub", _subtract),
+    row("Quantity.sub(int) -> Quantity", "quantity_sub_int", _subtract),
 )

@@ -7,16 +7,13 @@ not count in `==`; parts beyond int64 wrap around.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from moorage.match.cel.costs import READS_TEXT
 from moorage.match.cel.functions import row, succeeds
 from moorage.match.cel.types import SEMVER, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.match.semver import SemverError, Version, normalized, parse
-
-if TYPE_CHECKING:
-    pass
 
 
 class SemverValue(OpaqueValue):

@@ -7,38 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Node, actual_size, row
-from moorage.match.cel.standard.operators import evaluated_by_the_compiler
-from moorage.match.cel.types import list_of, map_of, optional_of, type_param
-from moorage.match.cel.values import (
-    OPTIONAL_NONE,
-    CelError,
-    CelMap,
-    Duration,
-    OptionalValue,
-    Timestamp,
-    equal,
+from moorage.match.cel.functions import (
+    CallEstimate,
+    EstimateContext,
+    Function,
+    Node,
+    actual_size,
+    no_such_overload,
+    row,
 )
+from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, OptionalValue, Timestamp, equal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_V = type_param("V")
-_K = type_param("K")
-_LIST = list_of(_V)
-_MAP = map_of(_K, _V)
-_OPTIONAL = optional_of(_V)
-_OPTIONALS = list_of(_OPTIONAL)
 # The zero of Go's time.Time: the year 1.
 _ZERO_TIME = -62135596800 * 1_000_000_000
 
 
 def _in_list(item: Any, items: list[Any]) -> bool:
     return any(equal(item, other) for other in items)
-
-
-def _in_map(key: Any, entries: CelMap) -> bool:
-    return key in entries
 
 
 def _list_size_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
@@ -99,7 +87,7 @@ def _unwrap(optionals: list[Any]) -> list[Any]:
 
 AGGREGATES: tuple[Function, ...] = (
     row("@in(V, list(V)) -> bool", "in_list", _in_list, _list_size_estimate, _list_size_cost),
-    row("@in(K, map(K, V)) -> bool", "in_map", _in_map),
+    row("@in(K, map(K, V)) -> bool", "in_map", lambda key, entries: key in entries),
     row("size(bytes) -> int", "size_bytes", len),
     row("bytes.size() -> int", "bytes_size", len),
     row("size(list(V)) -> int", "size_list", len),
@@ -115,9 +103,9 @@ AGGREGATES: tuple[Function, ...] = (
     row("optional.none() -> optional_type(V)", "optional_none", lambda: OPTIONAL_NONE),
     row("optional_type(V).value() -> V", "optional_value", _value),
     row("optional_type(V).hasValue() -> bool", "optional_hasValue", lambda optional: optional.present),
-    row("optional_type(V).or(optional_type(V)) -> optional_type(V)", "optional_or_optional", evaluated_by_the_compiler),
-    row("optional_type(V).orValue(V) -> V", "optional_orValue_value", evaluated_by_the_compiler),
-    row("_?._(dyn, string) -> optional_type(V)", "select_optional_field", evaluated_by_the_compiler),
+    row("optional_type(V).or(optional_type(V)) -> optional_type(V)", "optional_or_optional", no_such_overload),
+    row("optional_type(V).orValue(V) -> V", "optional_orValue_value", no_such_overload),
+    row("_?._(dyn, string) -> optional_type(V)", "select_optional_field", no_such_overload),
     row(
         "list(V).last() -> optional_type(V)",
         "list_last",

@@ -14,57 +14,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.match.cel.functions import Function, row
 from moorage.match.cel.standard.operators import MAX_SECONDS, MIN_SECONDS
-from moorage.match.cel.values import INT_MAX, INT_MIN, CelError, Duration, Timestamp
+from moorage.match.cel.values import CelError, Duration, Timestamp
+from moorage.model.go import durations
+from moorage.model.go.times import TIME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from zoneinfo import ZoneInfo
 
 _NANOS = 1_000_000_000
-_UNITS = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,
-    "μs": 1_000,
-    "ms": 1_000_000,
-    "s": _NANOS,
-    "m": 60 * _NANOS,
-    "h": 3600 * _NANOS,
-}
-_DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
-_RFC3339 = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?"
-    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
-)
+_RFC3339 = re.compile(TIME_PATTERN)
+_PARTS = re.compile(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:[.,](\d+))?(?:Z|([+-])(\d+):(\d+))")
 
 
 def parse_duration(text: str) -> Duration | None:
     """`1h30m`, `-1.5s`, `0`: the duration, or None."""
-    body = text[1:] if text[:1] in ("+", "-") else text
-    if body == "0":
-        return Duration(0)
-    if not body:
+    try:
+        return Duration(durations.parse_duration(text))
+    except durations.DurationError:
         return None
-    total = 0
-    position = 0
-    while position < len(body):
-        match = _DURATION_PART.match(body, position)
-        if match is None:
-            return None
-        whole, fraction, unit = match.groups()
-        if not whole and not fraction:
-            return None
-        scale = _UNITS[unit]
-        total += int(whole or "0") * scale
-        if fraction:
-            # Go reads as many digits of the fraction as fit an int64 and multiplies in double precision.
-            digits = fraction[:18]
-            total += int(float(int(digits)) * (float(scale) / 10.0 ** len(digits)))
-        if total > 2**63:
-            return None
-        position = match.end()
-    nanos = -total if text.startswith("-") else total
-    return Duration(nanos) if INT_MIN <= nanos <= INT_MAX else None
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
@@ -88,27 +56,15 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
     return year_of_era + era * 400 + (month <= 2), month, day_of_year - (153 * shifted + 2) // 5 + 1
 
 
-def _days_in_month(year: int, month: int) -> int:
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
 def parse_timestamp(text: str) -> Timestamp | None:
     """Return an RFC 3339 timestamp, or None; raises if it is one, but of the year 0."""
-    match = _RFC3339.fullmatch(text)
+    match = _PARTS.match(text) if _RFC3339.match(text) else None
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
     fraction, sign, offset_hours, offset_minutes = match.groups()[6:]
-    if not 1 <= month <= 12 or not 1 <= day <= _days_in_month(year, month):
-        return None
-    if hour > 23 or minute > 59 or second > 59:
-        return None
     offset = 0
     if sign is not None:
-        if int(offset_hours) > 24 or int(offset_minutes) > 60:
-            return None
         offset = int(offset_hours) * 3600 + int(offset_minutes) * 60
         offset = -offset if sign == "-" else offset
     nanos = int((fraction or "0")[:9].ljust(9, "0"))

@@ -11,26 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.costs import receiver_size_cost
-from moorage.match.cel.functions import (
-    STRING_FACTOR,
-    CallEstimate,
-    EstimateContext,
-    Function,
-    Interval,
-    Node,
-    row,
-)
+from moorage.match.cel.functions import STRING_FACTOR, CallEstimate, EstimateContext, Function, Interval, Node, row
 from moorage.match.cel.standard.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
-from moorage.match.cel.types import (
-    BOOL,
-    DOUBLE,
-    DURATION,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-)
+from moorage.match.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, UInt, type_of_value
 
 if TYPE_CHECKING:

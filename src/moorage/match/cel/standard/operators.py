@@ -10,19 +10,9 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.costs import (
-    smaller_size_cost,
-    smaller_size_estimate,
-    sum_of_sizes_cost,
-)
-from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, row
-from moorage.match.cel.types import (
-    FORMAT,
-    URL,
-    TypeKind,
-    map_of,
-    type_param,
-)
+from moorage.match.cel.costs import smaller_size_cost, smaller_size_estimate, sum_of_sizes_cost
+from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, no_such_overload, row
+from moorage.match.cel.types import FORMAT, URL, TypeKind
 from moorage.match.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -194,20 +184,10 @@ def not_strictly_false(value: Any) -> bool:
     return value is not False
 
 
-def evaluated_by_the_compiler(*_: Any) -> Any:
-    """Stands in rows of operators that compiler.py evaluates itself."""
-    raise CelError("no such overload")
-
-
-_V = type_param("V")
-_K = type_param("K")
-_MAP_OF_KV = map_of(_K, _V)
-
-
 OPERATORS: tuple[Function, ...] = (
-    row("_?_:_(bool, T, T) -> T", "conditional", evaluated_by_the_compiler),
-    row("_&&_(bool, bool) -> bool", "logical_and", evaluated_by_the_compiler),
-    row("_||_(bool, bool) -> bool", "logical_or", evaluated_by_the_compiler),
+    row("_?_:_(bool, T, T) -> T", "conditional", no_such_overload),
+    row("_&&_(bool, bool) -> bool", "logical_and", no_such_overload),
+    row("_||_(bool, bool) -> bool", "logical_or", no_such_overload),
     row("!_(bool) -> bool", "logical_not", operator.not_),
     row("@not_strictly_false(bool) -> bool", "not_strictly_false", not_strictly_false, strict=False),
     row("_==_(T, T) -> bool", "equals", equal, _equality_estimate, equality_cost),
@@ -250,21 +230,21 @@ OPERATORS: tuple[Function, ...] = (
     ),
     row("_-_(uint, uint) -> uint", "subtract_uint64", lambda a, b: _uint(int(a) - int(b))),
     *(one for name, prefix, test in _COMPARISONS for one in _comparison(name, prefix, test)),
-    row("_[_](list(V), int) -> V", "index_list", evaluated_by_the_compiler),
-    row("_[_](map(K, V), K) -> V", "index_map", evaluated_by_the_compiler),
-    row("_[_](optional_type(list(V)), int) -> optional_type(V)", "optional_list_index_int", evaluated_by_the_compiler),
-    row("_[_](optional_type(map(K, V)), K) -> optional_type(V)", "optional_map_index_value", evaluated_by_the_compiler),
-    row("_[?_](list(V), int) -> optional_type(V)", "list_optindex_optional_int", evaluated_by_the_compiler),
+    row("_[_](list(V), int) -> V", "index_list", no_such_overload),
+    row("_[_](map(K, V), K) -> V", "index_map", no_such_overload),
+    row("_[_](optional_type(list(V)), int) -> optional_type(V)", "optional_list_index_int", no_such_overload),
+    row("_[_](optional_type(map(K, V)), K) -> optional_type(V)", "optional_map_index_value", no_such_overload),
+    row("_[?_](list(V), int) -> optional_type(V)", "list_optindex_optional_int", no_such_overload),
     row(
         "_[?_](optional_type(list(V)), int) -> optional_type(V)",
         "optional_list_optindex_optional_int",
-        evaluated_by_the_compiler,
+        no_such_overload,
     ),
-    row("_[?_](map(K, V), K) -> optional_type(V)", "map_optindex_optional_value", evaluated_by_the_compiler),
+    row("_[?_](map(K, V), K) -> optional_type(V)", "map_optindex_optional_value", no_such_overload),
     row(
         "_[?_](optional_type(map(K, V)), K) -> optional_type(V)",
         "optional_map_optindex_optional_value",
-        evaluated_by_the_compiler,
+        no_such_overload,
     ),
 )
 # Durations can be negated when their type is only known at run time: cel-go declares no overload for it.

@@ -20,7 +20,6 @@ from moorage.match.cel.functions import (
     row,
 )
 from moorage.match.cel.patterns import search
-from moorage.match.cel.types import STRING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +46,6 @@ def _contains(text: str, part: str) -> bool:
 def _matches(text: str, pattern: str) -> bool:
     return search(pattern, text)
 
-
-_TWO_STRINGS = (STRING, STRING)
 
 TEXT_FUNCTIONS: tuple[Function, ...] = (
     row("string.contains(string) -> bool", "contains_string", _contains, _contains_estimate, _contains_cost),

@@ -11,45 +11,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.costs import traversal_estimate
-from moorage.match.cel.functions import ONE, CallEstimate, Function, Overload, actual_size, traversal_cost
-from moorage.match.cel.libraries.collections.lists import contains, three_way
-from moorage.match.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    INT,
-    LIST_OF_T,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-    list_of,
-    type_param,
-)
+from moorage.match.cel.costs import receiver_traversal_cost, traversal_estimate
+from moorage.match.cel.functions import ONE, CallEstimate, Function, actual_size, row
+from moorage.match.cel.libraries.collections.lists import COMPARABLE, contains, three_way
 from moorage.match.cel.values import INT_MAX, UINT_MAX, CelError, Duration, UInt, equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from moorage.match.cel.functions import EstimateContext, Node
-
-_A = type_param("A")
-_SUMMABLE = (("int", INT), ("uint", UINT), ("double", DOUBLE), ("duration", DURATION))
-_COMPARABLE = (
-    ("int", INT),
-    ("uint", UINT),
-    ("double", DOUBLE),
-    ("bool", BOOL),
-    ("duration", DURATION),
-    ("timestamp", TIMESTAMP),
-    ("string", STRING),
-    ("bytes", BYTES),
-)
 
 
 def _is_sorted(items: list[Any]) -> bool:
@@ -92,7 +62,7 @@ def _sum(kind: type, highest: float, overflow: str) -> Callable[[list[Any]], Any
     return add
 
 
-_SUMS: dict[str, Callable[[list[Any]], Any]] = {
+_SUMS = {
     "int": _sum(int, INT_MAX, "integer overflow"),
     "uint": _sum(UInt, UINT_MAX, "unsigned integer overflow"),
     "double": _sum(float, 0, ""),
@@ -108,30 +78,17 @@ def _last_index_of(items: list[Any], wanted: Any) -> int:
     return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], wanted)), -1)
 
 
-def _cost(values: Sequence[Any]) -> int:
-    return traversal_cost(values[0])
-
-
-def _over(overload_id: str, params: tuple[Type, ...], result: Type, implementation: Callable[..., Any]) -> Overload:
-    return Overload(overload_id, params, result, implementation, True, traversal_estimate, _cost)
+def _row(signature: str, overload_id: str, implementation: Callable[..., Any]) -> Function:
+    return row(signature, overload_id, implementation, traversal_estimate, receiver_traversal_cost)
 
 
 FUNCTIONS = (
-    Function(
-        "isSorted",
-        tuple(_over(f"list_{name}_is_sorted_bool", (list_of(kind),), BOOL, _is_sorted) for name, kind in _COMPARABLE),
-    ),
-    Function(
-        "sum", tuple(_over(f"list_{name}_sum_{name}", (list_of(kind),), kind, _SUMS[name]) for name, kind in _SUMMABLE)
-    ),
-    Function(
-        "max", tuple(_over(f"list_{name}_max_{name}", (list_of(kind),), kind, _maximum) for name, kind in _COMPARABLE)
-    ),
-    Function(
-        "min", tuple(_over(f"list_{name}_min_{name}", (list_of(kind),), kind, _minimum) for name, kind in _COMPARABLE)
-    ),
-    Function("indexOf", (_over("list_a_index_of_int", (list_of(_A), _A), INT, _index_of),)),
-    Function("lastIndexOf", (_over("list_a_last_index_of_int", (list_of(_A), _A), INT, _last_index_of),)),
+    *(_row(f"list({kind}).isSorted() -> bool", f"list_{kind}_is_sorted_bool", _is_sorted) for kind in COMPARABLE),
+    *(_row(f"list({kind}).sum() -> {kind}", f"list_{kind}_sum_{kind}", add) for kind, add in _SUMS.items()),
+    *(_row(f"list({kind}).max() -> {kind}", f"list_{kind}_max_{kind}", _maximum) for kind in COMPARABLE),
+    *(_row(f"list({kind}).min() -> {kind}", f"list_{kind}_min_{kind}", _minimum) for kind in COMPARABLE),
+    _row("list(A).indexOf(A) -> int", "list_a_index_of_int", _index_of),
+    _row("list(A).lastIndexOf(A) -> int", "list_a_last_index_of_int", _last_index_of),
 )
 
 
@@ -161,9 +118,7 @@ def _set_row(
     def cost(values: Sequence[Any]) -> int:
         return 1 + actual_size(values[0]) * actual_size(values[1]) * passes
 
-    return Function(
-        name, (Overload(overload_id, (LIST_OF_T, LIST_OF_T), BOOL, implementation, estimate=estimate, cost=cost),)
-    )
+    return row(f"{name}(list(T), list(T)) -> bool", overload_id, implementation, estimate, cost)
 
 
 SET_FUNCTIONS = (

@@ -9,28 +9,8 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.functions import (
-    MAX_COST,
-    ONE,
-    STRING_FACTOR,
-    CallEstimate,
-    Interval,
-    actual_size,
-    fixed,
-    row,
-)
-from moorage.match.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-    TypeKind,
-)
+from moorage.match.cel.functions import MAX_COST, ONE, STRING_FACTOR, CallEstimate, Interval, actual_size, fixed, row
+from moorage.match.cel.types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, TypeKind
 from moorage.match.cel.values import (
     CelError,
     Duration,
@@ -75,7 +55,7 @@ def contains(items: list[Any], wanted: Any) -> bool:
 
 _LIST_BASE = 10
 _CALL = 1
-_COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
+COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 _COMPARISONS = 2.0
 
 
@@ -106,8 +86,9 @@ def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
     return items
 
 
-def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
-    """Return the items in the order of their keys; equal keys keep their order."""
+def _sort_by_keys(items: list[Any], keys: list[Any] | None = None) -> list[Any]:
+    """Return the items in the order of their keys; equal keys keep their order. Without keys, items are their own."""
+    keys = items if keys is None else keys
     if len(items) != len(keys):
         raise CelError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, "
@@ -122,10 +103,6 @@ def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
         raise CelError("list elements must have the same type")
     order = cmp_to_key(lambda first, second: three_way(first, second) or 0)
     return [items[index] for index in sorted(range(len(keys)), key=lambda index: order(keys[index]))]
-
-
-def _sort(items: list[Any]) -> list[Any]:
-    return _sort_by_keys(items, items)
 
 
 def _range(count: int) -> list[int]:
@@ -168,40 +145,23 @@ def _range_estimate(_context: EstimateContext, receiver: Node | None, arguments:
     return _allocating(1.0, fixed(_literal_int(arguments[0], MAX_COST)))
 
 
-def _reverse_estimate(
-    context: EstimateContext, receiver: Node | None, _arguments: Sequence[Node]
-) -> CallEstimate | None:
-    return None if receiver is None else _allocating(1.0, context.size(receiver))
-
-
-def _flatten_estimate(
-    context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]
-) -> CallEstimate | None:
+def _copy_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+    """One pass over the list, or one for each level to flatten."""
     if receiver is None:
         return None
     depth = _literal_int(arguments[0], MAX_COST) if arguments else 1
     return _allocating(float(depth), context.size(receiver))
 
 
-def _distinct_estimate(
-    context: EstimateContext, receiver: Node | None, _arguments: Sequence[Node]
-) -> CallEstimate | None:
-    return None if receiver is None else _quadratic(context.size(receiver), _COMPARISONS)
-
-
-def _quadratic(size: Interval, factor: float) -> CallEstimate:
-    return _allocating(factor, size.times(size))
-
-
-def _sort_estimate(element: Type, *, by_keys: bool = False) -> Estimate:
+def _sort_estimate(element: Type | None = None, *, by_keys: bool = False) -> Estimate:
     """n² comparisons of keys: the list itself, or the list of keys."""
     factor = _COMPARISONS
-    if element.kind in (TypeKind.STRING, TypeKind.BYTES):
+    if element is not None and element.kind in (TypeKind.STRING, TypeKind.BYTES):
         factor += STRING_FACTOR
 
     def estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
         node = arguments[0] if by_keys else receiver
-        return None if node is None else _quadratic(context.size(node), factor)
+        return None if node is None else _allocating(factor, context.size(node).times(context.size(node)))
 
     return estimate
 
@@ -222,16 +182,14 @@ def _range_cost(values: Sequence[Any]) -> int:
     return _allocating_cost(1.0, max(values[0], 0) if type(values[0]) is int else 1)
 
 
-def _reverse_cost(values: Sequence[Any]) -> int:
-    return _allocating_cost(1.0, actual_size(values[0]))
-
-
-def _flatten_cost(values: Sequence[Any]) -> int:
+def _copy_cost(values: Sequence[Any]) -> int:
     depth = values[1] if len(values) == 2 and type(values[1]) is int else 1
     return _allocating_cost(float(depth), actual_size(values[0])) % 2**64  # a negative depth wraps around
 
 
-def _self_comparison_cost(items: Any) -> int:
+def _sort_cost(values: Sequence[Any]) -> int:
+    """By the keys, which come last."""
+    items = values[-1]
     size = actual_size(items)
     factor = _COMPARISONS
     if type(items) is list and items and type(items[0]) in (str, bytes):
@@ -239,21 +197,19 @@ def _self_comparison_cost(items: Any) -> int:
     return _allocating_cost(factor, size * size)
 
 
-def _sort_cost(values: Sequence[Any]) -> int:
-    return _self_comparison_cost(values[0])
-
-
-def _sort_by_keys_cost(values: Sequence[Any]) -> int:
-    return _self_comparison_cost(values[1])
-
-
 FUNCTIONS = (
     row("list(T).slice(int, int) -> list(T)", "list_slice", _slice, _slice_estimate, _slice_cost),
-    row("list(list(T)).flatten() -> list(T)", "list_flatten", _flatten, _flatten_estimate, _flatten_cost),
-    row("list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", _flatten, _flatten_estimate, _flatten_cost),
+    row("list(list(T)).flatten() -> list(T)", "list_flatten", _flatten, _copy_estimate, _copy_cost),
+    row("list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", _flatten, _copy_estimate, _copy_cost),
     *(
-        row(f"list({key}).sort() -> list({key})", f"list_{key.name}_sort", _sort, _sort_estimate(key), _sort_cost)
-        for key in _COMPARABLE
+        row(
+            f"list({key}).sort() -> list({key})",
+            f"list_{key.name}_sort",
+            _sort_by_keys,
+            _sort_estimate(key),
+            _sort_cost,
+        )
+        for key in COMPARABLE
     ),
     *(
         row(
@@ -261,11 +217,11 @@ FUNCTIONS = (
             f"list_{key.name}_sortByAssociatedKeys",
             _sort_by_keys,
             _sort_estimate(key, by_keys=True),
-            _sort_by_keys_cost,
+            _sort_cost,
         )
-        for key in _COMPARABLE
+        for key in COMPARABLE
     ),
     row("lists.range(int) -> list(int)", "lists_range", _range, _range_estimate, _range_cost),
-    row("list(T).reverse() -> list(T)", "list_reverse", lambda items: items[::-1], _reverse_estimate, _reverse_cost),
-    row("list(T).distinct() -> list(T)", "list_distinct", _distinct, _distinct_estimate, _sort_cost),
+    row("list(T).reverse() -> list(T)", "list_reverse", lambda items: items[::-1], _copy_estimate, _copy_cost),
+    row("list(T).distinct() -> list(T)", "list_distinct", _distinct, _sort_estimate(), _sort_cost),
 )

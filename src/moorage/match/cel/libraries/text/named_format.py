@@ -13,14 +13,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from moorage.match.cel.functions import (
-    REGEX_FACTOR,
-    STRING_FACTOR,
-    CallEstimate,
-    actual_size,
-    ceil_factor,
-    row,
-)
+from moorage.match.cel.functions import REGEX_FACTOR, STRING_FACTOR, CallEstimate, actual_size, ceil_factor, row
 from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
 from moorage.match.cel.types import FORMAT, Type
 from moorage.match.cel.values import OPTIONAL_NONE, OpaqueValue, OptionalValue

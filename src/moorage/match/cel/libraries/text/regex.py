@@ -10,11 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.costs import pattern_cost, pattern_estimate
-from moorage.match.cel.functions import (
-    CallEstimate,
-    Interval,
-    row,
-)
+from moorage.match.cel.functions import CallEstimate, Interval, row
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.values import CelError
 

@@ -10,7 +10,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.costs import argument_cost, receiver_estimate, traversal_estimate
+from moorage.match.cel.costs import (
+    argument_cost,
+    receiver_estimate,
+    receiver_size_cost,
+    receiver_traversal_cost,
+    traversal_estimate,
+)
 from moorage.match.cel.functions import (
     MAX_COST,
     STRING_FACTOR,
@@ -19,11 +25,11 @@ from moorage.match.cel.functions import (
     Interval,
     ceil_factor,
     row,
-    traversal_cost,
 )
 from moorage.match.cel.libraries.text.string_format import format_string
 from moorage.match.cel.values import CelError, require_result_size
 from moorage.match.semver import GO_SPACE
+from moorage.model.go.quoting import SHORT_ESCAPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,19 +38,7 @@ if TYPE_CHECKING:
 
 _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
-_QUOTED = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED = str.maketrans(SHORT_ESCAPES)
 
 
 def _out_of_range(index: int) -> CelError:
@@ -203,12 +197,10 @@ def _quote_estimate(context: EstimateContext, _receiver: Node | None, arguments:
 
 
 _KEEPS = receiver_estimate(STRING_FACTOR, keeps_size=True)
-_ONCE = argument_cost(STRING_FACTOR)
+_ONCE = receiver_size_cost
 _TWICE = argument_cost(STRING_FACTOR, times=2)
 _REPLACING = (_replace_estimate, _TWICE)
-
-
-_TRAVERSAL = (traversal_estimate, lambda values: traversal_cost(values[0]))
+_TRAVERSAL = (traversal_estimate, receiver_traversal_cost)
 
 
 FUNCTIONS = (
