@@ -33,6 +33,13 @@ label_errors = remember(dns1123_label_errors)
 subdomain_errors = remember(dns1123_subdomain_errors)
 
 
+def path_segment_errors(name: str) -> list[str]:
+    """What a URL demands of a name, and nothing more: the rule for kinds that have no other."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{part}'" for part in ("/", "%") if part in name]
+
+
 def validate_dns_label(name: str, path: str) -> list[FieldError]:
     messages = label_errors(name)
     return [invalid(path, name, message) for message in messages] if messages else []
@@ -54,6 +61,7 @@ def mask_trailing_dash(prefix: str) -> str:
 NOT_NEGATIVE = "must be greater than or equal to 0"
 FIELD_IS_IMMUTABLE = "field is immutable"
 ANNOTATIONS_SIZE_LIMIT = 256 * 1024
+_IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _FIELD_MANAGER_LIMIT = 128
 _SUBRESOURCE_LIMIT = 256
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
@@ -102,19 +110,11 @@ def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, path: str) -> 
         errors.append(invalid(f"{path}.resourceVersion", "", "must be specified for an update"))
     if new.generation < old.generation:
         errors.append(invalid(f"{path}.generation", new.generation, "must not be decremented"))
-    immutable = (
-        ("name", new.name, new.name == old.name),
-        ("namespace", new.namespace, new.namespace == old.namespace),
-        ("uid", AsJSON(new.uid), new.uid == old.uid),
-        ("creationTimestamp", AsJSON(new.creationTimestamp), new.creationTimestamp == old.creationTimestamp),
-        ("deletionTimestamp", AsJSON(new.deletionTimestamp), new.deletionTimestamp == old.deletionTimestamp),
-        (
-            "deletionGracePeriodSeconds",
-            AsJSON(new.deletionGracePeriodSeconds),
-            new.deletionGracePeriodSeconds == old.deletionGracePeriodSeconds,
-        ),
-    )
-    errors += [invalid(f"{path}.{name}", value, FIELD_IS_IMMUTABLE) for name, value, same in immutable if not same]
+    for name in _IMMUTABLE:
+        value = getattr(new, name)
+        if value != getattr(old, name):
+            rendered = value if name in ("name", "namespace") else AsJSON(value)
+            errors.append(invalid(f"{path}.{name}", rendered, FIELD_IS_IMMUTABLE))
     errors += _validate_labels_annotations_owners(new, path)
     errors += _validate_managed_fields(new.managedFields, f"{path}.managedFields")
     return errors + _validate_finalizer_qualification(new.finalizers, f"{path}.finalizers")
@@ -174,12 +174,9 @@ def _validate_owner_reference(reference: OwnerReference, path: str) -> list[Fiel
     group, version = _group_and_version(reference.apiVersion)
     if not version:
         errors.append(invalid(f"{path}.apiVersion", reference.apiVersion, "version must not be empty"))
-    if not reference.kind:
-        errors.append(invalid(f"{path}.kind", reference.kind, "must not be empty"))
-    if not reference.name:
-        errors.append(invalid(f"{path}.name", reference.name, "must not be empty"))
-    if not reference.uid:
-        errors.append(invalid(f"{path}.uid", reference.uid, "must not be empty"))
+    for name in ("kind", "name", "uid"):
+        if not getattr(reference, name):
+            errors.append(invalid(f"{path}.{name}", "", "must not be empty"))
     if (group, version, reference.kind) == ("", "v1", "Event"):
         detail = "/v1, Kind=Event is disallowed from being an owner"
         errors.append(invalid(path, AsJSON(_shown_reference(reference)), detail))

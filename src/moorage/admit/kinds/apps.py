@@ -10,7 +10,6 @@ from moorage.admit.kinds.fields import (
     int_or_percent_value,
     options_for_selector,
     or_zero,
-    shown_label_selector,
     validate_always_restarts,
     validate_at_most_100_percent,
     validate_immutable,
@@ -21,6 +20,7 @@ from moorage.admit.kinds.fields import (
     validate_selector_not_empty,
 )
 from moorage.admit.kinds.row import KindRow, Rows, selector_options, workload
+from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import (
     validate_annotations,
     validate_dns_label,
@@ -73,7 +73,7 @@ def validate_replica_set_update(
 def _validate_selector_kept(
     new: views.DeploymentSpec | views.ReplicaSetSpec, old: views.DeploymentSpec | views.ReplicaSetSpec
 ) -> list[FieldError]:
-    return validate_immutable(new.selector, old.selector, "spec.selector", shown_label_selector(new.selector))
+    return validate_immutable(new.selector, old.selector, "spec.selector", internal_form(new.selector))
 
 
 def _validate_deployment_spec(spec: views.DeploymentSpec, options: ValidationOptions) -> list[FieldError]:
@@ -102,7 +102,7 @@ def _validate_selector_and_template(
     errors = validate_required_selector(spec.selector, "spec.selector", "deployment")
     selector = compile_selector(spec.selector)
     if selector is None:
-        errors.append(invalid("spec.selector", AsJSON(shown_label_selector(spec.selector)), "invalid label selector"))
+        errors.append(invalid("spec.selector", AsJSON(internal_form(spec.selector)), "invalid label selector"))
         return errors
     if not selector.everything:
         errors += validate_selected(selector, spec.template, "spec.template")
@@ -144,7 +144,7 @@ def validate_daemon_set_update(
     new: views.DaemonSet, old: views.DaemonSet, options: ValidationOptions
 ) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    shown = shown_label_selector(new.spec.selector)
+    shown = internal_form(new.spec.selector)
     errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
     return errors + _validate_daemon_set_spec(new.spec, options)
 
@@ -243,7 +243,7 @@ def _validate_stateful_set_spec(
     errors += validate_required_selector(spec.selector, "spec.selector", "statefulset")
     selector = compile_selector(spec.selector)
     if selector is None:
-        errors.append(invalid("spec.selector", AsJSON(shown_label_selector(spec.selector)), ""))
+        errors.append(invalid("spec.selector", AsJSON(internal_form(spec.selector)), ""))
     else:
         template = _template_with_claims(spec)
         if not selector.everything:

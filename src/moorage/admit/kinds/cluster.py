@@ -9,18 +9,15 @@ import re
 
 import msgspec
 
-from moorage.admit.kinds.fields import (
-    shown_label_selector,
-    validate_at_most_100_percent,
-    validate_immutable,
-    validate_int_or_percent,
-)
+from moorage.admit.kinds.fields import validate_at_most_100_percent, validate_immutable, validate_int_or_percent
 from moorage.admit.kinds.row import KindRow, Rows, ungated
-from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
+from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.metadata import path_segment_errors, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import STRICT, ValidationOptions, options_for_create
 from moorage.admit.plugins.priority import SYSTEM_CLASSES
 from moorage.admit.pod.ip_addresses import cidr_family, parse_cidr, validate_cidr
 from moorage.admit.pod.resources import resource_rules, validate_quantity
+from moorage.admit.pod.spec import PREEMPTION_POLICIES
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import (
@@ -41,6 +38,7 @@ from moorage.model.field_error import (
     not_supported,
     one_of,
     required,
+    required_one_of,
     too_long,
 )
 from moorage.model.gates import GateSet
@@ -54,7 +52,6 @@ from moorage.model.types.storage import StorageClass, TopologySelectorTerm
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PREFIX = "system-"
 
-_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _MAX_PARAMETERS = 512
 _LARGEST_PARAMETERS = 256 * 1024
 
@@ -88,11 +85,8 @@ def validate_priority_class(priority: PriorityClass, options: ValidationOptions)
     elif priority.value > HIGHEST_USER_PRIORITY:
         detail = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
         errors.append(forbidden("value", detail))
-    policy = priority.preemptionPolicy
-    if policy == "":
-        errors.append(required("preemptionPolicy"))
-    elif policy is not None and policy not in _PREEMPTION_POLICIES:
-        errors.append(not_supported("preemptionPolicy", AsJSON(policy), _PREEMPTION_POLICIES))
+    if priority.preemptionPolicy is not None:
+        errors += required_one_of(priority.preemptionPolicy, PREEMPTION_POLICIES, "preemptionPolicy")
     return errors
 
 
@@ -122,8 +116,7 @@ def validate_storage_class(storage: StorageClass, options: ValidationOptions) ->
     else:
         errors.append(required("provisioner"))
     errors += _validate_parameters(storage.parameters, "parameters")
-    if storage.reclaimPolicy and storage.reclaimPolicy not in ("Delete", "Retain"):
-        errors.append(not_supported("reclaimPolicy", AsJSON(storage.reclaimPolicy), ("Delete", "Retain")))
+    errors += one_of(storage.reclaimPolicy or None, ("Delete", "Retain"), "reclaimPolicy")
     modes = ("Immediate", "WaitForFirstConsumer")
     if storage.volumeBindingMode is None:
         errors.append(required("volumeBindingMode"))
@@ -278,13 +271,6 @@ def validate_disruption_budget(budget: PodDisruptionBudget, options: ValidationO
     return errors or validate_object_meta(budget.metadata, "metadata", name_rule=path_segment_errors)
 
 
-def path_segment_errors(name: str) -> list[str]:
-    """A name that can stand in a URL: the rule for kinds that have none of their own."""
-    if name in (".", ".."):
-        return [f"may not be '{name}'"]
-    return [f"may not contain '{character}'" for character in "/%" if character in name]
-
-
 def validate_disruption_budget_update(
     new: PodDisruptionBudget, old: PodDisruptionBudget, options: ValidationOptions
 ) -> list[FieldError]:
@@ -298,24 +284,13 @@ def validate_disruption_budget_update(
 def _validate_spec(spec: PodDisruptionBudgetSpec, options: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     if spec.minAvailable is not None and spec.maxUnavailable is not None:
-        errors.append(invalid("spec", AsJSON(_shown(spec)), BOTH_SET))
+        errors.append(invalid("spec", AsJSON(internal_form(spec)), BOTH_SET))
     for name, value in (("minAvailable", spec.minAvailable), ("maxUnavailable", spec.maxUnavailable)):
         if value is not None:
             errors += validate_int_or_percent(value, f"spec.{name}")
             errors += validate_at_most_100_percent(value, f"spec.{name}")
     errors += validate_label_selector(spec.selector, "spec.selector", options)
-    policy = spec.unhealthyPodEvictionPolicy
-    errors += one_of(policy, _EVICTION_POLICIES, "spec.unhealthyPodEvictionPolicy")
-    return errors
-
-
-def _shown(spec: PodDisruptionBudgetSpec) -> GoStruct:
-    return GoStruct(
-        MinAvailable=spec.minAvailable,
-        Selector=shown_label_selector(spec.selector),
-        MaxUnavailable=spec.maxUnavailable,
-        UnhealthyPodEvictionPolicy=spec.unhealthyPodEvictionPolicy,
-    )
+    return errors + one_of(spec.unhealthyPodEvictionPolicy, _EVICTION_POLICIES, "spec.unhealthyPodEvictionPolicy")
 
 
 def _validate_node_status(new: Node, old: Node, gates: GateSet) -> list[FieldError]:

@@ -7,7 +7,12 @@ Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/e
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.rejection_status import as_manifest
-from moorage.admit.metadata import subdomain_errors, validate_object_meta, validate_object_meta_update
+from moorage.admit.metadata import (
+    path_segment_errors,
+    subdomain_errors,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from moorage.admit.options import ValidationOptions
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name
@@ -21,13 +26,6 @@ OTHER_NAMESPACE = "does not match event.namespace"
 MUST_BE_UNSET = "needs to be unset"
 _MAX_WORD_LENGTH, _MAX_NOTE_LENGTH = 128, 1024
 _LEASE_STRATEGIES = ("OldestEmulationVersion",)
-
-
-def path_segment_errors(name: str) -> list[str]:
-    """What a URL demands of a name, and nothing more: the rule for kinds that have no other."""
-    if name in (".", ".."):
-        return [f"may not be '{name}'"]
-    return [f"may not contain '{part}'" for part in ("/", "%") if part in name]
 
 
 def validate_event(event: Event, options: ValidationOptions) -> list[FieldError]:

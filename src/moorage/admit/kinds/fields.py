@@ -6,15 +6,15 @@ ValidatePositiveIntOrPercent and ValidatePodTemplateSpecForReplicaSet (pkg/apis/
 
 from typing import Any
 
+from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, NOT_NEGATIVE
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
-from moorage.model.go.quoting import GoStruct
 from moorage.model.names import percent_errors
-from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
+from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import PodTemplateSpec
 
 OVER_100_PERCENT = "must not be greater than 100%"
@@ -62,25 +62,6 @@ def int_or_percent_value(value: int | str) -> int:
     return sign * int(digits.lstrip("0")[:19] or "0")
 
 
-def shown_label_selector(selector: LabelSelector | None) -> GoStruct | None:
-    """Return a selector as Go prints it: its JSON names, and without what is empty."""
-    if selector is None:
-        return None
-    shown = GoStruct()
-    if selector.matchLabels:
-        shown["matchLabels"] = selector.matchLabels
-    if selector.matchExpressions:
-        shown["matchExpressions"] = [_shown_requirement(one) for one in selector.matchExpressions]
-    return shown
-
-
-def _shown_requirement(requirement: LabelSelectorRequirement) -> GoStruct:
-    shown = GoStruct(key=requirement.key, operator=requirement.operator)
-    if requirement.values:
-        shown["values"] = list(requirement.values)
-    return shown
-
-
 NOT_SELECTED = "`selector` does not match template `labels`"
 
 
@@ -103,7 +84,7 @@ def validate_required_selector(selector: LabelSelector | None, path: str, kind: 
 def validate_selector_not_empty(selector: LabelSelector | None, path: str, kind: str) -> list[FieldError]:
     if selector is None or selector.matchLabels or selector.matchExpressions:
         return []
-    return [invalid(path, AsJSON(shown_label_selector(selector)), f"empty selector is invalid for {kind}")]
+    return [invalid(path, AsJSON(internal_form(selector)), f"empty selector is invalid for {kind}")]
 
 
 def validate_selected(selector: Selector, template: PodTemplateSpec, path: str) -> list[FieldError]:

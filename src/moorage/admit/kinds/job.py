@@ -11,12 +11,11 @@ from pathlib import Path
 import msgspec
 
 from moorage.admit.kinds.fields import (
-    NOT_SELECTED,
     compile_selector,
     options_for_selector,
-    shown_label_selector,
     validate_immutable,
     validate_not_negative,
+    validate_selected,
 )
 from moorage.admit.kinds.job_policies import (
     validate_failure_policy,
@@ -68,7 +67,7 @@ def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> list[
     errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
     errors += _validate_spec_and_selector(new.spec, options)
     errors += _validate_completions_kept(new.spec, old.spec)
-    shown = shown_label_selector(new.spec.selector)
+    shown = internal_form(new.spec.selector)
     errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
     errors += _validate_template_kept(new, old)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
@@ -181,7 +180,7 @@ def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> list[Fie
             errors.append(invalid(path, AsJSON(labels), f"must be '{expected}'"))
     selector = compile_selector(job.spec.selector)
     if selector is not None and not selector.match(names):
-        shown = AsJSON(shown_label_selector(job.spec.selector))
+        shown = AsJSON(internal_form(job.spec.selector))
         errors.append(invalid("spec.selector", shown, "`selector` not auto-generated"))
     return errors
 
@@ -193,10 +192,7 @@ def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> li
     else:
         errors += validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
     selector = compile_selector(spec.selector)
-    labels = spec.template.metadata.labels
-    if selector is not None and not selector.match(labels):
-        errors.append(invalid("spec.template.metadata.labels", AsJSON(labels), NOT_SELECTED))
-    return errors
+    return errors if selector is None else errors + validate_selected(selector, spec.template, "spec.template")
 
 
 def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
@@ -288,7 +284,7 @@ def _validate_spec(spec: CronJobSpec, old: CronJobSpec | None, options: Validati
     job = spec.jobTemplate.spec
     errors += validate_job_spec(job, "spec.jobTemplate.spec", options)
     if job.selector is not None:
-        shown = AsJSON(shown_label_selector(job.selector))
+        shown = AsJSON(internal_form(job.selector))
         errors.append(invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated"))
     if job.manualSelector:
         errors.append(not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false")))

@@ -18,6 +18,7 @@ from moorage.model.field_error import (
     duplicate,
     invalid,
     not_supported,
+    one_of,
     required,
     too_long,
     too_many,
@@ -123,9 +124,8 @@ def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern,
 
 
 def validate_replacement_policy(spec: JobSpec, path: str) -> list[FieldError]:
-    policy = spec.podReplacementPolicy
     allowed = _REPLACEMENTS if spec.podFailurePolicy is None else ("Failed",)
-    return [] if policy is None or policy in allowed else [not_supported(path, AsJSON(policy), allowed)]
+    return one_of(spec.podReplacementPolicy, allowed, path)
 
 
 def validate_success_policy(spec: JobSpec, path: str) -> list[FieldError]:

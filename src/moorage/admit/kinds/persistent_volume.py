@@ -5,7 +5,6 @@ Kubernetes: ValidatePersistentVolume, ValidatePersistentVolumeUpdate.
 """
 
 import posixpath
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,6 +18,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import volume_backends as backends
 from moorage.admit.pod.projections import validate_host_path
 from moorage.admit.pod.shared import validate_no_backsteps
+from moorage.admit.pod.volumes import VOLUME_MODES, validate_access_modes
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.ratcheting import options_for_volume_update
@@ -33,31 +33,21 @@ from moorage.model.types.storage import PersistentVolume, PersistentVolumeSpec, 
 ONLY_ONE = "may not specify more than 1 volume type"
 NEEDS_ONE = "must specify a volume type"
 LOCAL_NEEDS_AFFINITY = "Local volume requires node affinity"
-RESERVED_OPTION = "kubernetes.io and k8s.io namespaces are reserved"
-
-Rule = Callable[[Any, str, ValidationOptions], list[FieldError]]
 
 
 class Source(msgspec.Struct, frozen=True):
     """One way to have bytes: the field, the rule, and the names by which upstream's paths call the field."""
 
     field: str
-    rule: Rule | None  # None: the one rule that has to know the volume's name
+    rule: backends.SourceRule | None  # None: the one rule that has to know the volume's name
     own_name: str = ""
     forbidden_name: str = ""
-
-
-def _require(*fields: str) -> Rule:
-    def rule(source: Any, path: str, options: ValidationOptions) -> list[FieldError]:
-        return [required(f"{path}.{field}") for field in fields if not getattr(source, field)]
-
-    return rule
 
 
 def _validate_glusterfs(
     source: sources.GlusterfsPersistentVolumeSource, path: str, options: ValidationOptions
 ) -> list[FieldError]:
-    errors = _require("endpoints", "path")(source, path, options)
+    errors = backends.require("endpoints", "path")(source, path, options)
     namespace = source.endpointsNamespace
     if namespace == "":
         detail = "if the endpointnamespace is set, it must be a valid namespace name"
@@ -90,7 +80,7 @@ def _validate_iscsi(source: sources.ISCSIPersistentVolumeSource, volume_name: st
 def _validate_cinder(
     source: sources.CinderPersistentVolumeSource, path: str, options: ValidationOptions
 ) -> list[FieldError]:
-    errors = _require("volumeID")(source, path, options)
+    errors = backends.require("volumeID")(source, path, options)
     return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
 
 
@@ -100,21 +90,10 @@ def _validate_whole_reference(reference: Any, path: str) -> list[FieldError]:
     return [required(f"{path}.{field}") for field in ("name", "namespace") if not getattr(reference, field)]
 
 
-def _validate_flex(
-    source: sources.FlexPersistentVolumeSource, path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors = _require("driver")(source, path, options)
-    for key in source.options:
-        namespace = "." + key.partition("/")[0].lower()
-        if namespace.endswith((".kubernetes.io", ".k8s.io")):
-            errors.append(invalid(f"{path}.options[{key}]", key, RESERVED_OPTION))
-    return errors
-
-
 def _validate_azure_file(
     source: sources.AzureFilePersistentVolumeSource, path: str, options: ValidationOptions
 ) -> list[FieldError]:
-    errors = _require("secretName", "shareName")(source, path, options)
+    errors = backends.require("secretName", "shareName")(source, path, options)
     return errors + ([required(f"{path}.secretNamespace")] if source.secretNamespace == "" else [])
 
 
@@ -134,7 +113,7 @@ def _validate_storageos(
 
 def _validate_csi(source: sources.CSIPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
     errors = backends.validate_csi_driver_name(source.driver, f"{path}.driver")
-    errors += _require("volumeHandle")(source, path, options)
+    errors += backends.require("volumeHandle")(source, path, options)
     secrets = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
     for name in secrets:
         errors += _validate_secret(getattr(source, name), f"{path}.{name}")
@@ -156,19 +135,19 @@ SOURCES = (
     Source("glusterfs", _validate_glusterfs),
     Source("flocker", backends.validate_flocker),
     Source("nfs", backends.validate_nfs),
-    Source("rbd", _require("monitors", "image")),
+    Source("rbd", backends.require("monitors", "image")),
     Source("quobyte", backends.validate_quobyte),
-    Source("cephfs", _require("monitors"), forbidden_name="cephFS"),
+    Source("cephfs", backends.require("monitors"), forbidden_name="cephFS"),
     Source("iscsi", None),
     Source("cinder", _validate_cinder),
     Source("fc", backends.validate_fibre_channel),
-    Source("flexVolume", _validate_flex),
+    Source("flexVolume", backends.validate_flex_volume),
     Source("azureFile", _validate_azure_file),
-    Source("vsphereVolume", backends.validate_vsphere),
-    Source("photonPersistentDisk", backends.validate_photon),
-    Source("portworxVolume", backends.validate_portworx),
+    Source("vsphereVolume", backends.require("volumePath")),
+    Source("photonPersistentDisk", backends.require("pdID")),
+    Source("portworxVolume", backends.require("volumeID")),
     Source("azureDisk", backends.validate_azure_disk),
-    Source("scaleIO", _require("gateway", "system", "volumeName")),
+    Source("scaleIO", backends.require("gateway", "system", "volumeName")),
     Source("local", _validate_local),
     Source("storageos", _validate_storageos),
     Source("csi", _validate_csi),
@@ -201,9 +180,7 @@ NEEDS_REQUIRED = "must specify required node constraints"
 AFFINITY_CHANGED = f"{FIELD_IS_IMMUTABLE}, except for updating from beta label to GA"
 SOURCE_CHANGED = "spec.persistentvolumesource is immutable after creation"
 
-_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
-_VOLUME_MODES = ("Block", "Filesystem")
 #: Labels that were renamed when they left beta; a volume may follow them.
 _RENAMED_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -242,11 +219,11 @@ def validate_persistent_volume_update(
 
 def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
     spec = volume.spec
-    errors = _validate_access_modes(spec.accessModes, "spec.accessModes")
+    errors = [] if spec.accessModes else [required("spec.accessModes")]
+    errors += validate_access_modes(spec.accessModes, "spec.accessModes")
     errors += _validate_capacity(spec, "spec.capacity")
     policy = spec.persistentVolumeReclaimPolicy
-    if policy and policy not in _RECLAIM_POLICIES:
-        errors.append(not_supported("spec.persistentVolumeReclaimPolicy", AsJSON(policy), _RECLAIM_POLICIES))
+    errors += one_of(policy or None, _RECLAIM_POLICIES, "spec.persistentVolumeReclaimPolicy")
     affinity = spec.nodeAffinity
     if affinity is not None and affinity.required is None:
         errors.append(required("spec.nodeAffinity.required", NEEDS_REQUIRED))
@@ -258,17 +235,8 @@ def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list
         errors.append(forbidden("spec.persistentVolumeReclaimPolicy", detail))
     if spec.storageClassName:
         errors += validate_dns_subdomain(spec.storageClassName, "spec.storageClassName")
-    errors += one_of(spec.volumeMode, _VOLUME_MODES, "spec.volumeMode")
+    errors += one_of(spec.volumeMode, VOLUME_MODES, "spec.volumeMode")
     return errors + _validate_attributes_class(spec, "spec")
-
-
-def _validate_access_modes(modes: tuple[str, ...], path: str) -> list[FieldError]:
-    errors = [] if modes else [required(path)]
-    errors += [not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
-    known = {mode for mode in modes if mode in _ACCESS_MODES}
-    if "ReadWriteOncePod" in known and len(known) > 1:
-        errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
-    return errors
 
 
 def _validate_capacity(spec: PersistentVolumeSpec, path: str) -> list[FieldError]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.kinds.fields import shown_label_selector, validate_immutable, validate_not_negative
+from moorage.admit.kinds.fields import validate_immutable, validate_not_negative
 from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
+from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.messages.rejection_status import as_manifest, difference
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
@@ -32,6 +33,7 @@ from moorage.model.field_error import (
     forbidden,
     invalid,
     not_supported,
+    one_of,
     required,
     too_long,
 )
@@ -134,10 +136,7 @@ def validate_csi_driver_update(
 
 
 def _validate_driver_spec(spec: views.CSIDriverSpec) -> list[FieldError]:
-    errors: list[FieldError] = []
-    if spec.fsGroupPolicy is not None and spec.fsGroupPolicy not in _GROUP_POLICIES:
-        path = "spec.fsGroupPolicy"
-        errors.append(not_supported(path, AsJSON(spec.fsGroupPolicy), ("File", "None", "ReadWriteOnceWithFSType")))
+    errors = one_of(spec.fsGroupPolicy, _GROUP_POLICIES, "spec.fsGroupPolicy")
     errors += _validate_token_requests(spec.tokenRequests, "spec.tokenRequests")
     errors += [
         not_supported("spec.volumeLifecycleModes", AsJSON(mode), _LIFECYCLES)
@@ -226,9 +225,7 @@ def validate_storage_capacity_update(
         options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
     errors = validate_storage_capacity(new, options)
     errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    if new.nodeTopology != old.nodeTopology:
-        shown = AsJSON(shown_label_selector(new.nodeTopology))
-        errors.append(invalid("nodeTopology", shown, FIELD_IS_IMMUTABLE))
+    errors += validate_immutable(new.nodeTopology, old.nodeTopology, "nodeTopology", internal_form(new.nodeTopology))
     if new.storageClassName != old.storageClassName:
         errors.append(invalid("storageClassName", new.storageClassName, FIELD_IS_IMMUTABLE))
     return errors

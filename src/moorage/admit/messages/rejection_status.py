@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.raw import Raw
+from moorage.model.api_error import bad_request, failure
 from moorage.model.field_error import FieldError
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.kinds import Kind
@@ -37,9 +38,6 @@ def difference(old: Any, new: Any) -> str:
     return "\n".join(lines[2:]) + "\n"
 
 
-UNPROCESSABLE, FORBIDDEN, BAD_REQUEST = 422, 403, 400
-
-
 def invalid_message(kind: Kind, name: str, errors: Iterable[FieldError]) -> str:
     """All errors in one line, each text once."""
     texts = list(dict.fromkeys(map(str, errors)))
@@ -50,30 +48,21 @@ def invalid_message(kind: Kind, name: str, errors: Iterable[FieldError]) -> str:
 def invalid_status(kind: Kind, name: str, errors: Sequence[FieldError]) -> Raw:
     causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
     details: Raw = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
-    return _failure(invalid_message(kind, name, errors), "Invalid", UNPROCESSABLE, details)
+    return failure(422, "Invalid", invalid_message(kind, name, errors), details).status
 
 
 def forbidden_status(kind: Kind, name: str, reason: str) -> Raw:
     whom = f"{_qualified(kind.plural, kind.group)} {go_quote(name)}" if name else _qualified(kind.plural, kind.group)
     details: Raw = {"name": name, "group": kind.group, "kind": kind.plural}
-    return _failure(f"{whom} is forbidden: {reason}", "Forbidden", FORBIDDEN, details)
+    return failure(403, "Forbidden", f"{whom} is forbidden: {reason}", details).status
 
 
 def bad_request_status(kind: Kind, reasons: Sequence[str]) -> Raw:
     """Return a 400 Status with the first reason, as the API server, and then the others."""
     version = kind.api_version.rpartition("/")[2]
     message = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {"; ".join(reasons)}'
-    return _failure(message, "BadRequest", BAD_REQUEST, None)
+    return bad_request(message).status
 
 
 def _qualified(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
-
-
-def _failure(message: str, reason: str, code: int, details: Raw | None) -> Raw:
-    status: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    status |= {"message": message, "reason": reason}
-    if details is not None:
-        status["details"] = {name: value for name, value in details.items() if value}
-    status["code"] = code
-    return status

@@ -243,9 +243,8 @@ def _validate_any_container(container: AnyContainer, path: str, context: PodCont
         errors += validate_dns_label(container.name, f"{path}.name")
     if not container.image:
         errors.append(required(f"{path}.image"))
-    if container.terminationMessagePolicy not in _MESSAGE_POLICIES:
-        at, policy = f"{path}.terminationMessagePolicy", container.terminationMessagePolicy
-        errors.append(not_supported(at, AsJSON(policy), _MESSAGE_POLICIES) if policy else required(at))
+    policy = container.terminationMessagePolicy
+    errors += required_one_of(policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
     if container.ports:
         errors += validate_container_ports(container.ports, f"{path}.ports")
     if container.env:

@@ -4,6 +4,10 @@ Kubernetes: ValidateEnv, ValidateEnvFrom, with relaxed names and files (RelaxedE
 on as in 1.36; validateObjectFieldSelector, validateContainerResourceFieldSelector, ConvertDownwardAPIFieldLabel.
 """
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
 from moorage.admit.metadata import (
     mask_trailing_dash,
     remember,
@@ -153,27 +157,14 @@ def validate_environment(variables: tuple[views.EnvVar, ...], path: str) -> list
 
 def _validate_value_source(source: views.EnvVarSource, path: str, value: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    sources = 0
-    if source.fieldRef is not None:
-        sources += 1
-        errors += validate_field_selector(source.fieldRef, f"{path}.fieldRef", FIELDS_FOR_ENVIRONMENT)
-    if source.resourceFieldRef is not None:
-        sources += 1
-        errors += validate_resource_selector(source.resourceFieldRef, f"{path}.resourceFieldRef", in_volume=False)
-    if source.configMapKeyRef is not None:
-        sources += 1
-        errors += _validate_key_selector(source.configMapKeyRef, f"{path}.configMapKeyRef")
-    if source.secretKeyRef is not None:
-        sources += 1
-        errors += _validate_key_selector(source.secretKeyRef, f"{path}.secretKeyRef")
-    if source.fileKeyRef is not None:
-        sources += 1
-        errors += _validate_file_selector(source.fileKeyRef, f"{path}.fileKeyRef")
-    if sources == 0:
+    given = [name for name in _VALUE_SOURCES if getattr(source, name) is not None]
+    for name in given:
+        errors += _VALUE_SOURCES[name](getattr(source, name), f"{path}.{name}")
+    if not given:
         errors.append(invalid(path, "", _NO_SOURCE))
     elif value:
         errors.append(invalid(path, "", _VALUE_TOO))
-    elif sources > 1:
+    elif len(given) > 1:
         errors.append(invalid(path, "", _SEVERAL))
     return errors
 
@@ -204,6 +195,15 @@ def _validate_file_selector(selector: views.FileKeySelector, path: str) -> list[
     else:
         errors += validate_no_backsteps(selector.path, f"{path}.path")
     return errors
+
+
+_VALUE_SOURCES: Mapping[str, Callable[[Any, str], list[FieldError]]] = {
+    "fieldRef": partial(validate_field_selector, fields=FIELDS_FOR_ENVIRONMENT),
+    "resourceFieldRef": partial(validate_resource_selector, in_volume=False),
+    "configMapKeyRef": _validate_key_selector,
+    "secretKeyRef": _validate_key_selector,
+    "fileKeyRef": _validate_file_selector,
+}
 
 
 def validate_environment_sources(sources: tuple[views.EnvFromSource, ...], path: str) -> list[FieldError]:

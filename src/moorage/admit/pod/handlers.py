@@ -5,20 +5,11 @@ checkHostPortConflicts, validatePodHostNetworkDeps.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from moorage.admit.metadata import NOT_NEGATIVE, remember
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-    required_one_of,
-)
+from moorage.model.field_error import FieldError, duplicate, forbidden, invalid, one_of, required, required_one_of
 from moorage.model.names import http_header_name_errors, port_name_errors, port_number_errors
 from moorage.model.types import container as views
 from moorage.model.types.pod import PodOS
@@ -64,9 +55,7 @@ def validate_port_number_or_name(port: int | str, path: str) -> list[FieldError]
     return validate_port_number(port, path)
 
 
-def validate_host_port_conflicts(
-    containers: Sequence[views.Container], path: str, first_index: int = 0
-) -> list[FieldError]:
+def validate_host_port_conflicts(containers: Sequence[views.Container], path: str) -> list[FieldError]:
     """Two ports may not ask for the same protocol, address and number of the host."""
     errors: list[FieldError] = []
     taken: set[str] = set()
@@ -97,50 +86,14 @@ _SEVERAL = "may not specify more than 1 handler type"
 _SCHEMES = ("HTTP", "HTTPS")
 _COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 _SIGNALS_FOR_WINDOWS = ("SIGKILL", "SIGTERM")
+_SIGNAL_NAMES = (
+    "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP "
+    "SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
+)
 _SIGNALS_FOR_LINUX = tuple(
     sorted(
         [
-            *(
-                f"SIG{name}"
-                for name in [
-                    "ABRT",
-                    "ALRM",
-                    "BUS",
-                    "CHLD",
-                    "CLD",
-                    "CONT",
-                    "FPE",
-                    "HUP",
-                    "ILL",
-                    "INT",
-                    "IO",
-                    "IOT",
-                    "KILL",
-                    "PIPE",
-                    "POLL",
-                    "PROF",
-                    "PWR",
-                    "QUIT",
-                    "SEGV",
-                    "STKFLT",
-                    "STOP",
-                    "SYS",
-                    "TERM",
-                    "TRAP",
-                    "TSTP",
-                    "TTIN",
-                    "TTOU",
-                    "URG",
-                    "USR1",
-                    "USR2",
-                    "VTALRM",
-                    "WINCH",
-                    "XCPU",
-                    "XFSZ",
-                    "RTMIN",
-                    "RTMAX",
-                ]
-            ),
+            *(f"SIG{name}" for name in _SIGNAL_NAMES.split()),
             *(f"SIGRTMIN+{number}" for number in range(1, 16)),
             *(f"SIGRTMAX-{number}" for number in range(1, 15)),
         ]
@@ -189,9 +142,7 @@ def validate_lifecycle(
 
 
 def _validate_hook(hook: views.LifecycleHandler, path: str, grace_period: int | None) -> list[FieldError]:
-    def validate_sleep(action: views.SleepAction, path: str) -> list[FieldError]:
-        return _validate_sleep(action, path, grace_period)
-
+    validate_sleep = partial(_validate_sleep, grace_period=grace_period)
     return _validate_one_action(hook, path, {**_ACTIONS, "sleep": validate_sleep})
 
 
@@ -246,8 +197,5 @@ def _validate_sleep(action: views.SleepAction, path: str, grace_period: int | No
 def _validate_stop_signal(signal: str, path: str, os: PodOS | None) -> list[FieldError]:
     if os is None:
         return [forbidden(path, "may not be set for containers with empty `spec.os.name`")]
-    if os.name == "windows" and signal not in _SIGNALS_FOR_WINDOWS:
-        return [not_supported(path, AsJSON(signal), _SIGNALS_FOR_WINDOWS)]
-    if os.name == "linux" and signal not in _SIGNALS_FOR_LINUX:
-        return [not_supported(path, AsJSON(signal), _SIGNALS_FOR_LINUX)]
-    return []
+    supported = {"windows": _SIGNALS_FOR_WINDOWS, "linux": _SIGNALS_FOR_LINUX}.get(os.name)
+    return [] if supported is None else one_of(signal, supported, path)

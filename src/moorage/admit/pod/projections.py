@@ -6,16 +6,18 @@ signers, validateLocalDescendingPath.
 
 from collections.abc import Mapping
 
+from msgspec.structs import astuple
+
+from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT, NameRule
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
 from moorage.admit.pod.shared import validate_local_path, validate_no_backsteps
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, one_of, required, too_long
-from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
 from moorage.model.types import volume_sources as sources
-from moorage.model.types.meta import LabelSelector
 
 _HOST_PATH_TYPES = (
     "",
@@ -189,30 +191,23 @@ def _validate_projection(
 ) -> list[FieldError]:
     """`taken` has the files of the sources before, and gets this one's."""
     errors: list[FieldError] = []
-    kinds = 0
     if source.secret is not None:
-        kinds += 1
         errors += _validate_items(source.secret, f"{path}.secret", volume_path, taken)
     if source.configMap is not None:
-        kinds += 1
         errors += _validate_items(source.configMap, f"{path}.configMap", volume_path, taken)
     if source.downwardAPI is not None:
-        kinds += 1
         for file in source.downwardAPI.items:
             errors += validate_downward_file(file, f"{path}.downwardAPI")
             if file.path:
                 errors += _take(file.path, file.path, volume_path, taken)
     if source.serviceAccountToken is not None:
-        kinds += 1
         errors += _validate_token(source.serviceAccountToken, f"{path}.serviceAccountToken", volume_path, options)
     if source.clusterTrustBundle is not None:
-        kinds += 1
         errors += _validate_trust_bundle(source.clusterTrustBundle, f"{path}.clusterTrustBundle")
         errors += _take(source.clusterTrustBundle.path, source.clusterTrustBundle.path, volume_path, taken)
     if source.podCertificate is not None:
-        kinds += 1
         errors += _validate_certificate(source.podCertificate, f"{path}.podCertificate", volume_path, taken)
-    if kinds > 1:
+    if sum(given is not None for given in astuple(source)) > 1:
         errors.append(forbidden(path, "may not specify more than 1 volume type per source"))
     return errors
 
@@ -259,7 +254,7 @@ def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: s
     name, signer = bundle.name, bundle.signerName
     if name is not None and signer is not None:
         detail = "only one of name and signerName may be used"
-        errors.append(invalid(path, AsJSON(_shown_bundle(bundle)), detail))
+        errors.append(invalid(path, AsJSON(internal_form(bundle)), detail))
     elif name is not None:
         if not name:
             errors.append(required(f"{path}.name", "must be a valid object name"))
@@ -267,7 +262,7 @@ def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: s
             errors.append(invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {message}"))
         if bundle.labelSelector is not None:
             detail = "labelSelector must be unset if name is specified"
-            errors.append(invalid(f"{path}.labelSelector", AsJSON(_shown_selector(bundle.labelSelector)), detail))
+            errors.append(invalid(f"{path}.labelSelector", AsJSON(internal_form(bundle.labelSelector)), detail))
     elif signer is not None:
         if not signer:
             errors.append(required(f"{path}.signerName", "must be a valid signer name"))
@@ -278,28 +273,6 @@ def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: s
     if not bundle.path:
         errors.append(required(f"{path}.path"))
     return errors + validate_local_path(bundle.path, f"{path}.path")
-
-
-def _shown_bundle(bundle: sources.ClusterTrustBundleProjection) -> GoStruct:
-    return GoStruct(
-        Name=bundle.name,
-        SignerName=bundle.signerName,
-        LabelSelector=None if bundle.labelSelector is None else _shown_selector(bundle.labelSelector),
-        Optional=bundle.optional,
-        Path=bundle.path,
-    )
-
-
-def _shown_selector(selector: LabelSelector) -> GoStruct:
-    shown = GoStruct()
-    if selector.matchLabels:
-        shown["matchLabels"] = dict(selector.matchLabels)
-    if selector.matchExpressions:
-        shown["matchExpressions"] = [
-            GoStruct(key=one.key, operator=one.operator, **({"values": list(one.values)} if one.values else {}))
-            for one in selector.matchExpressions
-        ]
-    return shown
 
 
 def _validate_certificate(

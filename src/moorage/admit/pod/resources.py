@@ -304,15 +304,23 @@ def _by_name(item: tuple[str, Quantity]) -> str:
 
 
 def container_total(spec: PodSpec, side: Literal["requests", "limits"]) -> dict[str, Quantity]:
-    """What the containers need together: the regular ones and sidecars at once, or an init container at its time."""
+    return total_amounts(
+        (getattr(container.resources, side) for container in spec.containers),
+        ((one.restartPolicy == "Always", getattr(one.resources, side)) for one in spec.initContainers),
+    )
+
+
+def total_amounts(
+    containers: Iterable[Mapping[str, Quantity]], init_containers: Iterable[tuple[bool, Mapping[str, Quantity]]]
+) -> dict[str, Quantity]:
+    """Return what containers need together: regular ones and sidecars (True) at once, or an init container in turn."""
     total: dict[str, Quantity] = {}
-    for container in spec.containers:
-        _add(total, getattr(container.resources, side))
+    for amounts in containers:
+        _add(total, amounts)
     sidecars: dict[str, Quantity] = {}
     during_init: dict[str, Quantity] = {}
-    for container in spec.initContainers:
-        amounts: Mapping[str, Quantity] = getattr(container.resources, side)
-        if container.restartPolicy == "Always":
+    for is_sidecar, amounts in init_containers:
+        if is_sidecar:
             _add(total, amounts)
             _add(sidecars, amounts)
             _raise_to(during_init, sidecars)

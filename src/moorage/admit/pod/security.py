@@ -8,6 +8,7 @@ the host namespaces in the pod's security context internally; here they are read
 import re
 from collections.abc import Mapping
 
+from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import all_containers, containers_with_paths, trim_space, validate_descending_path
 from moorage.admit.pod.windows import validate_windows_options
@@ -22,7 +23,7 @@ from moorage.model.field_error import (
     required,
     too_long,
 )
-from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, in_range_errors
 from moorage.model.types.container import AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl
 from moorage.model.types.pod import PodSpec
@@ -52,8 +53,8 @@ def validate_seccomp_profile(profile: SeccompProfile, path: str) -> list[FieldEr
         else:
             errors += validate_descending_path(profile.localhostProfile, localhost_path)
     elif profile.localhostProfile is not None:
-        shown = GoStruct(Type=profile.type, LocalhostProfile=profile.localhostProfile)
-        errors.append(invalid(localhost_path, AsJSON(shown), "can only be set when seccomp type is Localhost"))
+        detail = "can only be set when seccomp type is Localhost"
+        errors.append(invalid(localhost_path, AsJSON(internal_form(profile)), detail))
     return errors
 
 
@@ -221,39 +222,12 @@ def _validate_no_escalation(context: SecurityContext, path: str) -> list[FieldEr
     errors: list[FieldError] = []
     if context.privileged:
         detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        errors.append(invalid(path, AsJSON(_shown(context)), detail))
+        errors.append(invalid(path, AsJSON(internal_form(context)), detail))
     for capability in context.capabilities.add if context.capabilities is not None else ():
         if capability == "CAP_SYS_ADMIN":
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            errors.append(invalid(path, AsJSON(_shown(context)), detail))
+            errors.append(invalid(path, AsJSON(internal_form(context)), detail))
     return errors
-
-
-def _shown(context: SecurityContext) -> GoStruct:
-    """Return the context as upstream's internal type prints it."""
-    capabilities, selinux, windows = context.capabilities, context.seLinuxOptions, context.windowsOptions
-    seccomp, apparmor = context.seccompProfile, context.appArmorProfile
-    return GoStruct(
-        Capabilities=capabilities and GoStruct(Add=capabilities.add, Drop=capabilities.drop),
-        Privileged=context.privileged,
-        SELinuxOptions=selinux
-        and GoStruct(User=selinux.user, Role=selinux.role, Type=selinux.type, Level=selinux.level),
-        WindowsOptions=windows
-        and GoStruct(
-            GMSACredentialSpecName=windows.gmsaCredentialSpecName,
-            GMSACredentialSpec=windows.gmsaCredentialSpec,
-            RunAsUserName=windows.runAsUserName,
-            HostProcess=windows.hostProcess,
-        ),
-        RunAsUser=context.runAsUser,
-        RunAsGroup=context.runAsGroup,
-        RunAsNonRoot=context.runAsNonRoot,
-        ReadOnlyRootFilesystem=context.readOnlyRootFilesystem,
-        AllowPrivilegeEscalation=context.allowPrivilegeEscalation,
-        ProcMount=context.procMount,
-        SeccompProfile=seccomp and GoStruct(Type=seccomp.type, LocalhostProfile=seccomp.localhostProfile),
-        AppArmorProfile=apparmor and GoStruct(Type=apparmor.type, LocalhostProfile=apparmor.localhostProfile),
-    )
 
 
 def _validate_id(number: int | None, path: str) -> list[FieldError]:
@@ -278,20 +252,16 @@ def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationO
         errors.append(invalid(f"{at}.shareProcessNamespace", True, detail))
     if context.sysctls:
         errors += _validate_sysctls(context.sysctls, f"{at}.sysctls", spec, options)
-    errors += _validate_choice(context.fsGroupChangePolicy, f"{at}.fsGroupChangePolicy", _FS_GROUP_CHANGES)
+    errors += one_of(context.fsGroupChangePolicy, _FS_GROUP_CHANGES, f"{at}.fsGroupChangePolicy")
     if context.seccompProfile is not None:
         errors += validate_seccomp_profile(context.seccompProfile, f"{at}.seccompProfile")
     if context.windowsOptions is not None:
         errors += validate_windows_options(context.windowsOptions, f"{at}.windowsOptions")
     if context.appArmorProfile is not None:
         errors += validate_apparmor_profile(context.appArmorProfile, f"{at}.appArmorProfile")
-    errors += _validate_choice(context.supplementalGroupsPolicy, f"{at}.supplementalGroupsPolicy", _GROUPS_POLICIES)
+    errors += one_of(context.supplementalGroupsPolicy, _GROUPS_POLICIES, f"{at}.supplementalGroupsPolicy")
     changes = ("Recursive",) if options.allow_only_recursive_selinux_change_policy else _SELINUX_CHANGES
-    return errors + _validate_choice(context.seLinuxChangePolicy, f"{at}.seLinuxChangePolicy", changes)
-
-
-def _validate_choice(value: str | None, path: str, choices: tuple[str, ...]) -> list[FieldError]:
-    return [] if value is None or value in choices else [not_supported(path, AsJSON(value), choices)]
+    return errors + one_of(context.seLinuxChangePolicy, changes, f"{at}.seLinuxChangePolicy")
 
 
 def _validate_sysctls(

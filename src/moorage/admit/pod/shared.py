@@ -7,7 +7,7 @@ ValidateLocalNonReservedPath, strings.TrimSpace.
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required
+from moorage.model.field_error import FieldError, invalid, required_one_of
 from moorage.model.types.container import Container, EphemeralContainer
 from moorage.model.types.pod import PodSpec
 
@@ -67,6 +67,4 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 
 
 def validate_pull_policy(policy: str, path: str) -> list[FieldError]:
-    if policy in _PULL_POLICIES:
-        return []
-    return [not_supported(path, AsJSON(policy), _PULL_POLICIES)] if policy else [required(path)]
+    return required_one_of(policy, _PULL_POLICIES, path)

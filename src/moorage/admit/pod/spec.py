@@ -28,8 +28,8 @@ from moorage.model.field_error import (
     duplicate,
     forbidden,
     invalid,
-    not_supported,
     required,
+    required_one_of,
     too_long,
 )
 from moorage.model.go.quoting import GoStruct
@@ -38,17 +38,11 @@ from moorage.model.types import pod as views
 from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.meta import ObjectMeta
 
-_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _NAMESERVERS_LIMIT = 3
 _SEARCHES_LIMIT = 32
 _SEARCH_CHARACTERS_LIMIT = 2048
 _HOSTNAME_LIMIT = 64
-
-
-def validate_dns_policy(policy: str, path: str) -> list[FieldError]:
-    if policy in _POLICIES:
-        return []
-    return [not_supported(path, AsJSON(policy), _POLICIES)] if policy else [required(path)]
 
 
 def validate_dns_config(config: views.PodDNSConfig | None, path: str, policy: str) -> list[FieldError]:
@@ -161,7 +155,7 @@ def _validate_source(claim: views.PodResourceClaim, path: str) -> list[FieldErro
 
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
-_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
+PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _MAX_DEADLINE_LENGTH = 2**31 - 1
 
 
@@ -176,8 +170,8 @@ def validate_pod_spec(
     if spec.hostNetwork:
         pod = options.resource_is_pod
         errors += validate_host_network_ports(spec.containers, f"{path}.containers", resource_is_pod=pod)
-    errors += _validate_choice(spec.restartPolicy, f"{path}.restartPolicy", _RESTART_POLICIES)
-    errors += validate_dns_policy(spec.dnsPolicy, f"{path}.dnsPolicy")
+    errors += required_one_of(spec.restartPolicy, _RESTART_POLICIES, f"{path}.restartPolicy")
+    errors += required_one_of(spec.dnsPolicy, _DNS_POLICIES, f"{path}.dnsPolicy")
     if spec.nodeSelector:
         errors += validate_labels(spec.nodeSelector, f"{path}.nodeSelector")
     errors += validate_pod_security_context(spec, path, options)
@@ -251,18 +245,12 @@ def _validate_names_and_numbers(spec: views.PodSpec, path: str, options: Validat
     if spec.runtimeClassName is not None:
         errors += validate_dns_subdomain(spec.runtimeClassName, f"{path}.runtimeClassName")
     if spec.preemptionPolicy is not None:
-        errors += _validate_choice(spec.preemptionPolicy, f"{path}.preemptionPolicy", _PREEMPTION_POLICIES)
+        errors += required_one_of(spec.preemptionPolicy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
     if spec.overhead:
         # Upstream borrows the rules for limits, and their path with them.
         overhead = ResourceRequirements(limits=spec.overhead)
         errors += validate_resource_requirements(overhead, f"{path}.overhead", frozenset(), options)
     return errors
-
-
-def _validate_choice(value: str, path: str, choices: tuple[str, ...]) -> list[FieldError]:
-    if value in choices:
-        return []
-    return [not_supported(path, AsJSON(value), choices)] if value else [required(path)]
 
 
 def _validate_readiness_gates(gates: tuple[views.PodReadinessGate, ...], path: str) -> list[FieldError]:

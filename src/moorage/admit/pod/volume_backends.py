@@ -5,6 +5,7 @@ pkg/apis/core/validation. All functions take the options, though none needs them
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +15,6 @@ from moorage.admit.pod.shared import validate_descending_path
 from moorage.model.field_error import FieldError, invalid, not_supported, one_of, required, too_long
 from moorage.model.names import byte_length, dns1123_subdomain_errors, in_range_errors
 from moorage.model.types import volume_sources as sources
-from moorage.model.types.storage import PersistentVolumeClaimVolumeSource
 
 _HIGHEST_LUN = 255
 _NOT_A_PARTITION = "must be between 1 and 255, inclusive"
@@ -38,6 +38,14 @@ _BLOB_DISK = "https://{account-name}.blob.core.windows.net/{container-name}/{dis
 _RESERVED = "kubernetes.io and k8s.io namespaces are reserved"
 
 
+SourceRule = Callable[[Any, str, ValidationOptions], list[FieldError]]
+
+
+def require(*fields: str) -> SourceRule:
+    """Return the rule of a source that must have these fields, and of which nothing else is checked."""
+    return lambda source, path, _: _require(source, path, *fields)
+
+
 def _require(source: Any, path: str, *fields: str) -> list[FieldError]:
     return [required(f"{path}.{field}") for field in fields if not getattr(source, field)]
 
@@ -45,12 +53,6 @@ def _require(source: Any, path: str, *fields: str) -> list[FieldError]:
 def _require_secret_name(source: Any, path: str) -> list[FieldError]:
     unnamed = source.secretRef is not None and not source.secretRef.name
     return [required(f"{path}.secretRef.name")] if unnamed else []
-
-
-def validate_claim_reference(
-    source: PersistentVolumeClaimVolumeSource, path: str, _: ValidationOptions
-) -> list[FieldError]:
-    return _require(source, path, "claimName")
 
 
 def validate_git_repo(source: sources.GitRepoVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
@@ -119,10 +121,6 @@ def validate_lun(lun: int, path: str) -> list[FieldError]:
     return [invalid(path, lun, message) for message in in_range_errors(lun, 0, _HIGHEST_LUN)]
 
 
-def validate_glusterfs(source: sources.GlusterfsVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    return _require(source, path, "endpoints", "path")
-
-
 def validate_flocker(source: sources.FlockerVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     if not source.datasetName and not source.datasetUUID:
@@ -135,16 +133,8 @@ def validate_flocker(source: sources.FlockerVolumeSource, path: str, _: Validati
     return errors
 
 
-def validate_rbd(source: sources.RBDVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    return _require(source, path, "monitors", "image")
-
-
 def validate_cinder(source: sources.CinderVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "volumeID") + _require_secret_name(source, path)
-
-
-def validate_cephfs(source: sources.CephFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    return _require(source, path, "monitors")
 
 
 def validate_quobyte(source: sources.QuobyteVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
@@ -197,10 +187,6 @@ def validate_flex_volume(source: sources.FlexVolumeSource, path: str, _: Validat
     return errors
 
 
-def validate_azure_file(source: sources.AzureFileVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    return _require(source, path, "secretName", "shareName")
-
-
 def validate_azure_disk(source: sources.AzureDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     errors = _require(source, path, "diskName", "diskURI")
     errors += one_of(source.cachingMode, _CACHING_MODES, f"{path}.cachingMode")
@@ -211,26 +197,6 @@ def validate_azure_disk(source: sources.AzureDiskVolumeSource, path: str, _: Val
     if not source.diskURI.startswith("/subscriptions/" if managed else "https://"):
         errors.append(not_supported(f"{path}.diskURI", source.diskURI, (_MANAGED_DISK if managed else _BLOB_DISK,)))
     return errors
-
-
-def validate_vsphere(
-    source: sources.VsphereVirtualDiskVolumeSource, path: str, _: ValidationOptions
-) -> list[FieldError]:
-    return _require(source, path, "volumePath")
-
-
-def validate_photon(
-    source: sources.PhotonPersistentDiskVolumeSource, path: str, _: ValidationOptions
-) -> list[FieldError]:
-    return _require(source, path, "pdID")
-
-
-def validate_portworx(source: sources.PortworxVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    return _require(source, path, "volumeID")
-
-
-def validate_scale_io(source: sources.ScaleIOVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    return _require(source, path, "gateway", "system", "volumeName")
 
 
 def validate_storageos(source: sources.StorageOSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:

@@ -5,8 +5,7 @@ Kubernetes: ValidateVolumes, validateVolumeSource (the table below has its order
 included), validateEphemeralVolumeSource, ValidatePersistentVolumeClaimSpec, ValidateVolumeMounts.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from msgspec.structs import astuple
 
@@ -41,24 +40,8 @@ from moorage.model.types.storage import (
 )
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_VOLUME_MODES = ("Block", "Filesystem")
+VOLUME_MODES = ("Block", "Filesystem")
 _ONLY_CLAIMS = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-# Upstream lists all fields but labels and annotations by reflection, and lowers only the first letter of their names.
-_FORBIDDEN_METADATA = (
-    ("name", "name"),
-    ("generateName", "generateName"),
-    ("namespace", "namespace"),
-    ("selfLink", "selfLink"),
-    ("uid", "uID"),
-    ("resourceVersion", "resourceVersion"),
-    ("generation", "generation"),
-    ("creationTimestamp", "creationTimestamp"),
-    ("deletionTimestamp", "deletionTimestamp"),
-    ("deletionGracePeriodSeconds", "deletionGracePeriodSeconds"),
-    ("ownerReferences", "ownerReferences"),
-    ("finalizers", "finalizers"),
-    ("managedFields", "managedFields"),
-)
 
 
 def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
@@ -73,9 +56,10 @@ def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOp
 def _validate_template_metadata(metadata: ObjectMeta, path: str) -> list[FieldError]:
     errors = validate_annotations(metadata.annotations, f"{path}.annotations")
     errors += validate_labels(metadata.labels, f"{path}.labels")
-    for field, reported in _FORBIDDEN_METADATA:
-        if getattr(metadata, field) not in (None, "", 0, ()):
-            errors.append(forbidden(f"{path}.{reported}", "cannot be set"))
+    for field in ObjectMeta.__struct_fields__:
+        if field not in ("labels", "annotations") and getattr(metadata, field) not in (None, "", 0, ()):
+            # Upstream lists the fields by reflection, and lowers only the first letter of their names.
+            errors.append(forbidden(f"{path}.{'uID' if field == 'uid' else field}", "cannot be set"))
     return errors
 
 
@@ -86,18 +70,18 @@ def validate_claim_spec(
     if not spec.accessModes:
         errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
     errors += validate_label_selector(spec.selector, f"{path}.selector", options)
-    errors += _validate_access_modes(spec.accessModes, f"{path}.accessModes")
+    errors += validate_access_modes(spec.accessModes, f"{path}.accessModes")
     errors += _validate_storage(spec, f"{path}.resources[storage]")
     if spec.storageClassName:
         errors += validate_dns_subdomain(spec.storageClassName, f"{path}.storageClassName")
-    errors += one_of(spec.volumeMode, _VOLUME_MODES, f"{path}.volumeMode")
+    errors += one_of(spec.volumeMode, VOLUME_MODES, f"{path}.volumeMode")
     errors += _validate_data_sources(spec, path, allow_invalid_api_group)
     if spec.volumeAttributesClassName:
         errors += validate_dns_subdomain(spec.volumeAttributesClassName, f"{path}.volumeAttributesClassName")
     return errors
 
 
-def _validate_access_modes(modes: tuple[str, ...], path: str) -> list[FieldError]:
+def validate_access_modes(modes: tuple[str, ...], path: str) -> list[FieldError]:
     errors = [not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
     known = {mode for mode in modes if mode in _ACCESS_MODES}
     if "ReadWriteOncePod" in known and len(known) > 1:
@@ -109,9 +93,7 @@ def _validate_storage(spec: PersistentVolumeClaimSpec, path: str) -> list[FieldE
     storage = spec.resources.requests.get("storage")
     if storage is None:
         return [required(path)]
-    if storage.sign() <= 0:
-        return [invalid(path, str(storage), "must be greater than zero")]
-    return []
+    return [] if storage.sign() > 0 else [invalid(path, str(storage), "must be greater than zero")]
 
 
 def _validate_data_sources(
@@ -164,9 +146,7 @@ def _validate_image(source: ImageVolumeSource, path: str, options: ValidationOpt
     return errors + validate_pull_policy(source.pullPolicy, f"{path}.pullPolicy")
 
 
-SourceRule = Callable[[Any, str, ValidationOptions], list[FieldError]]
-
-SourceRow = tuple[str, str, str, SourceRule]
+SourceRow = tuple[str, str, str, backends.SourceRule]
 
 # (field, name in the path of "more than 1 volume type", name in the path of its own errors, rule)
 _SOURCES: tuple[SourceRow, ...] = (
@@ -178,25 +158,25 @@ _SOURCES: tuple[SourceRow, ...] = (
     ("secret", "secret", "secret", files.validate_secret),
     ("nfs", "nfs", "nfs", backends.validate_nfs),
     ("iscsi", "iscsi", "iscsi", backends.validate_iscsi),
-    ("glusterfs", "glusterfs", "glusterfs", backends.validate_glusterfs),
+    ("glusterfs", "glusterfs", "glusterfs", backends.require("endpoints", "path")),
     ("flocker", "flocker", "flocker", backends.validate_flocker),
-    ("persistentVolumeClaim", "persistentVolumeClaim", "persistentVolumeClaim", backends.validate_claim_reference),
-    ("rbd", "rbd", "rbd", backends.validate_rbd),
+    ("persistentVolumeClaim", "persistentVolumeClaim", "persistentVolumeClaim", backends.require("claimName")),
+    ("rbd", "rbd", "rbd", backends.require("monitors", "image")),
     ("cinder", "cinder", "cinder", backends.validate_cinder),
-    ("cephfs", "cephFS", "cephfs", backends.validate_cephfs),
+    ("cephfs", "cephFS", "cephfs", backends.require("monitors")),
     ("quobyte", "quobyte", "quobyte", backends.validate_quobyte),
     ("downwardAPI", "downwarAPI", "downwardAPI", files.validate_downward_api),
     ("fc", "fc", "fc", backends.validate_fibre_channel),
     ("flexVolume", "flexVolume", "flexVolume", backends.validate_flex_volume),
     ("configMap", "configMap", "configMap", files.validate_config_map),
-    ("azureFile", "azureFile", "azureFile", backends.validate_azure_file),
-    ("vsphereVolume", "vsphereVolume", "vsphereVolume", backends.validate_vsphere),
-    ("photonPersistentDisk", "photonPersistentDisk", "photonPersistentDisk", backends.validate_photon),
-    ("portworxVolume", "portworxVolume", "portworxVolume", backends.validate_portworx),
+    ("azureFile", "azureFile", "azureFile", backends.require("secretName", "shareName")),
+    ("vsphereVolume", "vsphereVolume", "vsphereVolume", backends.require("volumePath")),
+    ("photonPersistentDisk", "photonPersistentDisk", "photonPersistentDisk", backends.require("pdID")),
+    ("portworxVolume", "portworxVolume", "portworxVolume", backends.require("volumeID")),
     ("azureDisk", "azureDisk", "azureDisk", backends.validate_azure_disk),
     ("storageos", "storageos", "storageos", backends.validate_storageos),
     ("projected", "projected", "projected", validate_projected),
-    ("scaleIO", "scaleIO", "scaleIO", backends.validate_scale_io),
+    ("scaleIO", "scaleIO", "scaleIO", backends.require("gateway", "system", "volumeName")),
     ("csi", "csi", "csi", backends.validate_csi),
     ("ephemeral", "ephemeral", "ephemeral", validate_ephemeral),
     ("image", "image", "image", _validate_image),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from moorage.admit.pod.resources import total_amounts
 from moorage.admit.raw import Raw, items
 from moorage.model.go.quoting import go_json
 from moorage.model.quantity import Quantity, parse_quantity
@@ -99,36 +100,13 @@ def _default_requests(spec: Raw, resources: Raw) -> None:
 
 def aggregate_containers(spec: Raw, which: str) -> dict[str, Quantity]:
     """What the containers need together: all that run side by side, or the hungriest moment while starting."""
-    total: dict[str, Quantity] = {}
-    for container in items(spec, "containers"):
-        _add(total, _amounts(container, which))
-    sidecars: dict[str, Quantity] = {}
-    starting: dict[str, Quantity] = {}
-    for container in items(spec, "initContainers"):
-        amounts = _amounts(container, which)
-        if container.get("restartPolicy") == "Always":
-            _add(total, amounts)
-            _add(sidecars, amounts)
-            _raise_to(starting, sidecars)
-        else:
-            moment = dict(amounts)
-            _add(moment, sidecars)
-            _raise_to(starting, moment)
-    _raise_to(total, starting)
-    return total
+    init = items(spec, "initContainers")
+    return total_amounts(
+        (_amounts(container, which) for container in items(spec, "containers")),
+        ((container.get("restartPolicy") == "Always", _amounts(container, which)) for container in init),
+    )
 
 
 def _amounts(container: Raw, which: str) -> dict[str, Quantity]:
     amounts: Mapping[str, Any] = (container.get("resources") or {}).get(which) or {}
     return {name: parse_quantity(amount_text(amount)) for name, amount in amounts.items()}
-
-
-def _add(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:
-    for name, amount in amounts.items():
-        total[name] = total[name].add(amount) if name in total else amount
-
-
-def _raise_to(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:
-    for name, amount in amounts.items():
-        if name not in total or amount > total[name]:
-            total[name] = amount

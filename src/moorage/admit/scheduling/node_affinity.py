@@ -7,21 +7,8 @@ ValidatePreferredSchedulingTerms. Differs: the operators of KEP-5721.
 from collections.abc import Iterable
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.scheduling.label_selectors import (
-    NEEDS_VALUES,
-    NOT_AN_OPERATOR,
-    TAKES_NO_VALUES,
-    validate_label_name,
-)
-from moorage.match.operators import (
-    BY_NAME,
-    NODE_FIELD,
-    NODE_SELECTOR,
-    Arity,
-    less_first,
-    siblings,
-    use_of,
-)
+from moorage.admit.scheduling.label_selectors import NEEDS_VALUES, NOT_AN_OPERATOR, TAKES_NO_VALUES, validate_label_name
+from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, Arity, less_first, siblings, use_of
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
 from moorage.model.names import dns1123_subdomain_errors, label_value_errors
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm

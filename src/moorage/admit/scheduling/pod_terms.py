@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.scheduling.node_affinity import WEIGHT_RANGE, validate_node_affinity
-from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
+from moorage.model.field_error import FieldError, duplicate, forbidden, invalid, one_of, required
 from moorage.model.names import dns1123_label_errors
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
@@ -126,15 +126,13 @@ def validate_topology_spread_constraints(
             errors.append(invalid(f"{at}.maxSkew", constraint.maxSkew, MUST_BE_POSITIVE))
         if not constraint.topologyKey:
             errors.append(required(f"{at}.topologyKey", TOPOLOGY_KEY_EMPTY))
-        if constraint.whenUnsatisfiable not in _ACTIONS:
-            shown = AsJSON(constraint.whenUnsatisfiable)
-            errors.append(not_supported(f"{at}.whenUnsatisfiable", shown, _ACTIONS))
+        errors += one_of(constraint.whenUnsatisfiable, _ACTIONS, f"{at}.whenUnsatisfiable")
         pair = (constraint.topologyKey, constraint.whenUnsatisfiable)
         if last[pair] != index:
             errors.append(duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}"))
         errors += _validate_min_domains(constraint, f"{at}.minDomains")
-        errors += _validate_policy(constraint.nodeAffinityPolicy, f"{at}.nodeAffinityPolicy")
-        errors += _validate_policy(constraint.nodeTaintsPolicy, f"{at}.nodeTaintsPolicy")
+        errors += one_of(constraint.nodeAffinityPolicy, _POLICIES, f"{at}.nodeAffinityPolicy")
+        errors += one_of(constraint.nodeTaintsPolicy, _POLICIES, f"{at}.nodeTaintsPolicy")
         if constraint.matchLabelKeys:
             errors += _validate_match_label_keys(constraint, at, options)
         if not options.allow_invalid_topology_spread_constraint_label_selector:
@@ -151,12 +149,6 @@ def _validate_min_domains(constraint: TopologySpreadConstraint, path: str) -> li
         words = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
         errors.append(invalid(path, count, words))
     return errors
-
-
-def _validate_policy(policy: str | None, path: str) -> list[FieldError]:
-    if policy is None or policy in _POLICIES:
-        return []
-    return [not_supported(path, AsJSON(policy), _POLICIES)]
 
 
 def _validate_match_label_keys(

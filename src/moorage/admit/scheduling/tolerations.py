@@ -20,6 +20,7 @@ from moorage.model.field_error import (
     internal_error,
     invalid,
     not_supported,
+    one_of,
     required,
     too_long,
 )
@@ -125,7 +126,7 @@ MUST_BE_UNIQUE = "taints must be unique by key and effect pair"
 
 
 def validate_taint_effect(effect: str, path: str) -> list[FieldError]:
-    return [] if effect in TAINT_EFFECTS else [not_supported(path, AsJSON(effect), TAINT_EFFECTS)]
+    return one_of(effect, TAINT_EFFECTS, path)
 
 
 def validate_taints(taints: Iterable[Taint], path: str) -> list[FieldError]:
