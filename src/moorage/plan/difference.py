@@ -24,14 +24,14 @@ class Cause(StrEnum):
     DELETED = "deleted"
 
 
-class Departure(msgspec.Struct):
-    """A pod that went, when (in seconds after the change), why, and what came of whatever took its place."""
+class Departure(msgspec.Struct, rename="camel"):
+    """A pod that went, when (in seconds after the change), why, and what became of its successor."""
 
     pod: str
     workload: str
     node: str
     cause: Cause
-    seconds: int = 0
+    seconds: int = msgspec.field(default=0, name="afterSeconds")
     because: str = ""
     replaced_by: str = ""
     new_node: str = ""

@@ -19,7 +19,7 @@ def headroom(simulation: Simulation) -> dict[str, int]:
     """Return how many more pods of each workload fit, by the workload's name."""
     found: dict[str, int] = {}
     for pod in planned_pods(simulation):
-        name = str(pod.owner) if pod.owner is not None and pod.owner.kind in _COUNTED else ""
+        name = pod.workload if pod.owner is not None and pod.owner.kind in _COUNTED else ""
         if not name or name in found or not simulation.scheduler.knows(pod.pod.spec.schedulerName):
             continue
         spec = msgspec.structs.replace(pod.pod.spec, nodeName="")

@@ -69,7 +69,7 @@ class FailedLine(msgspec.Struct, frozen=True):
 
     workload: str
     message: str
-    source: str
+    source: str = msgspec.field(name="file")
     line: int
 
 
@@ -121,7 +121,7 @@ def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
         nodes=node_lines(simulation.cluster),
         failed=_failed(simulation, inventory),
         preempted=[
-            Preempted(victim.key, _owner(planned_pod(simulation, victim)), victim.view.spec.nodeName, by)
+            Preempted(victim.key, planned_pod(simulation, victim).workload, victim.view.spec.nodeName, by)
             for victim, by in simulation.scheduling.preempted
         ],
         notes=list(dict.fromkeys(notes)),
@@ -151,17 +151,13 @@ def pod_line(pod: PlannedPod) -> PodLine:
     return PodLine(
         metadata.namespace,
         metadata.name,
-        _owner(pod),
+        pod.workload,
         pod.state,
         pod.node,
         pod.priority,
         "" if pod.node else pod.reason,
         "" if pod.node else pod.message,
     )
-
-
-def _owner(pod: PlannedPod) -> str:
-    return str(pod.owner) if pod.owner is not None else ""
 
 
 def node_lines(cluster: Cluster) -> list[NodeLine]:

@@ -7,6 +7,7 @@ import msgspec
 from moorage.client.protocol import Object
 from moorage.columns.cluster import PodRecord
 from moorage.columns.shape import Shape
+from moorage.control.framework.pods_of import ready_condition
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Key
@@ -29,7 +30,7 @@ class State(StrEnum):
 
 
 class PlannedPod(msgspec.Struct):
-    """One pod. `reason` is a word as in the PodScheduled condition, `message` what a cluster would print."""
+    """One pod. `reason` and `message` are those of a PodScheduled condition."""
 
     key: str
     pod: Pod
@@ -44,6 +45,10 @@ class PlannedPod(msgspec.Struct):
         if not self.node:
             return State.PENDING
         return State.BOUND if self.existing else State.PLACED
+
+    @property
+    def workload(self) -> str:
+        return str(self.owner) if self.owner is not None else ""
 
     @property
     def priority(self) -> int:
@@ -121,7 +126,7 @@ def _not_created(simulation: Simulation) -> list[PlannedPod]:
             key = f"{found.key}-{ordinal}"
             made = simulation.world.view(KINDS["v1", "Pod"], key)
             if made is not None:
-                waits_for = waits_for or ("" if _is_ready(made) else f"{found.name}-{ordinal}")
+                waits_for = waits_for or ("" if ready_condition(made) is not None else f"{found.name}-{ordinal}")
                 continue
             if not waits_for:
                 break
@@ -133,7 +138,3 @@ def _not_created(simulation: Simulation) -> list[PlannedPod]:
             owner = Key("StatefulSet", found.namespace, found.name)
             missing.append(PlannedPod(key, pod, owner, "", False, NOT_CREATED, text))
     return missing
-
-
-def _is_ready(pod: Pod) -> bool:
-    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)

@@ -14,11 +14,13 @@ from moorage.client.protocol import Object
 from moorage.control.daemon_set.rolling import limits_of
 from moorage.control.deployment.rollout import bounds_of
 from moorage.control.framework.pods_of import ready_condition
+from moorage.control.framework.revisions import REVISION_HASH
 from moorage.control.framework.workloads import scaled
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
-from moorage.plan.input.inventory import Inventory, Key
+from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH
+from moorage.plan.input.inventory import Inventory, Key, kind_words
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.planned_pod import PlannedPod, planned_pods, why_unplaced
 from moorage.plan.simulation.api import POD
@@ -26,18 +28,8 @@ from moorage.plan.simulation.simulation import FINISHED, Simulation
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet")
-_KINDS = {
-    **dict.fromkeys(("deployment", "deployments", "deploy", "deployment.apps"), "Deployment"),
-    **dict.fromkeys(("statefulset", "statefulsets", "sts", "statefulset.apps"), "StatefulSet"),
-    **dict.fromkeys(("daemonset", "daemonsets", "ds", "daemonset.apps"), "DaemonSet"),
-    **dict.fromkeys(("replicaset", "replicasets", "rs", "replicaset.apps"), "ReplicaSet"),
-}
+_KINDS = kind_words(*ROLLED_OUT, *SCALED)
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
-_REVISION_LABEL = {
-    "Deployment": "pod-template-hash",
-    "StatefulSet": "controller-revision-hash",
-    "DaemonSet": "controller-revision-hash",
-}
 
 
 class RolloutStep(msgspec.Struct, frozen=True):
@@ -53,15 +45,15 @@ class RolloutStep(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class Rollout(msgspec.Struct):
+class Rollout(msgspec.Struct, rename="camel", kw_only=True):
     """A rollout: whether it completes and, if not, at which step and why it stops."""
 
     deployment: str
-    max_surge: int
-    max_unavailable: int
-    steps: list[RolloutStep] = msgspec.field(default_factory=list)
     completes: bool = False
     message: str = ""
+    max_surge: int
+    max_unavailable: int
+    steps: list[RolloutStep]
     fix: str = ""
 
 
@@ -112,7 +104,7 @@ class RolloutWatch:
 
     def __init__(self, simulation: Simulation, key: Key) -> None:
         self._simulation, self._key = simulation, key
-        self._label = _REVISION_LABEL[key.kind]
+        self._label = POD_TEMPLATE_HASH if key.kind == "Deployment" else REVISION_HASH
         pods = self._pods()
         self._old_revisions = {self._revision(pod) for pod in pods}
         self._old = {pod.uid for pod in pods}
@@ -215,7 +207,8 @@ class RolloutWatch:
         self._simulation.api.listeners.remove(self._changed)
         self._simulation.after_round.remove(self._round)
         view = self._view()
-        made = Rollout(str(self._key), *_limits(self._key.kind, view), self._steps)
+        surge, unavailable = _limits(self._key.kind, view)
+        made = Rollout(deployment=str(self._key), max_surge=surge, max_unavailable=unavailable, steps=self._steps)
         pods = self._pods()
         waiting = [pod for pod in planned_pods(self._simulation) if not pod.node and pod.owner == self._key]
         old = sum(self._revision(pod) in self._old_revisions for pod in pods)

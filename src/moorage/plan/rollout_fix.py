@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
-from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, controller_reference, deployment_of
+from moorage.control.framework.world import controller_of
+from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, deployment_of
 from moorage.plan.input.inventory import Inventory, Item, Key
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -64,7 +65,7 @@ def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory 
 
 def _belongs_to(inventory: Inventory, item: Item, key: Key) -> bool:
     """Return whether the Deployment controls a ReplicaSet, or the ReplicaSet of a pod."""
-    owner = controller_reference(item.view.metadata)
+    owner = controller_of(item.view.metadata)
     if owner is None:
         return False
     above = Key(owner.kind, item.key.namespace, owner.name)

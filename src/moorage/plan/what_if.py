@@ -29,7 +29,6 @@ from moorage.plan.node_changes import (
     untaint,
 )
 from moorage.plan.outcome import Outcome, outcome_of
-from moorage.plan.planned_pod import planned_pod
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.api import NODE, POD, Deletion
 from moorage.plan.simulation.controllers import POD_GARBAGE, TAINT_EVICTION
@@ -39,7 +38,6 @@ from moorage.plan.simulation.scheduling import SCHEDULER
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.config.default_profile import program_cache
 
-REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 _USER = "user"
 _NAMESPACE = KINDS["v1", "Namespace"]
 
@@ -84,7 +82,7 @@ class WhatIf:
         self._first_preempted = len(simulation.scheduling.preempted)
         self._new_templates: set[Key] = set()
         self._removed: set[str] = set()
-        self._before = {pod.uid: _revision(pod.view.metadata.labels) for pod in simulation.pods()}
+        self._before = {pod.uid for pod in simulation.pods()}
 
     def play(
         self,
@@ -257,8 +255,8 @@ class WhatIf:
                 departure.replaced_by = chosen
 
     def _node_of(self, key: str) -> str:
-        found = self._simulation.world.get(POD, key)
-        return planned_pod(self._simulation, found).node if found is not None else ""
+        pod = self._simulation.world.view(POD, key)
+        return str(pod.spec.nodeName) if pod is not None else ""
 
 
 def _update(simulation: Simulation, item: Item, current: Raw) -> None:
@@ -282,7 +280,3 @@ def _update(simulation: Simulation, item: Item, current: Raw) -> None:
 
 def _template(raw: Raw) -> object:
     return (raw.get("spec") or {}).get("template")
-
-
-def _revision(labels: dict[str, str]) -> str:
-    return next((labels[name] for name in REVISION_LABELS if name in labels), "")

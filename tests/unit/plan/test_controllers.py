@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
+from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS
-from moorage.plan.input.absent_owners import controller_reference
 from moorage.plan.simulation import loading
 
 
@@ -16,7 +16,7 @@ def test_a_deployment_makes_its_replicas_by_way_of_a_replica_set() -> None:
     assert len(made) == len({one.key for one in made}) == 3
     for one in made:
         metadata = one.view.metadata
-        owner = controller_reference(metadata)
+        owner = controller_of(metadata)
         assert owner is not None
         assert (owner.kind, owner.name) == ("ReplicaSet", f"web-{metadata.labels['pod-template-hash']}")
         assert metadata.name.startswith(f"{owner.name}-")

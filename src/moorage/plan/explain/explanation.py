@@ -16,7 +16,7 @@ from moorage.plan.explain.column import Cell, column
 from moorage.plan.explain.groups import Refused, refused_nodes
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
-from moorage.plan.explain.target import Target, TargetError, owner_text
+from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory
 from moorage.plan.input.notes import Note
 from moorage.plan.simulation.simulation import Simulation
@@ -60,7 +60,7 @@ class Column(msgspec.Struct, frozen=True):
 
     node: str
     fits: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...] = msgspec.field(name="plugins")
     scores: dict[str, int]
     total: int
     rank: int  # among the nodes that fit, from 1; 0 if this one does not
@@ -133,7 +133,7 @@ class _Explaining:
         rows, tied = _score_rows(candidates, feasible)
         made = Explanation(
             pod=pod.key,
-            workload=owner_text(pod.owner),
+            workload=pod.workload,
             story=self.target.story,
             standing=Standing.BOUND if pod.node else Standing.FITS,
             node=pod.node,

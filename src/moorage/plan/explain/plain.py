@@ -5,8 +5,9 @@
 
 from typing import Any
 
-from moorage.plan.explain.explanation import Column, Explanation
+from moorage.plan.explain.explanation import Explanation
 from moorage.plan.explain.remedies.change import Change
+from moorage.plan.report.plain import as_data
 from moorage.schedule.diagnosis import Refusal
 
 
@@ -31,54 +32,19 @@ def plain(told: Explanation) -> dict[str, Any]:
         "refused": [
             {"nodes": list(group.nodes), "refusals": [_refusal(one) for one in group.refusals]} for group in told.groups
         ],
-        "scores": [{"nodes": list(row.nodes), "scores": row.scores, "total": row.total} for row in told.rows],
-        "preemption": _preemption(told),
-        "column": _column(told.column) if told.column is not None else None,
+        "scores": as_data(told.rows),
+        "preemption": as_data(told.preemption),
+        "column": as_data(told.column),
         "suggestions": [{**_change(one.change), "nodes": list(one.nodes)} for one in told.suggestions],
         "together": {"node": told.together.node, "changes": [_change(one) for one in told.together.changes]}
         if told.together is not None
         else None,
-        "notes": [
-            {"level": n.level.value, "object": n.subject, "message": n.message, "file": n.source, "line": n.line}
-            for n in told.notes
-        ],
+        "notes": as_data(told.notes),
     }
 
 
 def _refusal(refusal: Refusal) -> dict[str, Any]:
-    verdict = refusal.verdict
-    return {
-        "plugin": refusal.plugin,
-        "code": verdict.code.value,
-        "reasons": list(verdict.reasons),
-        "details": list(verdict.details),
-    }
-
-
-def _preemption(told: Explanation) -> dict[str, Any] | None:
-    if told.preemption is None:
-        return None
-    one = told.preemption
-    return {"node": one.node, "victims": list(one.victims), "violations": one.violations, "message": one.message}
-
-
-def _column(column: Column) -> dict[str, Any]:
-    return {
-        "node": column.node,
-        "fits": column.fits,
-        "plugins": [
-            {
-                "plugin": cell.plugin,
-                "answer": cell.answer.value,
-                "reasons": list(cell.reasons),
-                "details": list(cell.details),
-            }
-            for cell in column.cells
-        ],
-        "scores": column.scores,
-        "total": column.total,
-        "rank": column.rank,
-    }
+    return {"plugin": refusal.plugin, **as_data(refusal.verdict)}
 
 
 def _change(change: Change) -> dict[str, Any]:

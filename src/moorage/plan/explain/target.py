@@ -5,7 +5,7 @@ In: `pod/web-1`, `web-1`, `shop/web-1`, `deployment/web`, and a world with all p
 Of a workload it is the first pod that stays Pending, or the next one if all of them fit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 import msgspec
@@ -14,22 +14,14 @@ from moorage.admit.raw import Raw
 from moorage.columns.cluster import PodRecord
 from moorage.model.kinds import view_of
 from moorage.model.types.pod import Pod
-from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
 from moorage.plan.planned_pod import PlannedPod, planned_pods, record_of
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.actions import Action, Bind
 
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
-
-_KINDS = {
-    **dict.fromkeys(("pod", "pods", "po"), "Pod"),
-    **dict.fromkeys(("deployment", "deployments", "deploy", "deployment.apps"), "Deployment"),
-    **dict.fromkeys(("replicaset", "replicasets", "rs", "replicaset.apps"), "ReplicaSet"),
-    **dict.fromkeys(("statefulset", "statefulsets", "sts", "statefulset.apps"), "StatefulSet"),
-    **dict.fromkeys(("daemonset", "daemonsets", "ds", "daemonset.apps"), "DaemonSet"),
-    **dict.fromkeys(("job", "jobs", "job.batch"), "Job"),
-}
+_KINDS = kind_words("Pod", *WORKLOADS)
 _MAX_NAMED = 5
 _Named = tuple[str, str, str]  # kind, namespace ("" for any), name
 
@@ -100,7 +92,7 @@ def _is_named(pod: Pod, namespace: str, name: str) -> bool:
 def _check_one(simulation: Simulation, namespace: str, name: str) -> None:
     found = [pod for pod in simulation.pods() if _is_named(pod.view, namespace, name)]
     if len(found) > 1:
-        raise TargetError(f"there are several pods {name!r}: {_listed(pod.key for pod in found)}; which one?")
+        raise TargetError(f"there are several pods {name!r}: {', '.join(pod.key for pod in found)}; which one?")
 
 
 def _pod_named(simulation: Simulation, inventory: Inventory, namespace: str, name: str) -> PlannedPod:
@@ -124,23 +116,19 @@ def _not_there(pods: Sequence[PlannedPod], inventory: Inventory, namespace: str,
     workloads = [i.key for i in inventory.of_kind(*WORKLOADS) if i.key.name == name]
     if workloads:
         hints = [f"{key.kind.lower()}/{key.name}" for key in workloads]
-        return f"there is no pod {name!r}{where} in the input; did you mean {_listed(hints)}?"
+        return f"there is no pod {name!r}{where} in the input; did you mean {', '.join(hints)}?"
     known = [pod for pod in pods if namespace in ("", pod.pod.metadata.namespace)]
     close = _close(name, [pod.pod.metadata.name for pod in known])
     if not close and namespace:
         elsewhere = [pod.key for pod in pods if pod.pod.metadata.name == name]
         close = elsewhere[:_MAX_NAMED]
-    return f"there is no pod {name!r}{where} in the input" + (f"; did you mean {_listed(close)}?" if close else "")
+    return f"there is no pod {name!r}{where} in the input" + (f"; did you mean {', '.join(close)}?" if close else "")
 
 
 def _close(name: str, known: Sequence[str]) -> list[str]:
     begins = [other for other in known if other.startswith(f"{name}-")]
     similar = get_close_matches(name, known, n=_MAX_NAMED, cutoff=0.7)
     return list(dict.fromkeys([*begins[:_MAX_NAMED], *similar]))[:_MAX_NAMED]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _wait_for_turn(simulation: Simulation, namespace: str, name: str) -> PodRecord | None:
@@ -181,7 +169,7 @@ def _workload_named(inventory: Inventory, kind: str, namespace: str, name: str) 
     if len(found) == 1:
         return found[0]
     if found:
-        several = _listed(f"{kind.lower()}/{item.key.namespace}/{name}" for item in found)
+        several = ", ".join(f"{kind.lower()}/{item.key.namespace}/{name}" for item in found)
         raise TargetError(f"there are several {kind}s {name!r}: {several}; which one?")
     close = get_close_matches(name, [item.key.name for item in items], n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
@@ -228,7 +216,3 @@ def _next_pod(simulation: Simulation, key: Key, pods: Sequence[PlannedPod]) -> P
     simulation.scheduling.take_in()
     known = {pod.key for pod in pods}
     return next((pod for pod in planned_pods(simulation) if pod.owner == key and pod.key not in known), None)
-
-
-def owner_text(owner: Key | None) -> str:
-    return str(owner) if owner is not None else ""

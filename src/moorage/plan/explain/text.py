@@ -3,7 +3,6 @@
 In: an `Explanation`. Out: lines for a terminal, coloured only if asked, long lists cut short unless all is wanted.
 """
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from moorage.lint.report.form import counted
@@ -14,28 +13,20 @@ from moorage.plan.explain.groups import MAX_LINES, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
 from moorage.plan.input.notes import Level
+from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.schedule.diagnosis import Refusal, event_note
 
-_BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
-_COLOUR = {
-    Standing.BOUND: _GREEN,
-    Standing.FITS: _GREEN,
-    Standing.PREEMPTS: _YELLOW,
-    Standing.PENDING: _RED,
-}
-_ANSWER = {Answer.YES: ("yes", _GREEN), Answer.NO: ("NO ", _RED), Answer.NOTHING: ("-  ", _DIM)}
+_COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW, Standing.PENDING: RED}
+_ANSWER = {Answer.YES: ("yes", GREEN), Answer.NO: ("NO ", RED), Answer.NOTHING: ("-  ", DIM)}
 _MAX_ROWS = 6
 _MAX_SUGGESTED = 6
 _WIDEST_HEAD = 34
 
 
-class ExplanationText:
-    """Lines. `width` is the terminal's; `everything` prints long lists in full."""
+class ExplanationText(TerminalLines):
+    """Prints an explanation."""
 
-    def __init__(self, *, colour: bool = False, width: int = 100, everything: bool = False) -> None:
-        self._colour = colour
-        self._width = max(width, 50)
-        self._all = everything
+    _narrowest = 50
 
     def lines(self, told: Explanation) -> Iterator[str]:
         """The parts, with an empty line between them."""
@@ -61,10 +52,10 @@ class ExplanationText:
     # -- what becomes of it -------------------------------------------------------------------------------------------
 
     def _head(self, told: Explanation) -> Iterator[str]:
-        whose = f"  {self._styled(printable(told.workload), _DIM)}" if told.workload else ""
-        yield f"{self._styled(f'pod {printable(told.pod)}', _BOLD)}{whose}"
+        whose = f"  {self._styled(printable(told.workload), DIM)}" if told.workload else ""
+        yield f"{self._styled(f'pod {printable(told.pod)}', BOLD)}{whose}"
         if told.story:
-            yield from self._wrapped("  ", 2, f"({told.story})", _DIM)
+            yield from self._wrapped("  ", 2, f"({told.story})", DIM)
         standing = self._styled(told.standing.value, _COLOUR[told.standing])
         yield from self._wrapped(f"  {standing}: ", 4, _verdict(told))
         if told.message:
@@ -75,14 +66,14 @@ class ExplanationText:
 
     def _refusals(self, told: Explanation) -> Iterator[str]:
         if told.rejection is not None:
-            yield self._styled("Before any node is looked at", _BOLD)
+            yield self._styled("Before any node is looked at", BOLD)
             yield from self._refusal(told.rejection)
             yield ""
         lines = merged(told.groups, everything=self._all)
         if not lines:
             return
         refused = sum(len(line.nodes) for line in lines)
-        yield self._styled(f"Why not on {refused:,} of {counted(told.nodes, 'node')}", _BOLD)
+        yield self._styled(f"Why not on {refused:,} of {counted(told.nodes, 'node')}", BOLD)
         shown = lines if self._all else lines[:MAX_LINES]
         for line in shown:
             yield from self._line(line, alone=told.rejection is None)
@@ -92,34 +83,34 @@ class ExplanationText:
         yield ""
 
     def _line(self, line: Line, *, alone: bool) -> Iterator[str]:
-        near = self._styled("  one reason away", _YELLOW) if alone and len(line.example.refusals) == 1 else ""
+        near = self._styled("  one reason away", YELLOW) if alone and len(line.example.refusals) == 1 else ""
         names = ", ".join(line.nodes) if self._all else abbreviated(line.nodes)
         if near and len(names) + 20 < self._width:
-            yield f"  {self._styled(printable(names), _CYAN)}{near}"
+            yield f"  {self._styled(printable(names), CYAN)}{near}"
         else:
-            yield from self._wrapped("  ", 4, names, _CYAN)
+            yield from self._wrapped("  ", 4, names, CYAN)
         where = f"on {line.example.nodes[0]}: " if len(line.alike) > 1 else ""
         for position, refusal in enumerate(line.example.refusals):
             more = len(line.reasons(position)) - 1
             yield from self._refusal(refusal, where, f" (and {more} more like it; --all lists them)" if more else "")
 
     def _refusal(self, refusal: Refusal, where: str = "", more: str = "") -> Iterator[str]:
-        head = f"    {self._styled(refusal.plugin, _RED)}: "
+        head = f"    {self._styled(refusal.plugin, RED)}: "
         yield from self._wrapped(head, 6, "; ".join(refusal.verdict.reasons) + more)
         for detail in refusal.verdict.details:
-            yield from self._wrapped("      ", 8, f"{where}{detail}", _DIM)
+            yield from self._wrapped("      ", 8, f"{where}{detail}", DIM)
 
     # -- one node -----------------------------------------------------------------------------------------------------
 
     def _column(self, column: Column, told: Explanation) -> Iterator[str]:
-        fits = self._styled("fits", _GREEN) if column.fits else self._styled("does not fit", _RED)
-        yield f"{self._styled(f'Node {printable(column.node)}', _BOLD)}  {fits}"
+        fits = self._styled("fits", GREEN) if column.fits else self._styled("does not fit", RED)
+        yield f"{self._styled(f'Node {printable(column.node)}', BOLD)}  {fits}"
         widest = max((len(cell.plugin) for cell in column.cells), default=0)
         for cell in column.cells:
             yield from self._cell(cell, widest)
         yield ""
         if column.rank:
-            yield self._styled(f"Score {column.total}, rank {column.rank} of {told.feasible:,}", _BOLD)
+            yield self._styled(f"Score {column.total}, rank {column.rank} of {told.feasible:,}", BOLD)
             for plugin, score in column.scores.items():
                 weight = told.weights[plugin]
                 yield f"  {plugin:<34} {score // weight:>3} × {weight} = {score}"
@@ -133,9 +124,9 @@ class ExplanationText:
         details = list(cell.details)
         if not said and details:
             said = details.pop(0)
-        yield from (line.rstrip() for line in self._wrapped(head, indent, said, _DIM if cell.details else ""))
+        yield from (line.rstrip() for line in self._wrapped(head, indent, said, DIM if cell.details else ""))
         for detail in details:
-            yield from self._wrapped(" " * indent, indent, detail, _DIM)
+            yield from self._wrapped(" " * indent, indent, detail, DIM)
 
     # -- scores -------------------------------------------------------------------------------------------------------
 
@@ -143,7 +134,7 @@ class ExplanationText:
         if not told.rows:
             return
         title = "Scores (times weight) of the nodes that fit"
-        yield self._styled(title, _BOLD)
+        yield self._styled(title, BOLD)
         rows = told.rows if self._all else told.rows[:_MAX_ROWS]
         heads = [printable(abbreviated(row.nodes)) for row in rows]
         for start in range(0, len(rows), per_table := self._columns_that_fit(heads)):
@@ -160,7 +151,7 @@ class ExplanationText:
     def _table(self, rows: Sequence[ScoreRow], heads: Sequence[str], told: Explanation) -> Iterator[str]:
         widths = [max(len(head), 6) + 2 for head in heads]
         titles = [
-            f"{' ' * (width - len(head))}{self._styled(head, _CYAN)}" for head, width in zip(heads, widths, strict=True)
+            f"{' ' * (width - len(head))}{self._styled(head, CYAN)}" for head, width in zip(heads, widths, strict=True)
         ]
         yield f"  {'':<34}" + "".join(titles)
         for plugin in rows[0].scores:
@@ -168,7 +159,7 @@ class ExplanationText:
                 values = [f"{row.scores.get(plugin, 0):>{width}}" for row, width in zip(rows, widths, strict=True)]
                 yield f"  {f'{plugin} ×{told.weights[plugin]}':<34}" + "".join(values)
         totals = "".join(f"{row.total:>{width}}" for row, width in zip(rows, widths, strict=True))
-        yield self._styled(f"  {'total':<34}{totals}", _BOLD)
+        yield self._styled(f"  {'total':<34}{totals}", BOLD)
 
     # -- what would help ----------------------------------------------------------------------------------------------
 
@@ -176,16 +167,16 @@ class ExplanationText:
         preemption = told.preemption
         if preemption is None or not preemption.victims:
             return
-        yield self._styled("Preemption", _BOLD)
+        yield self._styled("Preemption", BOLD)
         victims = ", ".join(preemption.victims)
         budgets = f"; {preemption.violations} of them against a disruption budget" if preemption.violations else ""
-        yield from self._wrapped("  ", 4, f"evicts {victims} from {preemption.node}{budgets}", _YELLOW)
+        yield from self._wrapped("  ", 4, f"evicts {victims} from {preemption.node}{budgets}", YELLOW)
         yield ""
 
     def _help(self, told: Explanation) -> Iterator[str]:
         if told.suggestions:
             where = f" on {printable(told.column.node)}" if told.column is not None else ""
-            yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", _BOLD)
+            yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", BOLD)
             shown = told.suggestions if self._all else told.suggestions[:_MAX_SUGGESTED]
             for number, suggestion in enumerate(shown, 1):
                 yield from self._suggestion(number, suggestion, wide=told.column is None)
@@ -194,12 +185,12 @@ class ExplanationText:
             yield ""
         elif told.together is not None:
             title = f"No single change is enough; on {printable(told.together.node)} these would be, together"
-            yield self._styled(title, _BOLD)
+            yield self._styled(title, BOLD)
             for number, change in enumerate(told.together.changes, 1):
                 yield from self._change(number, change, "")
             yield ""
         elif told.reason == "Unschedulable" and told.nodes:
-            yield self._styled("No single change to the pod or to one node would be enough.", _BOLD)
+            yield self._styled("No single change to the pod or to one node would be enough.", BOLD)
             yield ""
 
     def _suggestion(self, number: int, suggestion: Suggestion, *, wide: bool) -> Iterator[str]:
@@ -214,9 +205,9 @@ class ExplanationText:
         head = f"  {number:>2}. "
         yield from self._wrapped(head, 6, f"{change.summary}{opens}")
         for line in printable_lines(change.yaml) if change.yaml else ():
-            yield f"        {self._styled(line, _GREEN)}"
+            yield f"        {self._styled(line, GREEN)}"
         if change.command:
-            yield f"        {self._styled(f'$ {printable(change.command)}', _GREEN)}"
+            yield f"        {self._styled(f'$ {printable(change.command)}', GREEN)}"
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 
@@ -225,28 +216,13 @@ class ExplanationText:
         notes = [note for note in told.notes if note.level is not Level.INFO]
         if not notes:
             return
-        yield self._styled("Notes", _BOLD)
+        yield self._styled("Notes", BOLD)
         for note in notes if self._all else notes[:5]:
-            where = f"{note.source}:{note.line}" if note.line else note.source
             about = f"{note.subject} " if note.subject else ""
-            yield from self._wrapped(f"  {note.level.value} {printable(where)}: ", 4, f"{about}{note.message}")
+            yield from self._wrapped(f"  {note.level.value} {printable(note.where)}: ", 4, f"{about}{note.message}")
         if len(notes) > 5 and not self._all:
             yield f"  … and {counted(len(notes) - 5, 'note')} more (--all lists them)"
         yield ""
-
-    def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterator[str]:
-        """Text that fits the terminal; its first line begins with `first`, which may hold colours."""
-        lead = _visible(first)
-        wrapper = textwrap.TextWrapper(
-            self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
-        )
-        wrapper.break_on_hyphens = False
-        lines = wrapper.wrap(printable(text)) or [" " * lead]
-        yield first + self._styled(lines[0][lead:], style)
-        yield from (" " * indent + self._styled(line.strip(), style) for line in lines[1:])
-
-    def _styled(self, text: str, codes: str) -> str:
-        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
 
 
 def _verdict(told: Explanation) -> str:
@@ -273,11 +249,3 @@ def _verdict(told: Explanation) -> str:
 
 def _said(refusals: Sequence[Refusal]) -> str:
     return "; ".join(reason for refusal in refusals for reason in refusal.verdict.reasons)
-
-
-def _visible(text: str) -> int:
-    """How many columns a text takes that may hold colours."""
-    while "\x1b[" in text:
-        before, _, after = text.partition("\x1b[")
-        text = before + after.partition("m")[2]
-    return len(text)

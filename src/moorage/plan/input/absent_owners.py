@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.raw import Raw, copy_document
+from moorage.control.framework.revisions import REVISION_HASH
+from moorage.control.framework.world import controller_of
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.notes import Level
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 _REPLICA_SET, _DEPLOYMENT, _STATEFUL_SET = "ReplicaSet", "Deployment", "StatefulSet"
-REVISION_HASH = "controller-revision-hash"
 _WITH_REVISIONS = ("DaemonSet", "StatefulSet")
 _STAND_IN = "plan.moorage.dev/controller"
 _REVISION = "deployment.kubernetes.io/revision"
@@ -38,14 +39,10 @@ class StandIns(NamedTuple):
     shown: dict[str, tuple[str, str, str]]
 
 
-def controller_reference(metadata: ObjectMeta) -> OwnerReference | None:
-    return next((owner for owner in metadata.ownerReferences if owner.controller), None)
-
-
 def adopt_uids(inventory: Inventory) -> None:
     """Give workloads without a uid the one by which their dependents name them."""
     for item in list(inventory.items.values()):
-        owner = controller_reference(item.view.metadata)
+        owner = controller_of(item.view.metadata)
         above = inventory.items.get(Key(owner.kind, item.key.namespace, owner.name)) if owner is not None else None
         if owner is not None and above is not None and not above.existing and above.view.metadata.uid != owner.uid:
             above.raw = {**above.raw, "metadata": {**above.raw["metadata"], "uid": owner.uid}}
@@ -74,7 +71,7 @@ def stand_ins(inventory: Inventory) -> StandIns:
     groups: dict[tuple[str, Key], list[Item]] = {}
     known = {item.view.metadata.uid for item in inventory.items.values()}
     for item in inventory.of_kind("Pod"):
-        owner = controller_reference(item.view.metadata)
+        owner = controller_of(item.view.metadata)
         if owner is not None and owner.uid not in known:
             key = Key(owner.kind, item.key.namespace, owner.name)
             groups.setdefault((owner.uid, key), []).append(item)
@@ -86,7 +83,7 @@ def stand_ins(inventory: Inventory) -> StandIns:
             newest[deployment.key] = uid
     for (uid, _), pods in groups.items():
         deployment = deployment_of(inventory, pods[0])
-        owner = controller_reference(pods[0].view.metadata)
+        owner = controller_of(pods[0].view.metadata)
         if owner is None:
             continue
         if deployment is not None:
@@ -112,7 +109,7 @@ def revision_stand_ins(inventory: Inventory) -> Iterator[Raw]:
     """
     pods: dict[str, list[Item]] = {}
     for item in inventory.of_kind("Pod"):
-        owner = controller_reference(item.view.metadata)
+        owner = controller_of(item.view.metadata)
         if owner is not None and owner.kind in _WITH_REVISIONS:
             pods.setdefault(owner.uid, []).append(item)
     for workload in inventory.of_kind(*_WITH_REVISIONS):
@@ -132,15 +129,19 @@ def _revision(workload: Item, value: str, template: Raw, number: int) -> Raw:
     labels = {**((workload.raw["spec"]["template"].get("metadata") or {}).get("labels") or {})}
     labels[REVISION_HASH if is_daemon else "controller.kubernetes.io/hash"] = value
     name = f"{metadata.name}-{value}" if is_daemon else value
-    owner = {"apiVersion": "apps/v1", "kind": workload.key.kind, "name": metadata.name, "uid": metadata.uid}
     about = {"name": name, "namespace": metadata.namespace, "uid": f"{metadata.uid}-{value}", "labels": labels}
     return {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
-        "metadata": {**about, "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}]},
+        "metadata": {**about, "ownerReferences": [_reference_to(workload)]},
         "data": {"spec": {"template": {**template, "$patch": "replace"}}},
         "revision": number,
     }
+
+
+def _reference_to(item: Item) -> Raw:
+    named = {"apiVersion": "apps/v1", "kind": item.key.kind, "name": item.key.name, "uid": item.view.metadata.uid}
+    return {**named, "controller": True, "blockOwnerDeletion": True}
 
 
 def _give_to_replica_set(pod: Item, uid: str) -> None:
@@ -156,7 +157,7 @@ def _give_to_replica_set(pod: Item, uid: str) -> None:
 def deployment_of(inventory: Inventory, pod: Item) -> Item | None:
     """Return the Deployment whose ReplicaSet must own the pod."""
     metadata: ObjectMeta = pod.view.metadata
-    owner = controller_reference(metadata)
+    owner = controller_of(metadata)
     suffix = f"-{metadata.labels.get(POD_TEMPLATE_HASH, '')}"
     if owner is None or owner.kind != _REPLICA_SET or not owner.name.endswith(suffix):
         return None
@@ -164,7 +165,7 @@ def deployment_of(inventory: Inventory, pod: Item) -> Item | None:
 
 
 def _replica_set_of(deployment: Item, owner: OwnerReference, pods: list[Item], *, is_current: bool) -> Raw:
-    metadata, spec = deployment.view.metadata, deployment.raw["spec"]
+    spec = deployment.raw["spec"]
     hashed = {POD_TEMPLATE_HASH: pods[0].view.metadata.labels.get(POD_TEMPLATE_HASH, "")}
     template = copy_document(spec["template"]) if is_current else _template(pods[0])
     labels = {**((template.get("metadata") or {}).get("labels") or {}), **hashed}
@@ -172,8 +173,7 @@ def _replica_set_of(deployment: Item, owner: OwnerReference, pods: list[Item], *
     selector = copy_document(spec.get("selector") or {})
     selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **hashed}
     made = _workload(_REPLICA_SET, owner, pods, selector, template)
-    reference = {"apiVersion": "apps/v1", "kind": _DEPLOYMENT, "name": metadata.name, "uid": metadata.uid}
-    made["metadata"]["ownerReferences"] = [{**reference, "controller": True, "blockOwnerDeletion": True}]
+    made["metadata"]["ownerReferences"] = [_reference_to(deployment)]
     made["metadata"]["annotations"] = {_REVISION: "2" if is_current else "1"}
     made["metadata"]["labels"] = labels
     return made
@@ -197,7 +197,7 @@ def _label(pod: Item, name: str, value: str) -> None:
 
 def _stateful_set(owner: OwnerReference, pods: list[Item]) -> Raw:
     template = _template(pods[0])
-    own = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash")
+    own = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", REVISION_HASH)
     labels = {name: value for name, value in _common_labels(pods).items() if name not in own}
     template["metadata"]["labels"] = labels
     name, claims, volumes = pods[0].key.name, [], []
@@ -262,5 +262,5 @@ def note_cycles(inventory: Inventory) -> None:
 def _owners_above(inventory: Inventory, key: Key | None) -> Iterator[Key]:
     while key is not None and key in inventory.items:
         yield key
-        owner = controller_reference(inventory.items[key].view.metadata)
+        owner = controller_of(inventory.items[key].view.metadata)
         key = Key(owner.kind, key.namespace, owner.name) if owner is not None else None

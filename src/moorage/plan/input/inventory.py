@@ -12,7 +12,7 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Template
 from moorage.model.gates import GateSet
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.notes import Level, Note, Place, note_at
 
 
@@ -25,6 +25,16 @@ class Key(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+def kind_words(*kinds: str) -> dict[str, str]:
+    """Return the words by which kubectl knows these kinds: `deployment`, `deployments`, `deploy`, `deployment.apps`."""
+    words: dict[str, str] = {}
+    for kind in KINDS.values():
+        if kind.name in kinds:
+            in_group = (f"{kind.singular}.{kind.group}",) if kind.group else ()
+            words |= dict.fromkeys((kind.singular, kind.plural, *kind.short_names, *in_group), kind.name)
+    return words
 
 
 class Item(msgspec.Struct):

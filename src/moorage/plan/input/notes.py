@@ -39,17 +39,20 @@ UNREADABLE = "cannot be read: "
 
 
 class Note(msgspec.Struct, frozen=True):
-    """One remark: about which object, where it stands, in which words."""
+    """One remark about an object of the input. Reports call the fields `object` and `file`."""
 
     level: Level
-    subject: str
+    subject: str = msgspec.field(name="object")
     message: str
-    source: str = ""
+    source: str = msgspec.field(default="", name="file")
     line: int = 0
 
+    @property
+    def where(self) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
+
     def __str__(self) -> str:
-        where = f"{self.source}:{self.line}" if self.line else self.source
-        return ": ".join(part for part in (where, self.subject, self.message.removeprefix(UNREADABLE)) if part)
+        return ": ".join(part for part in (self.where, self.subject, self.message.removeprefix(UNREADABLE)) if part)
 
 
 def note_at(level: Level, subject: str, message: str, place: Place) -> Note:

@@ -47,15 +47,7 @@ class MarkdownReport:
             room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
             yield from _table("Room for more pods", ("workload", "pods"), room)
         if outcome.notes:
-            rows = [
-                (
-                    note.level.value,
-                    f"{note.source}:{note.line}" if note.line else note.source,
-                    note.subject,
-                    note.message,
-                )
-                for note in self._cut(outcome.notes)
-            ]
+            rows = [(note.level.value, note.where, note.subject, note.message) for note in self._cut(outcome.notes)]
             yield from _table("Notes", ("level", "place", "object", "message"), rows)
 
     def _placements(self, outcome: Outcome) -> Iterator[str]:

@@ -9,7 +9,6 @@ import msgspec
 
 from moorage.lint.report.documents import encoded
 from moorage.plan.difference import Difference
-from moorage.plan.input.notes import Note
 from moorage.plan.outcome import NodeLine, Outcome, PodLine
 from moorage.plan.planned_pod import State
 from moorage.plan.rollout import Rollout
@@ -22,20 +21,22 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
         "summary": summary(outcome),
         "pods": [_pod(pod) for pod in outcome.pods],
         "nodes": [_node(node) for node in outcome.nodes],
-        "preempted": msgspec.to_builtins(outcome.preempted),
-        "failedCreates": [
-            {"workload": one.workload, "message": one.message, "file": one.source, "line": one.line}
-            for one in outcome.failed
-        ],
-        "notes": [_note(note) for note in outcome.notes],
+        "preempted": as_data(outcome.preempted),
+        "failedCreates": as_data(outcome.failed),
+        "notes": as_data(outcome.notes),
     }
     if outcome.headroom:
         document["headroom"] = outcome.headroom
     if difference is not None:
         document["whatIf"] = _difference(difference)
     if rollout is not None:
-        document["rollout"] = _rollout(rollout)
+        document["rollout"] = as_data(rollout)
     return document
+
+
+def as_data(value: object) -> Any:
+    """Return structs as plain data, with tuples as lists."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def as_json(document: dict[str, Any]) -> str:
@@ -104,50 +105,12 @@ def _node(node: NodeLine) -> dict[str, Any]:
     }
 
 
-def _note(note: Note) -> dict[str, Any]:
-    return {
-        "level": note.level.value,
-        "object": note.subject,
-        "message": note.message,
-        "file": note.source,
-        "line": note.line,
-    }
-
-
 def _difference(difference: Difference) -> dict[str, Any]:
     return {
         "changes": list(difference.changes),
         "before": summary(difference.before),
-        "evicted": [
-            {
-                "pod": one.pod,
-                "workload": one.workload,
-                "node": one.node,
-                "cause": one.cause.value,
-                "afterSeconds": one.seconds,
-                "because": one.because,
-                "replacedBy": one.replaced_by,
-                "newNode": one.new_node,
-                "message": one.message,
-            }
-            for one in difference.departures
-        ],
+        "evicted": as_data(difference.departures),
         "blocked": [{"pod": pod, "message": message} for pod, message in difference.blocked],
         "placed": [_pod(pod) for pod in difference.placed],
         "pending": [_pod(pod) for pod in difference.pending],
-    }
-
-
-def _rollout(rollout: Rollout) -> dict[str, Any]:
-    return {
-        "deployment": rollout.deployment,
-        "completes": rollout.completes,
-        "message": rollout.message,
-        "maxSurge": rollout.max_surge,
-        "maxUnavailable": rollout.max_unavailable,
-        "steps": [
-            msgspec.structs.asdict(step) | {"placed": list(step.placed), "pending": list(step.pending)}
-            for step in rollout.steps
-        ],
-        "fix": rollout.fix,
     }

@@ -4,8 +4,7 @@ In: an `Outcome`, a `Difference`, a `Rollout`. Out: lines for a terminal, colour
 unless all is wanted. The summary is the last line, where the eye is when the command ends.
 """
 
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.form import counted
@@ -25,21 +24,16 @@ from moorage.plan.report.grouping import (
     names,
     other_resources,
 )
+from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.plan.rollout import Rollout, RolloutStep
 
-_BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
 _LEVEL_COLOURS = {Level.ERROR: "1;31", Level.WARNING: "1;33", Level.INFO: "1;36"}
 _BAR = 10
 _MAX_ROWS = 30
 
 
-class TextReport:
-    """Lines. `width` is the terminal's; `everything` prints long lists in full."""
-
-    def __init__(self, *, colour: bool, width: int = 100, everything: bool = False) -> None:
-        self._colour = colour
-        self._width = max(width, 40)
-        self._all = everything
+class TextReport(TerminalLines):
+    """Prints a plan."""
 
     def lines(
         self, outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None
@@ -64,16 +58,16 @@ class TextReport:
         shown = [group for group in groups if group.nodes]
         if not shown:
             return
-        yield self._styled("Placements", _BOLD)
+        yield self._styled("Placements", BOLD)
         for group in shown[: None if self._all else _MAX_ROWS]:
-            yield f"  {printable(group.name)}  {self._styled(group.counts, _DIM)}"
+            yield f"  {printable(group.name)}  {self._styled(group.counts, DIM)}"
             nodes = sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
             kept = nodes if self._all or len(nodes) <= MAX_NODES else nodes[: MAX_NODES - 2]
             widest = max(len(name) for name, _ in kept)
             for name, pods in kept:
                 which = names(pods, everything=self._all, namespace=not pods[0].workload)
                 yield from self._wrapped(
-                    f"    {self._styled(f'{printable(name):<{widest}}', _CYAN)}  ", widest + 6, which
+                    f"    {self._styled(f'{printable(name):<{widest}}', CYAN)}  ", widest + 6, which
                 )
             if len(nodes) > len(kept):
                 yield f"    … and {counted(len(nodes) - len(kept), 'node')} more"
@@ -84,27 +78,27 @@ class TextReport:
     def _pending(self, outcome: Outcome) -> Iterator[str]:
         groups = by_reason(outcome.pending)
         if groups:
-            yield self._styled("Pending", _BOLD)
+            yield self._styled("Pending", BOLD)
         for group in groups[: None if self._all else _MAX_ROWS]:
             which = names(group.pods, everything=self._all, namespace=True)
             whose = f" ({printable(group.workload)})" if group.workload else ""
-            yield from self._wrapped("  ", 4, f"{which}{whose}", style=_YELLOW)
+            yield from self._wrapped("  ", 4, f"{which}{whose}", style=YELLOW)
             yield from self._wrapped("    ", 6, f"{group.reason}: {group.message}")
         if len(groups) > _MAX_ROWS and not self._all:
             yield f"  … and {counted(len(groups) - _MAX_ROWS, 'group')} more (--all lists them)"
         if groups:
             yield ""
         if outcome.failed:
-            yield self._styled("Not created", _BOLD)
+            yield self._styled("Not created", BOLD)
             for failed in outcome.failed:
-                yield f"  {self._styled(printable(failed.workload), _RED)}  {printable(failed.source)}:{failed.line}"
+                yield f"  {self._styled(printable(failed.workload), RED)}  {printable(failed.source)}:{failed.line}"
                 yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
             yield ""
 
     def _preempted(self, outcome: Outcome) -> Iterator[str]:
         if not outcome.preempted:
             return
-        yield self._styled("Preempted", _BOLD)
+        yield self._styled("Preempted", BOLD)
         for gone in outcome.preempted[: None if self._all else _MAX_ROWS]:
             yield f"  {printable(gone.pod)} leaves {printable(gone.node)} so that {printable(gone.by)} has room"
         if len(outcome.preempted) > _MAX_ROWS and not self._all:
@@ -117,7 +111,7 @@ class TextReport:
         shown, rest = fullest_nodes(outcome.nodes, everything=self._all)
         if not shown:
             return
-        yield self._styled("Nodes" if not rest else f"The {len(shown)} fullest of {len(outcome.nodes):,} nodes", _BOLD)
+        yield self._styled("Nodes" if not rest else f"The {len(shown)} fullest of {len(outcome.nodes):,} nodes", BOLD)
         widest = max(len(printable(node.name)) for node in shown)
         for node in shown:
             yield self._node(node, widest)
@@ -134,38 +128,38 @@ class TextReport:
         parts.append(f"pods {shown_usage(PODS, node.resources[PODS])}")
         parts += [f"{printable(name)} {shown_usage(name, node.resources[name])}" for name in other_resources(node)]
         if not node.schedulable:
-            parts.append(self._styled("unschedulable", _YELLOW))
+            parts.append(self._styled("unschedulable", YELLOW))
         return "  ".join(parts)
 
     def _bar(self, usage: Usage) -> str:
         filled = min(_BAR, -(-_BAR * usage.percent // 100))
-        colour = _RED if usage.percent > 90 else _YELLOW if usage.percent > 75 else _GREEN
+        colour = RED if usage.percent > 90 else YELLOW if usage.percent > 75 else GREEN
         return f"[{self._styled('#' * filled, colour)}{'.' * (_BAR - filled)}]"
 
     # -- what if ------------------------------------------------------------------------------------------------------
 
     def _difference(self, difference: Difference) -> Iterator[str]:
-        yield self._styled("What if", _BOLD)
+        yield self._styled("What if", BOLD)
         for change in difference.changes:
             yield f"  {printable(change)}"
         yield ""
         if difference.evicted:
-            yield self._styled("Evicted and moved", _BOLD)
+            yield self._styled("Evicted and moved", BOLD)
             yield from self._departures(difference.evicted)
             yield ""
         if difference.rolled:
-            yield self._styled("Replaced by a rolling update", _BOLD)
+            yield self._styled("Replaced by a rolling update", BOLD)
             yield from self._rolled(difference.rolled)
             yield ""
         if difference.blocked:
-            yield self._styled("Blocked", _BOLD)
+            yield self._styled("Blocked", BOLD)
             for pod, message in difference.blocked:
-                yield from self._wrapped(f"  {self._styled(printable(pod), _RED)}: ", 4, message)
+                yield from self._wrapped(f"  {self._styled(printable(pod), RED)}: ", 4, message)
             yield ""
         if difference.placed:
-            yield self._styled("Newly placed", _BOLD)
+            yield self._styled("Newly placed", BOLD)
             rows = difference.placed[: None if self._all else _MAX_ROWS]
-            yield from (f"  {printable(pod.key)} → {self._styled(printable(pod.node), _CYAN)}" for pod in rows)
+            yield from (f"  {printable(pod.key)} → {self._styled(printable(pod.node), CYAN)}" for pod in rows)
             if len(rows) < len(difference.placed):
                 yield f"  … and {counted(len(difference.placed) - len(rows), 'pod')} more (--all lists them)"
             yield ""
@@ -179,7 +173,7 @@ class TextReport:
             yield f"  {_when(seconds)}"
             for row in (row for row in rows if row.seconds == seconds):
                 yield f"    {printable(row.pod)} leaves {printable(row.node) or 'the queue'} {self._then(row)}"
-                yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=_DIM)
+                yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=DIM)
         yield from self._more(rows, departures)
 
     def _rolled(self, departures: list[Departure]) -> Iterator[str]:
@@ -197,14 +191,14 @@ class TextReport:
     def _then(self, row: Departure) -> str:
         if row.new_node:
             again = "" if row.replaced_by == row.pod else f" as {printable(row.replaced_by)}"
-            return f"→ {self._styled(printable(row.new_node), _CYAN)}{again}"
+            return f"→ {self._styled(printable(row.new_node), CYAN)}{again}"
         if row.replaced_by:
-            return f"→ {self._styled('Pending', _YELLOW)} as {printable(row.replaced_by)}"
+            return f"→ {self._styled('Pending', YELLOW)} as {printable(row.replaced_by)}"
         return "and is not replaced: it has no controller" if not row.workload else "and is not replaced"
 
     def _headroom(self, outcome: Outcome) -> Iterator[str]:
         if outcome.headroom:
-            yield self._styled("Room for more pods", _BOLD)
+            yield self._styled("Room for more pods", BOLD)
             for name, count in outcome.headroom.items():
                 yield f"  {printable(name)}  {f'{MAX_MORE:,} or more' if count >= MAX_MORE else f'{count:,}'}"
             yield ""
@@ -213,7 +207,7 @@ class TextReport:
 
     def _rollout(self, rollout: Rollout) -> Iterator[str]:
         strategy = f"maxSurge {rollout.max_surge}, maxUnavailable {rollout.max_unavailable}"
-        yield f"{self._styled(f'Rollout of {printable(rollout.deployment)}', _BOLD)}  {strategy}"
+        yield f"{self._styled(f'Rollout of {printable(rollout.deployment)}', BOLD)}  {strategy}"
         steps = rollout.steps
         kept = steps if self._all or len(steps) <= MAX_NODES else [*steps[:6], *steps[-5:]]
         for index, step in enumerate(kept):
@@ -221,10 +215,10 @@ class TextReport:
                 yield f"  … {step.number - kept[index - 1].number - 1} steps like these"
             yield from self._step(step)
         if rollout.completes:
-            yield f"  {self._styled('It completes', _GREEN)} after {counted(len(steps), 'step')}."
+            yield f"  {self._styled('It completes', GREEN)} after {counted(len(steps), 'step')}."
         else:
             stops = f"It stops after step {len(steps)}" if steps else "It does not start"
-            yield from self._wrapped(f"  {self._styled(stops, _RED)}: ", 4, rollout.message)
+            yield from self._wrapped(f"  {self._styled(stops, RED)}: ", 4, rollout.message)
             if rollout.fix:
                 yield "  It would complete with:"
                 yield from (f"    {line}" for line in rollout.fix.split("\n"))
@@ -236,28 +230,27 @@ class TextReport:
 
     def _step(self, step: RolloutStep) -> Iterator[str]:
         counts = f"{step.old} old, {step.new} new, {step.available} available"
-        yield f"  {step.number:>3}. {step.action:<42} {self._styled(counts, _DIM)}"
+        yield f"  {step.number:>3}. {step.action:<42} {self._styled(counts, DIM)}"
         for placed in step.placed[: None if self._all else 3]:
             yield f"         {printable(placed)}"
         if step.pending:
-            yield f"         {self._styled(f'{len(step.pending)} Pending', _YELLOW)}"
+            yield f"         {self._styled(f'{len(step.pending)} Pending', YELLOW)}"
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _notes(self, outcome: Outcome) -> Iterator[str]:
         if not outcome.notes:
             return
-        yield self._styled("Notes", _BOLD)
+        yield self._styled("Notes", BOLD)
         groups: dict[tuple[Level, str], list[Note]] = {}
         for note in sorted(outcome.notes, key=lambda note: list(Level).index(note.level)):
             groups.setdefault((note.level, note.message), []).append(note)
         rows = list(groups.items())
         for (level, message), notes in rows[: None if self._all else _MAX_ROWS]:
             first = notes[0]
-            where = f"{first.source}:{first.line}" if first.line else first.source
             named = f'"{first.subject.rpartition("/")[2]}"' in message
             about = f"{first.subject} " if first.subject and not named else ""
-            head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])} {printable(where)}: "
+            head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])} {printable(first.where)}: "
             more = f" (and {len(notes) - 1:,} more like it)" if len(notes) > 1 else ""
             yield from self._wrapped(head, 4, f"{about}{message}{more}")
         if len(rows) > _MAX_ROWS and not self._all:
@@ -266,46 +259,23 @@ class TextReport:
 
     def _summary(self, outcome: Outcome) -> str:
         placed, bound = len(outcome.of_state(State.PLACED)), len(outcome.of_state(State.BOUND))
-        parts = [self._styled(f"{placed:,} placed", _GREEN if placed else "")]
+        parts = [self._styled(f"{placed:,} placed", GREEN if placed else "")]
         if bound:
             parts.append(f"{bound:,} already there")
         if outcome.pending:
-            parts.append(self._styled(f"{len(outcome.pending):,} Pending", _YELLOW))
+            parts.append(self._styled(f"{len(outcome.pending):,} Pending", YELLOW))
         if outcome.failed:
-            parts.append(self._styled(f"{counted(len(outcome.failed), 'workload')} refused", _RED))
+            parts.append(self._styled(f"{counted(len(outcome.failed), 'workload')} refused", RED))
         if outcome.rejected:
-            parts.append(self._styled(f"{counted(outcome.rejected, 'object')} refused", _RED))
+            parts.append(self._styled(f"{counted(outcome.rejected, 'object')} refused", RED))
         if outcome.unreadable:
-            parts.append(self._styled(f"{outcome.unreadable:,} unreadable", _RED))
+            parts.append(self._styled(f"{outcome.unreadable:,} unreadable", RED))
         kinds = ", ".join(f"{printable(kind)}" for kind in sorted(outcome.passed_over)[:5])
         others = counted(sum(outcome.passed_over.values()), "object")
         over = f"; {others} of other kinds passed over ({kinds})" if kinds else ""
         on = f"{counted(len(outcome.pods), 'pod')} on {counted(len(outcome.nodes), 'node')}"
         return f"{on}: {', '.join(parts)}{over}."
 
-    def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterable[str]:
-        """Text that fits the terminal; its first line begins with `first`, which may hold colours."""
-        lead = _visible(first)
-        wrapper = textwrap.TextWrapper(
-            self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
-        )
-        wrapper.break_on_hyphens = False
-        lines = wrapper.wrap(printable(text)) or [" " * lead]
-        lines[0] = lines[0][lead:]
-        yield first + self._styled(lines[0], style)
-        yield from (" " * indent + self._styled(line.strip(), style) for line in lines[1:])
-
-    def _styled(self, text: str, codes: str) -> str:
-        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
-
 
 def _when(seconds: int) -> str:
     return "at once" if seconds == 0 else f"after {seconds:,} s"
-
-
-def _visible(text: str) -> int:
-    """How many columns a text takes that may hold colours."""
-    while "\x1b[" in text:
-        before, _, after = text.partition("\x1b[")
-        text = before + after.partition("m")[2]
-    return len(text)
