@@ -184,7 +184,4 @@ class Informer:
 
 def _history_is_lost(error: ApiError) -> bool:
     """Return whether the revision is too old, or one that the server never had."""
-    if error.code == 410:
-        return True
-    causes = (error.status.get("details") or {}).get("causes") or ()
-    return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes)
+    return error.code == 410 or error.has_cause("ResourceVersionTooLarge")

@@ -28,23 +28,9 @@ _NOT_FOUND, _INVALID = 404, 422
 _GONE_SECONDS, _LOOK_SECONDS = 60.0, 0.05
 
 #: Options that take a value, and those that do not.
-_VALUES = {
-    "-f": "filename",
-    "-n": "namespace",
-    "-o": "output",
-    "-l": "selector",
-    "-L": "label-columns",
-    "--filename": "filename",
-    "--namespace": "namespace",
-    "--output": "output",
-    "--selector": "selector",
-    "--label-columns": "label-columns",
-    "--field-selector": "field-selector",
-    "--grace-period": "grace-period",
-    "--replicas": "replicas",
-    "--from": "from",
-    "--wait": "wait",
-}
+_SHORT = {"-f": "filename", "-n": "namespace", "-o": "output", "-l": "selector", "-L": "label-columns"}
+_LONG = (*_SHORT.values(), "field-selector", "grace-period", "replicas", "from", "wait")
+_VALUES = {**_SHORT, **{f"--{name}": name for name in _LONG}}
 _FLAGS = {"-A": "all-namespaces", "--all-namespaces": "all-namespaces", "--overwrite": "overwrite", "--all": "all"}
 
 

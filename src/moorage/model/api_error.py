@@ -28,6 +28,10 @@ class ApiError(Exception):
     def reason(self) -> str:
         return str(self.status.get("reason", ""))
 
+    def has_cause(self, reason: str) -> bool:
+        causes = (self.status.get("details") or {}).get("causes") or ()
+        return any(cause.get("reason") == reason for cause in causes)
+
     @property
     def message(self) -> str:
         return str(self.status.get("message", ""))

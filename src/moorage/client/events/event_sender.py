@@ -153,7 +153,6 @@ class EventSender:
 
 def _has_lost_its_namespace(error: ApiError) -> bool:
     """Return whether the event's namespace is gone or terminating."""
-    details = error.status.get("details") or {}
     if error.code == 404:
-        return bool(details.get("kind") == "namespaces")
-    return any(cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ())
+        return bool((error.status.get("details") or {}).get("kind") == "namespaces")
+    return error.has_cause("NamespaceTerminating")

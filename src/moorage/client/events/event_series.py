@@ -8,12 +8,7 @@ least recent one is finished early; notes are cut to the API's limit.
 from collections import OrderedDict
 from typing import Any
 
-from moorage.client.events.event_action import (
-    NANOSECONDS,
-    EventAction,
-    event_name,
-    event_namespace,
-)
+from moorage.client.events.event_action import NANOSECONDS, EventAction, event_name, event_namespace
 from moorage.model.go.times import micro_time_text
 from moorage.model.kinds import KINDS
 
@@ -25,6 +20,7 @@ MAX_NOTE_LENGTH = 1024
 MAX_REMEMBERED = 8192
 
 _EVENTS = KINDS[("events.k8s.io/v1", "Event")]
+_IDENTITY = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _CUT = " ..."
 _Key = tuple[Any, ...]
 
@@ -107,16 +103,7 @@ def _write(known: _Remembered) -> EventAction:
 
 
 def _identity(reference: Raw) -> tuple[Any, ...]:
-    get = reference.get
-    return (
-        get("kind"),
-        get("namespace"),
-        get("name"),
-        get("uid"),
-        get("apiVersion"),
-        get("resourceVersion"),
-        get("fieldPath"),
-    )
+    return tuple(map(reference.get, _IDENTITY))
 
 
 def cut_note(note: str) -> str:

@@ -29,7 +29,7 @@ class _Entry(NamedTuple):
     file: Path
     where: str  # as users[name].user
 
-    def _complaint(self, field: str, why: str) -> KubeconfigError:
+    def complaint(self, field: str, why: str) -> KubeconfigError:
         return KubeconfigError(f"{self.file}: {self.where}.{field}: {why}")
 
     def text(self, field: str) -> str:
@@ -37,7 +37,7 @@ class _Entry(NamedTuple):
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self._complaint(field, "must be a string")
+            raise self.complaint(field, "must be a string")
         return value
 
     def flag(self, field: str) -> bool:
@@ -45,7 +45,7 @@ class _Entry(NamedTuple):
         if value is None:
             return False
         if not isinstance(value, bool):
-            raise self._complaint(field, "must be true or false")
+            raise self.complaint(field, "must be true or false")
         return value
 
     def path(self, field: str) -> str:
@@ -60,18 +60,24 @@ class _Entry(NamedTuple):
             try:
                 return b64decode("".join(inline.split()), validate=True)
             except ValueError:
-                raise self._complaint(f"{field}-data", "is not base64") from None
+                raise self.complaint(f"{field}-data", "is not base64") from None
         path = self.path(field)
         if not path:
             return b""
         try:
             return _read(Path(path))
         except OSError as error:
-            raise self._complaint(field, f"cannot read {path}: {error.strerror}") from None
+            raise self.complaint(field, f"cannot read {path}: {error.strerror}") from None
+
+    def texts(self, field: str) -> list[str]:
+        value = self.fields.get(field) or []
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise self.complaint(field, "must be a list of strings")
+        return value
 
     def refuse(self, field: str, why: str) -> None:
         if self.fields.get(field):
-            raise self._complaint(field, why)
+            raise self.complaint(field, why)
 
 
 class _Kubeconfig:
@@ -175,7 +181,7 @@ def _access(config: _Kubeconfig, wanted: str, files: list[Path]) -> Access:
     origin = f"{context.file}, context {name}"
     cluster_name, user_name = context.text("cluster"), context.text("user")
     if not cluster_name:
-        raise KubeconfigError(f"{context.file}: {context.where}.cluster: is not set")
+        raise context.complaint("cluster", "is not set")
     cluster = config.find("clusters", cluster_name, f"{context.file}: {context.where}.cluster")
     user = _Entry({}, context.file, context.where)
     if user_name:
@@ -191,11 +197,11 @@ def _access(config: _Kubeconfig, wanted: str, files: list[Path]) -> Access:
     certificate, key = user.data("client-certificate"), user.data("client-key")
     if bool(certificate) != bool(key):
         missing = "client-key" if certificate else "client-certificate"
-        raise KubeconfigError(f"{user.file}: {user.where}.{missing}: is not set, but its other half is")
+        raise user.complaint(missing, "is not set, but its other half is")
     username = user.text("username")
     plugin = _plugin(user)
     if plugin is not None and (certificate or username or user.text("token") or user.text("tokenFile")):
-        raise KubeconfigError(f"{user.file}: {user.where}.exec: cannot be combined with other credentials")
+        raise user.complaint("exec", "cannot be combined with other credentials")
     return Access(
         server=server,
         certificate_authority=authority,
@@ -222,20 +228,18 @@ def _checked_server(cluster: _Entry) -> str:
     except ValueError:
         problem = True
     if problem or url.query or url.fragment or "@" in url.netloc or not server.isascii() or not server.isprintable():
-        raise KubeconfigError(f"{cluster.file}: {cluster.where}.server: must be an http or https URL, not {server!r}")
+        raise cluster.complaint("server", f"must be an http or https URL, not {server!r}")
     return server.rstrip("/")
 
 
 def _impersonation(user: _Entry) -> tuple[tuple[str, str], ...]:
     headers = [("Impersonate-User", user.text("as")), ("Impersonate-Uid", user.text("as-uid"))]
-    groups = user.fields.get("as-groups") or []
-    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
-        raise KubeconfigError(f"{user.file}: {user.where}.as-groups: must be a list of strings")
+    groups = user.texts("as-groups")
     user.refuse("as-user-extra", "extra fields of an impersonated user are not supported")
     headers += [("Impersonate-Group", group) for group in groups]
     for name, value in headers:
         if not value.isprintable() or not value.isascii():
-            raise KubeconfigError(f"{user.file}: {user.where}.as: {value!r} cannot be sent as {name}")
+            raise user.complaint("as", f"{value!r} cannot be sent as {name}")
     return tuple((name, value) for name, value in headers if value)
 
 
@@ -244,26 +248,24 @@ def _plugin(user: _Entry) -> ExecPlugin | None:
     if not fields:
         return None
     if not isinstance(fields, dict):
-        raise KubeconfigError(f"{user.file}: {user.where}.exec: must be a mapping")
+        raise user.complaint("exec", "must be a mapping")
     settings = _Entry(fields, user.file, f"{user.where}.exec")
     command, version = settings.text("command"), settings.text("apiVersion")
     if not command:
-        raise KubeconfigError(f"{user.file}: {settings.where}.command: is not set")
+        raise settings.complaint("command", "is not set")
     if version not in _EXEC_VERSIONS:
         known = " or ".join(_EXEC_VERSIONS)
-        raise KubeconfigError(f"{user.file}: {settings.where}.apiVersion: must be {known}, not {version!r}")
-    arguments, variables = fields.get("args") or [], fields.get("env") or []
-    if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
-        raise KubeconfigError(f"{user.file}: {settings.where}.args: must be a list of strings")
+        raise settings.complaint("apiVersion", f"must be {known}, not {version!r}")
+    arguments, variables = settings.texts("args"), fields.get("env") or []
     named = [
         (variable.get("name"), variable.get("value")) if isinstance(variable, dict) else (None, None)
         for variable in (variables if isinstance(variables, list) else [None])
     ]
     if not all(isinstance(name, str) and isinstance(value, str) for name, value in named):
-        raise KubeconfigError(f"{user.file}: {settings.where}.env: must be a list of names and values")
+        raise settings.complaint("env", "must be a list of names and values")
     mode = settings.text("interactiveMode") or "IfAvailable"
     if mode not in ("Never", "IfAvailable", "Always"):
-        raise KubeconfigError(f"{user.file}: {settings.where}.interactiveMode: must be Never, IfAvailable or Always")
+        raise settings.complaint("interactiveMode", "must be Never, IfAvailable or Always")
     if os.sep in command and not Path(command).is_absolute():
         command = str(user.file.parent / command)
     return ExecPlugin(

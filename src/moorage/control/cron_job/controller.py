@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Plan, Raw, Report
+from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import controller_reference, owner_key
+from moorage.control.framework.pods_of import controller_reference
 from moorage.control.framework.workloads import job_end, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
@@ -200,15 +200,9 @@ class CronJobController(Controller):
         self._memories: dict[str, _Memory] = {}
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is JOB:
-            keys = (owner_key(CRON_JOB, job, world) for job in (old, new) if job is not None)
-            return {key for key in keys if key is not None}
-        changed = new or old
-        if changed is None:
-            return ()
-        if old is not None and new is not None and _times_of(old) != _times_of(new):
+        if kind is CRON_JOB and old is not None and new is not None and _times_of(old) != _times_of(new):
             self._memory(new.key).has_new_schedule = True
-        return (changed.key,)
+        return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         cron_job = world.get(CRON_JOB, key)
@@ -231,11 +225,10 @@ class CronJobController(Controller):
         cron_job = world.get(CRON_JOB, key)
         if cron_job is None or namespace_is_terminating(error):
             return ()
-        about = reference_to(cron_job)
         if isinstance(action, Create) and error.reason != "AlreadyExists":
-            return (Report(about, WARNING, "FailedCreate", f"Error creating job: {error.message}"),)
+            return (warn(cron_job, "FailedCreate", f"Error creating job: {error.message}"),)
         if isinstance(action, Delete):
-            return (Report(about, WARNING, "FailedDelete", f"Deleted job: {error.message}"),)
+            return (warn(cron_job, "FailedDelete", f"Deleted job: {error.message}"),)
         return ()
 
     def done(self, key: str, plan: Plan, now: float) -> None:
@@ -251,12 +244,12 @@ class CronJobController(Controller):
     ) -> tuple[Sequence[Action], float | None]:
         """Return the actions that create the Job that is due, and when to look again."""
         spec: CronJobSpec = cron_job.view.spec
-        memory, about = self._memory(cron_job.key), reference_to(cron_job)
+        memory = self._memory(cron_job.key)
         try:
             load_zone(spec.timeZone or "")
         except ScheduleError as error:
             message = f"invalid timeZone: {go_quote(spec.timeZone or '')}: {error}"
-            return self._once(cron_job, Report(about, WARNING, "UnknownTimeZone", message)), None
+            return self._once(cron_job, warn(cron_job, "UnknownTimeZone", message)), None
         if spec.suspend:
             return (), None
         said: list[Action] = []
@@ -265,12 +258,12 @@ class CronJobController(Controller):
                 f"CRON_TZ or TZ used in schedule {go_quote(spec.schedule)} is not officially supported, see "
                 "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
             )
-            said += self._once(cron_job, Report(about, WARNING, "UnsupportedSchedule", message))
+            said += self._once(cron_job, warn(cron_job, "UnsupportedSchedule", message))
         try:
             schedule = parse_schedule(spec.schedule, spec.timeZone or "")
         except ScheduleError as error:
             message = f"unparseable schedule: {go_quote(spec.schedule)} : {error}"
-            return (*said, *self._once(cron_job, Report(about, WARNING, "UnparseableSchedule", message))), None
+            return (*said, *self._once(cron_job, warn(cron_job, "UnparseableSchedule", message))), None
         since = history.last_scheduled() or seconds_of(cron_job.view.metadata.creationTimestamp) or now
         again_after = seconds_until_next(schedule, since, now)
         had_other_schedule, memory.has_new_schedule = memory.has_new_schedule, False
@@ -281,19 +274,20 @@ class CronJobController(Controller):
             at, found = self._due(cron_job, schedule, since, now)
         except ScheduleError as error:
             message = f"invalid schedule: {spec.schedule} : {error}"
-            return (*said, *self._once(cron_job, Report(about, WARNING, "InvalidSchedule", message))), None
+            return (*said, *self._once(cron_job, warn(cron_job, "InvalidSchedule", message))), None
         said += found
         if at is None or world.get(JOB, f"{cron_job.namespace}/{job_name(cron_job, at)}") is not None:
             return said, again_after
-        running = [job for job in world.owned(JOB, cron_job.uid) if _is_running(job, history)]
+        active = {reference["uid"] for reference in history.active}
+        running = [job for job in world.owned(JOB, cron_job.uid) if job.uid in active]
         if spec.concurrencyPolicy == "Forbid" and running:
             message = "Not starting job because prior execution is running and concurrency policy is Forbid"
-            report = Report(about, NORMAL, "JobAlreadyActive", message)
+            report = note(cron_job, "JobAlreadyActive", message)
             return (*said, *self._once(cron_job, report, str(at))), again_after
         if spec.concurrencyPolicy == "Replace":
             said += [self._delete(cron_job, job) for job in running]
         memory.created_for = at
-        report = Report(about, NORMAL, "SuccessfulCreate", "Created job {name}")
+        report = note(cron_job, "SuccessfulCreate", "Created job {name}")
         said.append(Create(JOB, _new_job(cron_job, at), cron_job.namespace, report))
         return said, again_after
 
@@ -301,7 +295,7 @@ class CronJobController(Controller):
         self, cron_job: Object, schedule: Schedule, since: float, now: float
     ) -> tuple[float | None, Sequence[Action]]:
         """Return the time for which to create a Job now, and warnings. Raises ScheduleError."""
-        due, about = last_due(schedule, since, now), reference_to(cron_job)
+        due = last_due(schedule, since, now)
         seconds = cron_job.view.spec.startingDeadlineSeconds
         if due.at is None:
             return None, ()
@@ -309,23 +303,22 @@ class CronJobController(Controller):
             if due.at + seconds < now:
                 missed = format_datetime(datetime.fromtimestamp(due.at, load_zone("")))
                 message = f"Missed scheduled time to start a job: {missed}"
-                return None, self._once(cron_job, Report(about, WARNING, "MissSchedule", message))
+                return None, self._once(cron_job, warn(cron_job, "MissSchedule", message))
             due = last_due(schedule, max(since, now - seconds), now)._replace(at=due.at)
         if not due.is_one_of_many:
             return due.at, ()
         message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-        return due.at, self._once(cron_job, Report(about, WARNING, "TooManyMissedTimes", message), str(due.at))
+        return due.at, self._once(cron_job, warn(cron_job, "TooManyMissedTimes", message), str(due.at))
 
     def _news(self, cron_job: Object, history: JobHistory) -> Iterable[Action]:
-        about, said = reference_to(cron_job), list[Action]()
+        said: list[Action] = []
         for job in history.unexpected:
             message = f"Saw a job that the controller did not create or forgot: {job.name}"
-            said += self._once(cron_job, Report(about, WARNING, "UnexpectedJob", message), subject=job.uid)
+            said += self._once(cron_job, warn(cron_job, "UnexpectedJob", message), subject=job.uid)
         for job in history.completed:
             message = f"Saw completed job: {job.name}, condition: {job_end(job.view.status)}"
-            said.append(Report(about, NORMAL, "SawCompletedJob", message))
-        for name in history.missing:
-            said.append(Report(about, NORMAL, "MissingJob", f"Active job went missing: {name}"))
+            said.append(note(cron_job, "SawCompletedJob", message))
+        said += [note(cron_job, "MissingJob", f"Active job went missing: {name}") for name in history.missing]
         told = self._memory(cron_job.key).told
         known = {job.uid for job in history.unexpected}
         for reason, subject in [mark for mark in told if mark[1] and mark[1] not in known]:
@@ -342,7 +335,7 @@ class CronJobController(Controller):
 
     def _delete(self, cron_job: Object, job: Object) -> Delete:
         self._memory(cron_job.key).deleted.add(job.uid)
-        report = Report(reference_to(cron_job), NORMAL, "SuccessfulDelete", f"Deleted job {job.name}")
+        report = note(cron_job, "SuccessfulDelete", f"Deleted job {job.name}")
         return Delete(JOB, job.namespace, job.name, job.uid, propagation="Background", report=report)
 
     def _memory(self, key: str) -> _Memory:
@@ -356,10 +349,6 @@ def _times_of(cron_job: Object) -> tuple[str, str | None]:
 
 def _active(cron_job: Object) -> Sequence[Raw]:
     return (cron_job.raw.get("status") or {}).get("active") or ()
-
-
-def _is_running(job: Object, history: JobHistory) -> bool:
-    return any(reference["uid"] == job.uid for reference in history.active)
 
 
 def _new_job(cron_job: Object, at: float) -> Raw:

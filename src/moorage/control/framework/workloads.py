@@ -35,8 +35,7 @@ def scaled(value: int | str | None, total: int, *, up: bool) -> int:
 
 
 def namespace_is_terminating(error: ApiError) -> bool:
-    causes = (error.status.get("details") or {}).get("causes") or ()
-    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+    return error.has_cause("NamespaceTerminating")
 
 
 def template_hash(template: Raw, collisions: int | None) -> str:

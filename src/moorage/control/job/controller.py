@@ -6,11 +6,10 @@ are not batched for a second.
 
 from collections.abc import Iterable, Sequence
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, NOTHING, WARNING, Action, Create, Delete, Patch, Plan, Raw, Report
+from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key
+from moorage.control.framework.pods_of import POD, claim, owner_key
 from moorage.control.framework.workloads import (
     delete_pod,
     job_end,
@@ -49,19 +48,15 @@ class JobController(Controller):
         self._outcomes: dict[str, SyncOutcome] = {}
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        keys = list(super().concerns(kind, old, new, world))
         if kind is POD:
-            keys = list(concerned_owners(JOB, old, new, world))
             if new is not None and is_tracked(new.view) and owner_key(JOB, new, world) is None:
                 keys.append(_POD_KEY + new.key)
-            return keys
-        changed = new or old
-        if changed is None:
-            return ()
-        if new is None:
-            return (changed.key, *(_POD_KEY + pod.key for pod in world.owned(POD, changed.uid)))
-        if old is None and _is_managed_elsewhere(new):
+        elif new is None:
+            keys += (_POD_KEY + pod.key for pod in world.owned(POD, old.uid if old is not None else ""))
+        elif old is None and _is_managed_elsewhere(new):
             self._metrics.met_external(new.view.spec.managedBy)
-        return (changed.key,)
+        return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key.startswith(_POD_KEY):
@@ -132,21 +127,18 @@ class JobController(Controller):
         self, seen: Situation, books: Books, ending: Ending | None, sizing: Sizing, *, tells_suspension: bool
     ) -> list[Action]:
         """Return the actions, the status first: it names finished pods before they lose their finalizer."""
-        job, about = seen.job, reference_to(seen.job)
+        job = seen.job
         actions: list[Action] = [*status_update(job, books.status)]
         if tells_suspension:
-            if seen.is_suspended:
-                actions.append(Report(about, NORMAL, "Suspended", "Job suspended"))
-            else:
-                actions.append(Report(about, NORMAL, "Resumed", "Job resumed"))
+            what = "Suspended" if seen.is_suspended else "Resumed"
+            actions.append(note(job, what, f"Job {what.lower()}"))
         if books.is_over and ending is not None:
             actions += _farewell(seen, books.status, ending)
-        releases = list(books.releases)
         if ending is not None:
             actions += [delete_pod(job, pod.name, pod.uid) for pod in seen.active]
-            return actions + [release(pod) for pod in releases]
+            return actions + [release(pod) for pod in books.releases]
         # Surplus pods have not failed: their finalizer is removed before they are deleted.
-        actions += [release(pod) for pod in releases]
+        actions += [release(pod) for pod in books.releases]
         actions += [release(pod) for pod in sizing.surplus if is_tracked(pod.view)]
         actions += [delete_pod(job, pod.name, pod.uid) for pod in sizing.surplus]
         report = new_pod_report(job)
@@ -161,14 +153,13 @@ def _is_managed_elsewhere(job: Object) -> bool:
 
 
 def _farewell(seen: Situation, status: Raw, ending: Ending) -> list[Action]:
-    about = reference_to(seen.job)
     if not ending.succeeds:
-        return [Report(about, WARNING, ending.reason, ending.message)]
+        return [warn(seen.job, ending.reason, ending.message)]
     said: list[Action] = []
     if seen.completions is not None and status.get("succeeded", 0) > seen.completions:
         message = "Too many succeeded pods running after completion count reached"
-        said.append(Report(about, WARNING, "TooManySucceededPods", message))
-    return [*said, Report(about, NORMAL, "Completed", "Job completed")]
+        said.append(warn(seen.job, "TooManySucceededPods", message))
+    return [*said, note(seen.job, "Completed", "Job completed")]
 
 
 def _outcome(seen: Situation, books: Books, ending: Ending | None, sizing: Sizing) -> SyncOutcome:

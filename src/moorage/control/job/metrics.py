@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from moorage.control.job.situation import parse_indexes
 from moorage.model.types.workload import JobSpec, JobStatus
-from moorage.telemetry.metrics import Metrics
+from moorage.telemetry import metrics as metric
 
 
 class SyncOutcome(NamedTuple):
@@ -24,38 +24,21 @@ class SyncOutcome(NamedTuple):
 class JobMetrics:
     """The metrics."""
 
-    def __init__(self, metrics: Metrics) -> None:
-        prefix = "job_controller_"
-        self._syncs = metrics.counter(
-            prefix + "job_syncs_total", "The number of job syncs", ("completion_mode", "result", "action")
-        )
-        self._finished = metrics.counter(
-            prefix + "jobs_finished_total", "The number of finished jobs", ("completion_mode", "result", "reason")
-        )
-        self._pods = metrics.counter(
-            prefix + "job_pods_finished_total",
-            "The number of finished Pods that are fully tracked",
-            ("completion_mode", "result"),
-        )
-        self._handled = metrics.counter(
-            prefix + "pod_failures_handled_by_failure_policy_total",
-            "The number of failed Pods handled by failure policy with respect to the failure policy action applied "
-            "based on the matched rule.",
-            ("action",),
-        )
-        self._indexes = metrics.counter(
-            prefix + "job_finished_indexes_total", "The number of finished indexes.", ("status", "backoffLimit")
-        )
-        self._created = metrics.counter(
-            prefix + "job_pods_creation_total",
-            "The number of Pods created by the Job controller labelled with a reason for the Pod creation.",
-            ("reason", "status"),
-        )
-        self._external = metrics.counter(
-            prefix + "jobs_by_external_controller_total",
-            "The number of Jobs managed by an external controller",
-            ("controller_name",),
-        )
+    def __init__(self, metrics: metric.Metrics) -> None:
+        def counter(name: str, of: str, *labels: str) -> metric.Counter:
+            return metrics.counter(f"job_controller_{name}_total", f"The number of {of}", labels)
+
+        self._syncs = counter("job_syncs", "job syncs", "completion_mode", "result", "action")
+        self._finished = counter("jobs_finished", "finished jobs", "completion_mode", "result", "reason")
+        of = "finished Pods that are fully tracked"
+        self._pods = counter("job_pods_finished", of, "completion_mode", "result")
+        of = "failed Pods handled by failure policy with respect to the failure policy action applied based on the "
+        self._handled = counter("pod_failures_handled_by_failure_policy", of + "matched rule.", "action")
+        self._indexes = counter("job_finished_indexes", "finished indexes.", "status", "backoffLimit")
+        of = "Pods created by the Job controller labelled with a reason for the Pod creation."
+        self._created = counter("job_pods_creation", of, "reason", "status")
+        of = "Jobs managed by an external controller"
+        self._external = counter("jobs_by_external_controller", of, "controller_name")
 
     def met_external(self, manager: str) -> None:
         self._external.labels(manager).inc()

@@ -57,11 +57,8 @@ class NodeLifecycleController(Controller):
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if kind is _LEASE:
-            if (
-                new is not None
-                and new.namespace == _LEASES_OF_NODES
-                and (old is None or _renewed(old) != _renewed(new))
-            ):
+            renewed = new is not None and (old is None or old.view.spec.renewTime != new.view.spec.renewTime)
+            if new is not None and renewed and new.namespace == _LEASES_OF_NODES:
                 self._heard.add(new.name)
             return ()
         if kind is _POD:
@@ -243,11 +240,6 @@ class NodeLifecycleController(Controller):
             "Number of Node evictions that happened since current instance of NodeController started.",
             labels,
         )
-
-
-def _renewed(lease: Object) -> str | None:
-    renewed: str | None = lease.view.spec.renewTime
-    return renewed
 
 
 def _node_reference(name: str, uid: str) -> Raw:

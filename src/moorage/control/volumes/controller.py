@@ -5,7 +5,7 @@ kubelet. Differs: reconciles what a change concerns, not everything every 15 sec
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from moorage.client.protocol import Object
@@ -22,6 +22,7 @@ from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, is_default
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.storage import PersistentVolume, StorageClass
+from moorage.telemetry.metrics import Metrics
 
 _POD = KINDS["v1", "Pod"]
 _PLUGINS = {
@@ -31,7 +32,6 @@ _PLUGINS = {
     "iscsi": "kubernetes.io/iscsi",
     "fc": "kubernetes.io/fc",
 }
-_NUMBER = "number of persistent volume"
 _Counts = Mapping[tuple[str, ...], float]
 
 
@@ -49,34 +49,24 @@ class PersistentVolumeBinder(Controller):
         self._claims = ClaimSync(self._shelf, self._uses, provisioner)
         self._volumes = VolumeSync(provisioner)
         self._world: World | None = None
-        metrics = context.metrics
+        self._add_metrics(context.metrics)
+
+    def _add_metrics(self, metrics: Metrics) -> None:
         claim_labels = ("namespace", "storage_class", "volume_attributes_class")
-        for name, count, labels, what in (
-            ("total_pv_count", self._all_volumes, ("plugin_name", "volume_mode"), "total number of persistent volumes"),
-            ("bound_pv_count", partial(self._volumes_by_class, True), ("storage_class",), f"{_NUMBER} currently bound"),
-            (
-                "unbound_pv_count",
-                partial(self._volumes_by_class, False),
-                ("storage_class",),
-                f"{_NUMBER} currently unbound",
-            ),
-            ("bound_pvc_count", partial(self._claims_by_class, True), claim_labels, f"{_NUMBER} claim currently bound"),
-            (
-                "unbound_pvc_count",
-                partial(self._claims_by_class, False),
-                claim_labels,
-                f"{_NUMBER} claim currently unbound",
-            ),
-        ):
+        number = "number of persistent volume"
+        gauges: list[tuple[str, str, Callable[[], _Counts], tuple[str, ...]]] = [
+            ("total_pv_count", f"total {number}s", self._all_volumes, ("plugin_name", "volume_mode"))
+        ]
+        for state in ("bound", "unbound"):
+            volumes = partial(self._volumes_by_class, state == "bound")
+            claims = partial(self._claims_by_class, state == "bound")
+            gauges.append((f"{state}_pv_count", f"{number} currently {state}", volumes, ("storage_class",)))
+            gauges.append((f"{state}_pvc_count", f"{number} claim currently {state}", claims, claim_labels))
+        for name, what, count, labels in gauges:
             metrics.gauge_function(f"pv_collector_{name}", f"Gauge measuring {what}", count, labels)
-        self._retroactive = metrics.counter(
-            "retroactive_storageclass_total",
-            "Total number of retroactive StorageClass assignments to persistent volume claim",
-        )
-        self._retroactive_errors = metrics.counter(
-            "retroactive_storageclass_errors_total",
-            "Total number of failed retroactive StorageClass assignments to persistent volume claim",
-        )
+        name, what = "retroactive_storageclass", "retroactive StorageClass assignments to persistent volume claim"
+        self._retroactive = metrics.counter(f"{name}_total", f"Total number of {what}")
+        self._retroactive_errors = metrics.counter(f"{name}_errors_total", f"Total number of failed {what}")
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         self._world = world

@@ -22,16 +22,7 @@ from moorage.control.framework.world import World
 from moorage.control.volumes.claims import VOLUME_MISMATCH
 from moorage.control.volumes.provisioning import PROVISIONED_BY, Provisioner
 from moorage.control.volumes.volume_index import claim_of
-from moorage.control.volumes.written import (
-    AVAILABLE,
-    BOUND,
-    CLAIM,
-    FAILED,
-    RELEASED,
-    VOLUME,
-    unbind,
-    volume_phase,
-)
+from moorage.control.volumes.written import AVAILABLE, BOUND, CLAIM, FAILED, RELEASED, VOLUME, unbind, volume_phase
 from moorage.match.volumes.volume_matching import same_mode
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.storage import PersistentVolume
