@@ -48,7 +48,7 @@ class Screen:
         for outcome in missing:
             self._write(self._in(_RED, f"  ✗ {outcome}"))
         waited = f" within {step.seconds} s" if step.only_looks else ""
-        self._write(self._in(_RED, f"StoryStep {number} (line {step.line} of the story) did not come out{waited}."))
+        self._write(self._in(_RED, f"Step {number} (line {step.line} of the story) did not come out{waited}."))
 
     def ending(self, story: Story) -> None:
         self._write("")
